@@ -1,4 +1,4 @@
-//! The AAP dealer: what it answers to each skill, and what feeds and follows its leads.
+//! AAP dealer: its responses to each skill, and its inventory and leads.
 
 mod answer;
 pub mod card;

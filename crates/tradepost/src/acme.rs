@@ -1,8 +1,9 @@
-//! The server's own certificate, ordered from an authority and renewed before it ends (ACME, RFC 8555).
+//! The server's own certificate, ordered from a certificate authority and renewed before it ends (ACME,
+//! RFC 8555).
 //!
-//! What is ordered goes into a file, from which the listener takes it as it takes any other
-//! ([`ServerIdentity`]): an order that fails changes nothing. Names are shown to be ours on the port that serves
-//! (`tls-alpn-01`, RFC 8737), so that no second one is needed.
+//! The certificate is written to a file, which the listener loads like any other ([`ServerIdentity`]): a
+//! failed order changes nothing. Names are validated on the serving port (`tls-alpn-01`, RFC 8737), so
+//! that no second port is needed.
 
 use std::fmt;
 use std::path::Path;
@@ -30,46 +31,46 @@ mod web;
 
 pub use folder::OrderHistory;
 
-/// How often is looked whether something is due, whatever a clock that was set meanwhile says.
+/// Maximum interval between two checks for a due order, also when the clock was changed since.
 const LOOK: Duration = Duration::from_secs(600);
 
-/// How soon is looked again while another process orders.
+/// Pause while another process orders.
 const ELSEWHERE: Duration = Duration::from_secs(60);
 
-/// How long an order may take.
+/// Maximum duration of an order.
 const DEADLINE: Duration = Duration::from_secs(15 * 60);
 
-/// How soon after one certificate another may be ordered.
+/// Minimum time between two certificates.
 const BETWEEN: SignedDuration = SignedDuration::from_mins(10);
 
-/// After orders that failed. An authority lets few of them fail: Let's Encrypt five in an hour.
+/// Backoff after failed orders. Authorities limit failures: Let's Encrypt allows five in an hour.
 const REFUSED: Backoff =
     Backoff { first: Duration::from_secs(15 * 60), longest: Duration::from_secs(12 * 3600) };
 
-/// After those that never were orders.
+/// Backoff after failures before an order was made.
 const UNHEARD: Backoff =
     Backoff { first: Duration::from_secs(60), longest: Duration::from_secs(3600) };
 
-/// As long as an authority's wish to be left alone is heeded.
+/// Maximum delay that is accepted from an authority.
 const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// What is told of an order that failed.
+/// Message of a failed order.
 const NONE: &str = "no certificate could be had";
 
-/// From so many orders on that failed in a row, people are told.
+/// Number of failures in a row from which on an alert is raised.
 const SEVERAL: u32 = 3;
 
-/// What orders certificates.
+/// Orders and renews the certificate.
 pub struct Orders {
     settings: Acme,
     folder: AcmeFolder,
     clock: Clock,
     edge: ClockAndRandom,
-    /// By which this process is late or early: those that got certificates at once do not come back at
-    /// once.
+    /// Random share by which renewals are spread: processes that got certificates at the same time do not
+    /// renew at the same time.
     spread: f64,
     standing: RwLock<OrderHistory>,
-    /// Whether that is newer than the file's.
+    /// True when `standing` is newer than the file.
     is_unwritten: AtomicBool,
     hurry: Notify,
 }
@@ -80,33 +81,33 @@ impl fmt::Debug for Orders {
     }
 }
 
-/// What authorities are shown who look whether the names lead here.
+/// Returns the challenges with which the authority validates the names.
 #[must_use]
 pub fn challenges(settings: &Acme) -> Challenges {
     Challenges::new(settings.folder.clone(), settings.domains.clone())
 }
 
-/// How orders went, of whichever process.
+/// Reads the history of orders, by any process.
 #[must_use]
 pub fn standing(settings: &Acme) -> OrderHistory {
     AcmeFolder::new(settings.folder.clone()).standing(&wanted(settings)).unwrap_or_default()
 }
 
-/// Whether an authority could be asked at all.
+/// Checks that the client for the authority can be created.
 ///
 /// # Errors
-/// That the file with those who vouch for it cannot be used.
+/// When the file with its root certificates cannot be used.
 pub fn check(settings: &Acme) -> Result<(), AcmeError> {
     web::AcmeClient::open(settings).map(drop)
 }
 
-/// What is wanted, in one line: when another one is, failures of the old one say nothing.
+/// Describes the wanted certificate in one line: failures count only for the same description.
 fn wanted(settings: &Acme) -> String {
     format!("{} from {}", settings.domains.join(" "), settings.directory)
 }
 
 impl Orders {
-    /// Orders that are not yet begun.
+    /// Creates the orders without starting them.
     #[must_use]
     pub fn new(settings: Acme, clock: Clock, edge: ClockAndRandom) -> Self {
         let folder = AcmeFolder::new(settings.folder.clone());
@@ -124,7 +125,7 @@ impl Orders {
         }
     }
 
-    /// Orders whenever something is due, for as long as the process lives.
+    /// Orders a certificate whenever one is due, until the process ends.
     pub async fn run(&self, identity: &ServerIdentity) {
         loop {
             let pause = self.step(identity).await;
@@ -135,10 +136,10 @@ impl Orders {
         }
     }
 
-    /// Does not wait any longer after an order that failed: somebody has mended what was wrong.
+    /// Ends the pause after a failed order, because an operator has corrected the cause.
     pub fn hurry(&self) {
         let mut standing = self.current();
-        // What the authority asks for is not ours to shorten.
+        // The authority's own limit still holds.
         let is_asked = standing.code == Some(AcmeErrorCode::Limited);
         if standing.next_at.is_some() && standing.failures > 0 && !is_asked {
             standing.next_at = None;
@@ -147,8 +148,8 @@ impl Orders {
         self.hurry.notify_one();
     }
 
-    /// What people should know: that several orders have failed, or one without which nobody is served;
-    /// and whether it is so bad.
+    /// Returns the problem to report: several failed orders, or a failed order without a valid
+    /// certificate. The second value is true when no valid certificate is left.
     #[must_use]
     pub fn amiss(&self, identity: &ServerIdentity) -> Option<(String, bool)> {
         let standing = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -162,21 +163,21 @@ impl Orders {
         Some((format!("{NONE}, {times} ({code}): {}{next}", code.hint()), unserved))
     }
 
-    /// How many orders in a row have failed.
+    /// Returns the number of failed orders in a row.
     #[must_use]
     pub fn failures(&self) -> u32 {
         self.standing.read().unwrap_or_else(PoisonError::into_inner).failures
     }
 
-    /// How orders went, also those of other processes.
+    /// Returns the history of orders, including those of other processes.
     fn current(&self) -> OrderHistory {
         let known = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
-        // What could not be written down is known here alone; nor does what cannot be read say anything.
+        // A history that could not be written is only in memory, and a file that cannot be read is ignored.
         if self.is_unwritten.load(Ordering::Relaxed) {
             return known;
         }
         let Ok(mut standing) = self.folder.standing(&wanted(&self.settings)) else { return known };
-        // A moment from before the clock was put right is no reason to wait for years.
+        // A time that was computed before the clock was corrected must not block orders for years.
         let latest = SignedDuration::try_from(LONGEST_WAIT).ok();
         let latest = latest.and_then(|wait| self.clock.now().checked_add(wait).ok());
         standing.next_at = standing.next_at.filter(|at| latest.is_none_or(|latest| *at <= latest));
@@ -193,7 +194,7 @@ impl Orders {
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
     }
 
-    /// Orders if something is due. How long to wait until the next look.
+    /// Orders a certificate if one is due. Returns the pause until the next check.
     async fn step(&self, identity: &ServerIdentity) -> Duration {
         let standing = self.current();
         let now = self.clock.now();
@@ -208,7 +209,7 @@ impl Orders {
             Ok(None) => return ELSEWHERE,
             Err(trouble) => return self.failed(standing, trouble, identity),
         };
-        // Another process may have been ahead of us before the lock was ours.
+        // Another process may have ordered before this one had the lock.
         let standing = self.current();
         if self.due(&standing, now) > now || standing.next_at.is_some_and(|next| next > now) {
             return Duration::ZERO;
@@ -238,7 +239,7 @@ impl Orders {
         }
     }
 
-    /// Notes that an order has failed. How long to wait.
+    /// Records a failed order. Returns the pause until the next check.
     fn failed(
         &self,
         standing: OrderHistory,
@@ -276,19 +277,19 @@ impl Orders {
         pause.min(LOOK)
     }
 
-    /// When a certificate is to be ordered: now, unless the one that is there is for all names, from the
-    /// authority that is named now, and has more than a third of its life before it.
+    /// Returns the time of the next order: now, unless there is a certificate for all names, from the
+    /// configured authority, with more than a third of its lifetime left.
     fn due(&self, standing: &OrderHistory, now: Timestamp) -> Timestamp {
         let held = held(&self.settings.file(), &self.settings.domains).ok();
         let by_it = standing.issued_by.as_deref() == Some(self.settings.directory.as_str());
         let Some((begin, end)) = held.filter(|_| by_it) else { return now };
         let life = Duration::try_from(end.duration_since(begin)).unwrap_or_default();
-        // Up to a tenth of it earlier, by chance.
+        // Up to a tenth of the lifetime earlier, at random.
         let early = drawn(life / 3, life / 3 + life / 10, self.spread);
         end.checked_sub(early).unwrap_or(now)
     }
 
-    /// Has one issued, and puts it in place when it can be used. When it ends.
+    /// Orders a certificate, and installs it if it can be used. Returns its end.
     async fn order(&self, identity: &ServerIdentity) -> Result<Timestamp, AcmeError> {
         let web = web::AcmeClient::open(&self.settings)?;
         let pem = order::obtain(&self.settings, &self.folder, &web).await;
@@ -306,14 +307,14 @@ impl Orders {
             })?;
         let put = self.folder.put_in_place(&half, CERTIFICATE);
         put.map_err(AcmeError::of_a_spent_order)?;
-        // Not before somebody looks at the files the next time.
+        // Otherwise the listener would load it only at its next check of the files.
         identity.refresh();
         Ok(end)
     }
 }
 
-/// From when to when the certificate in a file is good, if it can be used for all the names; or everything
-/// that speaks against it.
+/// Returns begin and end of the certificate in a file if it is valid for all names, or everything that is
+/// wrong with it.
 fn held(file: &Path, names: &[String]) -> Result<(Timestamp, Timestamp), Vec<String>> {
     let files = PemFiles { certificate: file.to_owned(), key: file.to_owned(), client_ca: None };
     let loaded = tls::load(&files).map_err(|mistakes| {

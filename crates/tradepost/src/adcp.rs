@@ -1,6 +1,6 @@
-//! A publisher that sells advertising (AdCP), at work in this process. What it does is in
-//! `tradepost-publisher`; here is what it stands on, the store and the world outside, and what
-//! stands on it: the agent that callers reach, and its card.
+//! AdCP publisher in this process. Its behaviour is in `tradepost-publisher`; this module has its
+//! dependencies, the store and outgoing calls, and what is built on it: the agent that callers
+//! reach, and its card.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, RwLock};
@@ -44,14 +44,14 @@ pub mod upstream;
 pub mod vault;
 pub mod world;
 
-/// How long a receiver of notifications may take.
+/// Maximum time for a receiver of notifications to respond.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Sets a publisher of the configuration up, whose answers may take as long as `patience`. `origin`
-/// is where the process listens: the card names it when the configuration names no public address.
+/// Sets up a publisher of the configuration, whose answers may take up to `patience`. `origin` is
+/// where the process listens: the card names it when the configuration has no public address.
 ///
 /// # Errors
-/// When the store fails, a key cannot be read, or this machine has no certificates to trust.
+/// Fails when the store fails, a key cannot be read, or this machine has no root certificates.
 pub fn open(
     config: PublisherConfig,
     store: &Arc<Store>,
@@ -82,12 +82,12 @@ pub fn open(
     });
     let verifiers = verifiers.collect::<Result<Vec<_>, InternalError>>()?;
     profile.signing.webhooks = Some(key.0.algorithm());
-    // Keys are believed over HTTPS alone.
+    // Published keys are trusted only over HTTPS.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = config.brand_json_url.or(own);
     profile.endpoints = endpoints(&base_url);
     if profile.catalogue.agent_url.is_empty() {
-        // Whatever a sandbox puts there is defined by this agent.
+        // By default this agent defines what its catalogue contains.
         profile.catalogue.agent_url.clone_from(&base_url);
     }
     let profile: Arc<PublisherProfile> = Arc::new(profile);
@@ -154,7 +154,7 @@ fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Intern
     read.map_err(|why| InternalError::new(doing, why.to_string()))
 }
 
-/// What tells callers by their signatures, where the publisher looks at them.
+/// Returns the verification of request signatures, if the publisher has it enabled.
 fn identity(
     profile: &PublisherProfile,
     agents: Vec<SigningAgent<Arc<BuyerAgent>>>,
@@ -170,7 +170,7 @@ fn identity(
     Ok(Some(identity::SignatureIdentity::new(policy, checklist, used, addresses)))
 }
 
-/// Where a publisher is called that is reached under `base_url`.
+/// Returns the endpoints of a publisher under `base_url`.
 fn endpoints(base_url: &str) -> Vec<ToolEndpoint> {
     [(ToolTransport::Mcp, mcp::PATH), (ToolTransport::A2a, ENDPOINT_PATH)]
         .map(|(transport, path)| ToolEndpoint { transport, url: format!("{base_url}{path}") })

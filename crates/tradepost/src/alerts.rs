@@ -1,9 +1,10 @@
-//! Who is told what is amiss: one message for all of it, at most one in a while, and one when it is over.
+//! Alerts: sends each destination one message about all current problems, at most one per interval, also
+//! when problems are over.
 //!
-//! Every half minute the facts are gathered that the server knows of itself ([`watch`]). What each
-//! destination was told is in the store, so that a start repeats nothing; it is noted after a message was
-//! taken, so that none is lost, and one that came twice has the same id. While the store cannot be
-//! written, what was told is remembered here.
+//! Every 30 seconds the server's facts about itself are gathered ([`watch`]). The store keeps the
+//! problems that each destination was told, so that a restart repeats nothing. They are stored after a
+//! message was accepted, so that none is lost; a message that arrives twice has the same id. While the
+//! store cannot be written, they are kept in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,48 +27,47 @@ pub mod watch;
 pub use message::AlertMessage;
 use watch::{AlertProblem, AlertWatch, WatchResult};
 
-/// How often the facts are gathered.
+/// Interval at which the facts are gathered.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// The first pause after a message was not taken; it doubles up to the usual one.
+/// First pause after a message was not accepted; it doubles up to the usual interval.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Tells destinations what is amiss.
+/// Sends alerts to their destinations.
 pub struct AlertSender {
     settings: Settings,
     watch: AlertWatch,
     store: Arc<Store>,
     clock: Clock,
     destinations: Vec<AlertChannel>,
-    /// What was amiss when it was last looked, and since when.
+    /// Problems of the last check, and the time at which each began.
     seen: Mutex<BTreeMap<String, Timestamp>>,
 }
 
-/// A destination and the way to it.
+/// A destination and its carrier.
 struct AlertChannel {
     delivery: DeliveryConfig,
     carrier: Arc<dyn DeliveryCarrier>,
-    /// What it was told; nobody has read it while `None`.
+    /// Problems that the destination was told; `None` until they are read.
     board: Mutex<Option<Board>>,
-    /// Until when it is left alone, and how long that was.
+    /// Time until which no message is sent, and the length of that pause.
     pause: Mutex<Option<(Timestamp, SignedDuration)>>,
 }
 
 opaque!(AlertSender);
 
-/// What a destination was told.
+/// State of a destination: the problems that it was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Board {
-    /// What is amiss as far as it knows, by its key.
+    /// Problems that it knows of, by key.
     pub noticed: BTreeMap<String, AlertNotice>,
-    /// When it was last told anything.
+    /// Time of the last message.
     pub last: Option<Timestamp>,
 }
 
 impl Board {
     fn of(rows: Vec<AlertNotice>) -> Self {
-        // A row without a key is the moment of the last message, which stays
-        // when nothing is amiss any more.
+        // A row without a key holds the time of the last message, which is kept when there are no problems.
         let (marks, noticed): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|row| row.key.is_empty());
         let noticed = noticed.into_iter().map(|row| (row.key.clone(), row)).collect();
@@ -85,8 +85,8 @@ impl Board {
         self.noticed.values().cloned().chain(self.last.map(mark)).collect()
     }
 
-    /// What is amiss after a look in which nothing could be counted: what was told of that goes on, for
-    /// nobody knows better.
+    /// Adds the problems that the store counts, as the destination knows them. Used when the store could
+    /// not be counted, because they may still exist.
     fn uncounted(
         &self,
         mut amiss: Vec<(AlertProblem, Timestamp)>,
@@ -98,7 +98,7 @@ impl Board {
         amiss
     }
 
-    /// What is to be told now, if anything, and what is known of the destination once it has it.
+    /// Returns the message that is due, if any, and the state of the destination once it has accepted it.
     #[must_use]
     pub fn due(
         &self,
@@ -117,7 +117,7 @@ impl Board {
                 since: before.map_or(*since, |before| before.since),
                 noticed_at: now,
             };
-            // Less of it than before is no news.
+            // A lower level than before is not reported.
             let is_known = before.is_some_and(|before| problem.level <= before.level);
             if is_known { &mut message.goes_on } else { &mut message.new }.push(row.clone());
             noticed.insert(problem.key.clone(), row);
@@ -132,7 +132,7 @@ impl Board {
         is_due.then_some((message, Self { noticed, last: Some(now) }))
     }
 
-    /// By what a message after this state is known: the same for the same news.
+    /// Returns the id of the message that follows this state: the same for the same content.
     fn id(&self, destination: &str, message: &AlertMessage) -> String {
         let mut hasher = Sha256::new();
         let last = self.last.map(|last| last.as_millisecond()).unwrap_or_default();
@@ -145,10 +145,10 @@ impl Board {
 }
 
 impl AlertSender {
-    /// For the destinations of a configuration.
+    /// Creates the carriers for the destinations of a configuration.
     ///
     /// # Errors
-    /// When a way cannot be set up, for want of a secret or of a certificate.
+    /// When a carrier cannot be created, because a secret or a certificate is missing.
     pub fn open(
         settings: Settings,
         watch: AlertWatch,
@@ -166,7 +166,7 @@ impl AlertSender {
         Ok(Self { settings, watch, store, clock, destinations, seen: Mutex::default() })
     }
 
-    /// Looks and tells until the process ends.
+    /// Checks and sends alerts until the process ends.
     pub async fn run(&self) {
         loop {
             self.look().await;
@@ -174,13 +174,13 @@ impl AlertSender {
         }
     }
 
-    /// Gathers the facts once and tells what has to be told.
+    /// Gathers the facts once and sends the messages that are due.
     pub async fn look(&self) {
         let now = self.clock.now();
         let found = self.watch.problems(now).await;
         let is_counted = found.is_counted;
         let amiss = self.remember(found, now);
-        // Of several processes on one database one tells; while it is gone, each speaks for itself.
+        // Of several processes on one database one sends; while the database is lost, each sends its own.
         let store = Arc::clone(&self.store);
         let courier = tokio::task::spawn_blocking(move || store.is_courier()).await;
         if matches!(courier, Ok(Ok(false))) {
@@ -190,7 +190,8 @@ impl AlertSender {
         futures_util::future::join_all(tell).await;
     }
 
-    /// Adds since when it is so, and leaves out what may be over in a moment: that has to be there twice.
+    /// Adds the time at which each problem began, and omits temporary problems that were not there at the
+    /// check before.
     fn remember(&self, found: WatchResult, now: Timestamp) -> Vec<(AlertProblem, Timestamp)> {
         let WatchResult { problems, is_counted } = found;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -250,15 +251,15 @@ impl AlertSender {
         }
     }
 
-    /// What a destination was told: as the store has it, because another process may have told it, or as it
-    /// is remembered here while the store cannot be read.
+    /// Returns the state of a destination: from the store, because another process may have sent a
+    /// message, or from memory while the store cannot be read.
     async fn board(&self, way: &AlertChannel) -> Board {
         let (store, name) = (Arc::clone(&self.store), way.delivery.destination.name.clone());
         let read = tokio::task::spawn_blocking(move || store.noticed_alerts(&name)).await;
         let kept = read.ok().and_then(Result::ok).map(Board::of);
         let own = lock(&way.board).clone();
         match (kept, own) {
-            // What was told and could not be noted is newer than what the store has.
+            // A message that was sent and could not be stored is newer than the store's.
             (Some(kept), Some(own)) if kept.last < own.last => own,
             (Some(kept), _) => kept,
             (None, own) => own.unwrap_or_default(),
@@ -294,7 +295,7 @@ mod tests {
         )
     }
 
-    /// What is told of a state of things, as the keys of what is new, goes on and is over.
+    /// Returns the message for a state, as the keys of new, ongoing and past problems.
     fn noticed(
         board: &mut Board,
         minutes: i64,

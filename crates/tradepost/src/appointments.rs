@@ -1,6 +1,6 @@
-//! Operations of the dealer's people on the calendar, for the console and the command line alike. Each
-//! operation has a typed input, what it requires, and is one transaction: the calendar is read, checked
-//! and changed in it, with the entry of the audit record and the event that is delivered.
+//! Calendar operations of the dealer's staff, shared by the console and the command line. Each
+//! operation has a typed input and a required permission, and is one transaction: the calendar is
+//! read, checked and changed in it, with the audit entry and the event that is delivered.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,20 +19,20 @@ use tradepost_wire::format::rfc3339;
 
 use crate::console::route::Right;
 
-/// An operation on the calendar.
+/// Operation on the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CalendarOperation {
     /// Changes an appointment.
     Change(ChangeKind),
     /// Blocks a time.
     Block,
-    /// Takes a blocked time back.
+    /// Removes a block.
     Unblock,
 }
 
 impl CalendarOperation {
-    /// Right that somebody in the console needs for it. Appointments are the desk's daily work;
-    /// closing a department is for whoever answers for it.
+    /// Returns the permission that it requires in the console. Appointments are daily work; closing
+    /// a department is a manager's decision.
     #[must_use]
     pub const fn right(self) -> Right {
         match self {
@@ -44,14 +44,14 @@ impl CalendarOperation {
     }
 }
 
-/// Person who changes the calendar, and the moment.
+/// Person who changes the calendar, and the time of the change.
 #[derive(Debug, Clone)]
 pub struct CalendarActor {
-    /// As the audit record names them.
+    /// Name in the audit log.
     pub name: String,
-    /// The dealer whose people they are of; every dealer's when `None`.
+    /// Dealer whose staff they are; all dealers when `None`.
     pub dealer_id: Option<String>,
-    /// The moment.
+    /// Time of the change.
     pub now: Timestamp,
 }
 
@@ -78,33 +78,33 @@ impl CalendarActor {
     }
 }
 
-/// Reason for which nothing was done, with the zone in which its times are told.
+/// Refusal of an operation, with the time zone for its text.
 #[derive(Debug, Clone)]
 pub struct NotDone {
-    /// The reason.
+    /// Reason for the refusal.
     pub refusal: CalendarRefusal,
-    /// The zone of the rooftop; UTC where none is known.
+    /// Zone of the rooftop; UTC when it is unknown.
     pub zone: TimeZone,
 }
 
-/// The outer error is the store's, the inner one says why nothing was done.
+/// Result of an operation: the outer error is the store's, the inner one is a refusal.
 pub type CalendarResult<T> = Result<Result<T, NotDone>, InternalError>;
 
-/// A change of an appointment.
+/// Change of an appointment.
 #[derive(Debug, Clone)]
 pub struct ChangeRequest {
-    /// The appointment.
+    /// Id of the appointment.
     pub appointment_id: String,
-    /// The version that whoever asks has seen; any when `None`.
+    /// Version that the person has seen; any when `None`.
     pub seen_version: Option<i64>,
-    /// The change.
+    /// Change to apply.
     pub change: AppointmentChange,
 }
 
-/// Changes an appointment of one of these dealers. Returns it as it is from then on.
+/// Changes an appointment of one of these dealers. Returns the changed appointment.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails when the store fails.
 pub fn change(
     store: &Store,
     dealers: &[&DealerSettings],
@@ -118,7 +118,7 @@ pub fn change(
     let rooftop = rooftop_of(dealers, &seen).cloned();
     let zone = rooftop.as_ref().map_or_else(|| seen.lead.zone(), |known| known.time_zone.clone());
     let actor = actor.clone();
-    // What was read above may have changed: everything is decided in the transaction.
+    // What was read above may have changed since: everything is decided in the transaction.
     let outcome = store.write_blocking(move |tx| {
         let Some(visit) = tx.visit(&request.appointment_id)? else {
             return Ok(Err(CalendarRefusal::NotFound));
@@ -137,7 +137,7 @@ pub fn change(
     Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
 }
 
-/// The appointment as it would be after the change, or why it cannot be.
+/// Returns the appointment with the change applied, or the refusal.
 fn decide(
     tx: &StoreTransaction<'_>,
     visit: &Visit,
@@ -172,7 +172,8 @@ fn decide(
     Ok(booked_at(change, visit, start, &calendar, now))
 }
 
-/// `appt_1: 2026-05-01T18:00:00Z -> 2026-05-01T21:00:00Z`, without anything of the customer.
+/// Describes a change without personal data of the customer: `appt_1: 2026-05-01T18:00:00Z ->
+/// 2026-05-01T21:00:00Z`.
 fn change_detail(before: &AppointmentRecord, after: &AppointmentRecord) -> String {
     let shown = |appointment: &AppointmentRecord| match appointment.starts_at {
         Some(at) if appointment.state.occupies() => rfc3339(at),
@@ -181,14 +182,14 @@ fn change_detail(before: &AppointmentRecord, after: &AppointmentRecord) -> Strin
     format!("{}: {} -> {}", before.appointment_id, shown(before), shown(after))
 }
 
-/// A time that is to be blocked.
+/// Block to create.
 #[derive(Debug, Clone)]
 pub struct BlockRequest {
-    /// The dealer.
+    /// Id of the dealer.
     pub dealer_id: String,
-    /// The rooftop, by its name in any case.
+    /// Name of the rooftop, in any case.
     pub rooftop: String,
-    /// The department.
+    /// Department of the rooftop.
     pub department: Department,
     /// Period, places and reason.
     pub wanted: WantedBlock,
@@ -197,7 +198,7 @@ pub struct BlockRequest {
 /// Blocks a time of one of these dealers.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails when the store fails.
 pub fn block(
     store: &Store,
     dealers: &[&DealerSettings],
@@ -245,10 +246,10 @@ pub fn block(
     Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
 }
 
-/// Takes a blocked time back. Returns it as it was.
+/// Removes a block. Returns the removed block.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails when the store fails.
 pub fn unblock(
     store: &Store,
     actor: &CalendarActor,
@@ -266,13 +267,13 @@ pub fn unblock(
     Ok(outcome.map_err(|refusal| NotDone { refusal, zone: TimeZone::UTC }))
 }
 
-/// Place and period, without the reason: people may have named a customer in it.
+/// Describes a block without its reason, in which staff may have named a customer.
 fn block_detail(block: &BlockedTime) -> String {
     let (from, until) = (rfc3339(block.starts_at), rfc3339(block.ends_at));
     format!("{}, {}: {from} to {until}", block.rooftop, block.department)
 }
 
-/// A rooftop of a dealer by its name.
+/// Finds a rooftop of a dealer by its name.
 fn find_rooftop<'a>(
     dealers: &[&'a DealerSettings],
     dealer_id: &str,
@@ -282,8 +283,8 @@ fn find_rooftop<'a>(
     dealer.rooftops.iter().find(|rooftop| rooftop.is_named(name))
 }
 
-/// The rooftop of one of these dealers at which an appointment takes place; `None` when the
-/// configuration does not name it any more.
+/// Returns the rooftop of an appointment, if it is one of these dealers'; `None` when the
+/// configuration no longer has it.
 pub(crate) fn rooftop_of<'a>(
     dealers: &[&'a DealerSettings],
     visit: &Visit,

@@ -1,8 +1,7 @@
-//! Backups of what a server keeps in a folder: one file with a table of contents and the database, in
-//! chunks of which each is sealed ([`sealed`]), so that what was cut off or changed is noticed before any
-//! of it is used.
+//! Backups of a data folder: one file with a manifest and the database, in sealed chunks ([`sealed`]), so
+//! that a cut or a change is detected before any of it is used.
 //!
-//! The file is `docs/operating.md#backups` word for word; whoever changes it counts `FORMAT` up.
+//! `docs/operating.md#backups` describes the format; a change of it increments `FORMAT`.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -23,36 +22,36 @@ pub mod sealed;
 
 use sealed::{BackupSecret, OpenedReader, SealedWriter};
 
-/// The version of the table of contents.
+/// Version of the manifest.
 const FORMAT: u64 = 1;
 
-/// The largest table of contents that is read, in bytes.
+/// Maximum size of a manifest in bytes.
 const MANIFEST: u32 = 16 * 1024 * 1024;
 
-/// What temporary folders are called that a backup or a restoration has left when it was ended.
+/// Prefix of temporary folders; one may remain when a backup or a restore was killed.
 const SCRATCH: &str = ".tradepost-copy-";
 
-/// What a backup is called while it is written.
+/// Prefix of a backup that is being written.
 const UNFINISHED: &str = ".tradepost-unfinished-";
 
-/// How the folder of a look at a backup begins.
+/// Prefix of the folder in which a backup is checked.
 const CHECKED: &str = ".tradepost-check-";
 
-/// What is said of a file that is not, or no longer, what was written.
+/// Message for a file that is not, or no longer, a complete backup.
 const CHANGED: &str = "the backup is cut off or was changed";
 
-/// What a backup says of itself.
+/// Manifest of a backup: its table of contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest(Value);
 
-/// Why a backup cannot be used.
+/// Reason why a backup cannot be used.
 #[derive(Debug)]
 pub enum Unusable {
-    /// It is not what was written, or cannot be opened with this secret.
+    /// The file is not what was written, or cannot be opened with this secret.
     File(String),
-    /// What is in it is not what its table of contents says: the differences.
+    /// The database is not what the manifest says: the differences.
     Differs(Vec<String>),
-    /// This machine failed.
+    /// An internal error.
     Machine(InternalError),
 }
 
@@ -81,13 +80,13 @@ impl Manifest {
         }))
     }
 
-    /// What it says, for programs.
+    /// Returns the manifest as JSON.
     #[must_use]
     pub fn document(&self) -> &Value {
         &self.0
     }
 
-    /// How many rows of a table there are.
+    /// Returns the number of rows of a table.
     #[must_use]
     pub fn rows(&self, table: &str) -> u64 {
         let rows = self.0.get("rows").and_then(Value::as_array);
@@ -95,13 +94,13 @@ impl Manifest {
         row.and_then(|row| row.get("rows")).and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// Whether the chains of consents were followed: without the key of personal data they are not.
+    /// Returns true when the chains of consents were checked, which needs the key of personal data.
     #[must_use]
     pub fn has_consents(&self) -> bool {
         self.0.get("consents").is_some_and(Value::is_array)
     }
 
-    /// When it was made.
+    /// Returns the time of the backup.
     #[must_use]
     pub fn made_at(&self) -> &str {
         self.text("made_at")
@@ -131,8 +130,8 @@ fn records(check: &RecordCheck) -> Value {
            "faults": check.faults.len()})
 }
 
-/// A folder that is removed when it is no longer needed, on the disk of another one. What earlier ones
-/// have left there goes, so whoever calls is alone.
+/// Creates a temporary folder on the same disk as another one, deleted when it is dropped. Removes
+/// earlier ones, so there must be only one caller at a time.
 ///
 /// # Errors
 /// When there is no room, or the folder cannot be written.
@@ -147,7 +146,8 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(SCRATCH).permissions(private).tempdir_in(beside)
 }
 
-/// The same for a look at a backup, beside which there may be others: with its lock.
+/// Creates a temporary folder for the check of a backup, with its lock, because other checks may use the
+/// same place.
 ///
 /// # Errors
 /// When there is no room, or the folder cannot be written.
@@ -160,14 +160,14 @@ pub fn beside(folder: &Path) -> io::Result<(tempfile::TempDir, File)> {
     Ok((made, lock))
 }
 
-/// Removes what processes that are gone have left under names that begin so. The lock of one that is
-/// there ends with it, however that ends. A disk without locks sweeps nothing.
+/// Removes files and folders with this prefix whose process has ended, which releases their lock. On a
+/// disk without locks nothing is removed.
 fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_one = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
         if is_one && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
-            // Whoever has made it may remove it at the same moment, too.
+            // The process that made it may remove it at the same moment, too.
             let _ = match entry.file_type()?.is_dir() {
                 true => fs::remove_dir_all(entry.path()),
                 false => fs::remove_file(entry.path()),
@@ -177,9 +177,9 @@ fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A file for a backup while it is written, in the folder where it will be: its owner's alone, and removed
-/// unless it is kept. What earlier ones have left there goes, unless it is somebody's who still writes:
-/// another server may have its backups in the same folder.
+/// Creates a file for a backup in its final folder. Only its owner can read it, and it is deleted unless
+/// it is persisted. Removes earlier ones that no process is writing: another server may have its backups
+/// in the same folder.
 ///
 /// # Errors
 /// When the folder cannot be read or written.
@@ -190,8 +190,8 @@ pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Writes a backup of the store in a folder. `scratch` is where the copy lies in the meantime, which holds
-/// what the store holds; `keys` open what is encrypted in it, so that its chains can be followed.
+/// Writes a backup of the store in a folder. `scratch` holds a copy of the store meanwhile; `keys`
+/// decrypt personal data in it, so that its chains can be checked.
 ///
 /// # Errors
 /// When the store cannot be read, or the backup cannot be written.
@@ -205,8 +205,7 @@ pub fn write(
 ) -> Result<Manifest, InternalError> {
     const WHAT: &str = "writing the backup";
     let copy = scratch.join("copy.sqlite");
-    // Of a copy: the database goes on being written, and what the table
-    // of contents says must stay true.
+    // From a copy, because the database is still being written, and the manifest must match.
     copies::copy(data, &copy)?;
     let contents = copies::inspect(&copy)?;
     let chains = copies::follow(&copy, keys)?;
@@ -226,11 +225,10 @@ pub fn write(
     Ok(manifest)
 }
 
-/// Reads a backup to its end. The database, which nobody has looked at yet, goes to `database`.
+/// Reads a backup to its end, and writes its database to `database` unchecked.
 ///
 /// # Errors
-/// That it is not what was written, that the secret is not the one it was sealed with, or that this
-/// machine failed.
+/// When it is not what was written, when it was sealed with another secret, or when this machine failed.
 pub fn read(
     from: impl Read,
     secret: &BackupSecret,
@@ -241,7 +239,7 @@ pub fn read(
     opened.read_exact(&mut length).map_err(unreadable)?;
     let length = u32::from_be_bytes(length);
     let mut text = String::new();
-    // A length that somebody made up takes no memory.
+    // A forged length must not allocate memory.
     let read = (&mut opened).take(length.min(MANIFEST).into()).read_to_string(&mut text);
     read.map_err(unreadable)?;
     let manifest =
@@ -250,7 +248,7 @@ pub fn read(
         let version = manifest.text("tradepost");
         return Err(Unusable::File(format!("the backup is of a newer version ({version})")));
     }
-    // To the end, whatever was found before: only the last chunk says that none was cut off.
+    // To the end, even after a failure: only the last chunk proves that none was cut off.
     let copied = copy(&mut opened, database)?;
     if copied != manifest.number("database_bytes") {
         return Err(Unusable::File(CHANGED.to_owned()));
@@ -258,7 +256,7 @@ pub fn read(
     Ok(manifest)
 }
 
-/// Copies to the end. Whose fault it is when that fails is told apart.
+/// Copies to the end, and tells errors of the backup from errors of this machine.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<u64, Unusable> {
     let mut buffer = vec![0; 64 * 1024];
     let mut copied = 0;
@@ -283,12 +281,13 @@ fn unreadable(error: io::Error) -> Unusable {
     }
 }
 
-/// Looks whether a database is what the table of contents of its backup says: whole, with the schema of its
-/// version and nothing else in it, with as many rows, and with the same chains of consents and of the people's record, where `keys` open what they prove. It is
-/// brought up to date. Returns whether the chains of consents could be compared.
+/// Compares a database with its manifest: it must be intact, with exactly the schema of its version, and
+/// with the same numbers of rows, chains of consents and chains of the staff's audit record; chains need
+/// `keys` where they are encrypted. The database is migrated. Returns true when the chains of consents
+/// could be compared.
 ///
 /// # Errors
-/// Everything in which they differ.
+/// All differences.
 pub fn compare(
     manifest: &Manifest,
     database: &Path,
@@ -296,7 +295,7 @@ pub fn compare(
 ) -> Result<bool, Unusable> {
     let contents = copies::inspect(database)
         .map_err(|fault| Unusable::Differs(vec![format!("the database: {}", fault.chain())]))?;
-    // Before it is opened for writing, where a trigger of somebody else's would run.
+    // Before it is opened for writing, because a foreign trigger would run then.
     if !contents.schema_differences.is_empty() {
         let line = |what: &String| format!("the schema of the database: {what}");
         return Err(Unusable::Differs(contents.schema_differences.iter().map(line).collect()));
@@ -311,7 +310,7 @@ pub fn compare(
         ("records", "the record of what people did"),
     ] {
         let (said, found) = (manifest.0.get(key), found.0.get(key));
-        // A chain that could not be followed for want of the key cannot be compared either.
+        // A chain that could not be checked without the key cannot be compared either.
         if said != found && !said.is_some_and(Value::is_null) && !found.is_some_and(Value::is_null)
         {
             differences.push(format!("{what} differ from what the backup says"));
@@ -323,7 +322,7 @@ pub fn compare(
     Ok(manifest.has_consents() && found.has_consents())
 }
 
-/// The chains that were broken already when the backup was made.
+/// Lists the chains that were broken already when the backup was made.
 #[must_use]
 pub fn broken_chains(manifest: &Manifest) -> Vec<String> {
     let mut broken = Vec::new();
@@ -341,7 +340,7 @@ pub fn broken_chains(manifest: &Manifest) -> Vec<String> {
     broken
 }
 
-/// What a backup is called that is put into a folder.
+/// Returns the file name of a backup.
 #[must_use]
 pub fn name(now: Timestamp) -> PathBuf {
     let moment: String =

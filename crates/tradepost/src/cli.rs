@@ -1,7 +1,7 @@
-//! The command line: the table of commands, and the exit codes.
+//! Command line: the table of commands, and the exit codes.
 //!
-//! Standard output is data, standard error is talk. Each command is a module with an `Arguments`
-//! type and a `run` function; what they share is in [`output`].
+//! Standard output is data, standard error is messages. Each command is a module with an
+//! `Arguments` type and a `run` function; shared code is in [`output`].
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -149,8 +149,7 @@ pub fn run(
     environment: Vec<(String, String)>,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
-    // Looked for before anything is parsed: a program is told of a command line that
-    // cannot be parsed as JSON, too.
+    // Looked for before parsing: a program gets JSON even for a command line that cannot be parsed.
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
@@ -205,9 +204,9 @@ pub fn run(
     }
 }
 
-/// A mistake on the command line, for programs.
+/// Converts a mistake on the command line to a failure for programs.
 fn misread(error: &clap::Error) -> CommandFailure {
-    // The first paragraph says what is wrong; usage follows.
+    // The first paragraph is the message; usage follows.
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);

@@ -1,5 +1,5 @@
-//! The configuration: who sells, where, on which terms. A `Config` is whole and consistent; how
-//! one is read from a file is in [`read`](read::read).
+//! The configuration of a process: its server settings, dealers and publishers. A `Config` is
+//! complete and consistent; [`read`](read::read) builds one from a file.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,67 +28,67 @@ pub mod feeds;
 pub mod oidc;
 pub mod read;
 
-/// Everything that the server needs to know.
+/// Configuration of a process.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The process.
+    /// Settings of the process.
     pub server: ServerConfig,
-    /// The dealers. There is a dealer or a publisher; ids and hosts are unique.
+    /// Dealers. There is at least one dealer or publisher; ids and hosts are unique.
     pub dealers: Vec<DealerConfig>,
-    /// The publishers.
+    /// Publishers.
     pub publishers: Vec<PublisherConfig>,
-    /// What becomes of personal data.
+    /// Encryption and retention of personal data.
     pub privacy: Privacy,
-    /// Whom to tell what is amiss; nobody when `None`.
+    /// Alerts to the operators; none are sent when `None`.
     pub alerts: Option<AlertConfig>,
-    /// Where traces go; there are none when `None`.
+    /// Destination of traces; none are recorded when `None`.
     pub traces: Option<Traces>,
 }
 
-/// What becomes of personal data.
+/// Encryption and retention of personal data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Privacy {
-    /// The file with the key that encrypts it in the store; nothing is encrypted when `None`.
+    /// File with the key that encrypts it in the store; nothing is encrypted when `None`.
     pub key_file: Option<PathBuf>,
-    /// For how long a lead is kept after its last change, where its dealer says nothing else; for ever
+    /// Time that a lead is kept after its last change, unless its dealer sets another; no limit
     /// when `None`.
     pub retention: Option<SignedDuration>,
 }
 
-/// Where traces go.
+/// Destination of traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traces {
-    /// The address of a collector that takes OTLP in JSON, with its path.
+    /// Address of a collector that accepts OTLP in JSON, with its path.
     pub endpoint: String,
-    /// How many of a hundred are written down.
+    /// Percentage of traces that are recorded.
     pub percent: u8,
-    /// What the server is called there.
+    /// Service name in the traces.
     pub service: String,
-    /// The bearer token.
+    /// Bearer token.
     pub bearer: Option<ConfigSecret>,
 }
 
-/// Who is told what is amiss, and how often.
+/// Recipients and frequency of alerts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertConfig {
-    /// How much time there is at least between two messages to one destination.
+    /// Minimum time between two messages to one destination.
     pub every: SignedDuration,
-    /// After how long what goes on is told again.
+    /// Time after which a problem that persists is reported again.
     pub remind: SignedDuration,
-    /// Who is told; names are unique.
+    /// Destinations of alerts; names are unique.
     pub destinations: Vec<DeliveryConfig>,
-    /// How much of what the console refuses is worth a message.
+    /// Numbers of console refusals that are worth a message.
     pub access: AccessThresholds,
 }
 
-/// How often the console refuses people in an hour before somebody is told; 0 for never.
+/// Numbers of console refusals in an hour that lead to an alert; 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessThresholds {
     /// Failed sign-ins.
     pub failed_sign_ins: u64,
-    /// Names, browsers and addresses that are locked for a while because too many sign-ins failed.
+    /// Names, browsers and addresses that are locked out because too many sign-ins failed.
     pub locked_sign_ins: u64,
-    /// Requests for what a role does not permit.
+    /// Requests for actions that the role does not permit.
     pub refused_actions: u64,
 }
 
@@ -98,59 +98,60 @@ impl Default for AccessThresholds {
     }
 }
 
-/// How the process behaves.
+/// Settings of the process.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Where it listens.
+    /// Address on which it listens.
     pub listen: SocketAddr,
-    /// Where it answers the people who run it, besides.
+    /// Additional address for the operators' endpoints.
     pub operator_listen: Option<SocketAddr>,
-    /// Whether there are dealers beside those of the file, which the store has and which come and go
-    /// while the process runs. Then every seller needs hosts, and the file need name none.
+    /// True when the store has dealers too, which can be added and removed at run time. Then every
+    /// seller needs hosts, and the file may name no seller.
     pub hosting: bool,
-    /// The host names on which the directory of all sellers is, and nothing else.
+    /// Host names that serve only the directory of all sellers.
     pub directory_hosts: Vec<String>,
-    /// How many requests may be at work at once; beyond it sellers take turns.
+    /// Maximum number of requests in progress; beyond it, fair scheduling shares the places among
+    /// the sellers.
     pub max_running_requests: usize,
-    /// The console for the dealers' people, which there is none of when `None`.
+    /// Console for the dealers' staff; there is none when `None`.
     pub console: Option<ConsoleConfig>,
-    /// The largest request body in bytes.
+    /// Maximum request body in bytes.
     pub max_body_bytes: usize,
-    /// How long a request may take to arrive, headers and body each.
+    /// Maximum time for a request to arrive, for its headers and its body each.
     pub read_timeout: SignedDuration,
-    /// How long an answer may take, once the request has arrived.
+    /// Maximum time for the response once the request has arrived.
     pub request_timeout: SignedDuration,
-    /// The PostgreSQL that keeps everything, in place of a file in the data folder.
+    /// PostgreSQL database that replaces the database file in the data folder.
     pub database: Option<DatabaseUrl>,
-    /// How many bytes have to be free on the disk for leads to be taken.
+    /// Bytes that must be free on the disk for leads to be accepted.
     pub min_free_space: u64,
-    /// How many bytes of memory inventories may take; beyond it the one that was not asked for the
-    /// longest time is given up and loaded again when it is.
+    /// Bytes of memory for inventories; beyond it the least recently used one is unloaded, and
+    /// loaded again on demand.
     pub memory_budget: u64,
-    /// How many connections may be open at once.
+    /// Maximum number of open connections.
     pub max_connections: usize,
-    /// How many of them one address may have, or one IPv6 network of 64 bits.
+    /// Maximum number of connections from one address, or from one IPv6 /64 network.
     pub connections_per_address: usize,
-    /// How many bytes of unanswered requests are kept at once.
+    /// Maximum total bytes of requests that are not answered yet.
     pub max_pending_bytes: usize,
-    /// How long requests in progress may take to finish after SIGTERM.
+    /// Time that requests in progress get to finish after SIGTERM.
     pub shutdown_grace: SignedDuration,
-    /// Whether to log JSON lines instead of text.
+    /// True when the log has JSON lines instead of text.
     pub log_json: bool,
-    /// What to log: a `tracing` filter such as `info` or `tradepost=debug`.
+    /// Log filter of `tracing`, such as `info` or `tradepost=debug`.
     pub log_filter: String,
-    /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
+    /// True when the client's address is taken from the last entry of `X-Forwarded-For`.
     pub trust_forwarded_for: bool,
-    /// The web pages whose visitors' browsers may call.
+    /// Web origins that browsers may call from (CORS).
     pub web_origins: Vec<WebOrigin>,
-    /// How it speaks TLS; it does not when `None`.
+    /// TLS settings; plain HTTP when `None`.
     pub tls: Option<Tls>,
-    /// Where the files of it come from, when the server orders them.
+    /// Certificate authority from which the server orders the TLS files, if it does.
     pub acme: Option<acme::Acme>,
 }
 
 impl ServerConfig {
-    /// The keys by which two differ that hold for as long as a process runs.
+    /// Returns the keys that differ from `other` and take effect only after a restart.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         macro_rules! keys {
@@ -163,11 +164,11 @@ impl ServerConfig {
             min_free_space memory_budget max_connections connections_per_address max_pending_bytes
             shutdown_grace log_json trust_forwarded_for web_origins];
         let tls = ("server.tls", self.tls != other.tls || self.acme != other.acme);
-        // The filter of the log is not among them: a running process takes a new one over.
+        // The log filter is not among them: a running process applies a new one.
         keys.into_iter().chain([tls]).filter_map(|(key, differs)| differs.then_some(key)).collect()
     }
 
-    /// What the HTTP server takes of it.
+    /// Returns the settings of the HTTP server.
     #[must_use]
     pub fn http(&self) -> http::HttpSettings {
         http::HttpSettings {
@@ -185,33 +186,33 @@ impl ServerConfig {
         }
     }
 
-    /// What it is reached at when it listens on an address.
+    /// Returns the server's origin when it listens on `address`.
     #[must_use]
     pub fn origin(&self, address: SocketAddr) -> ListenOrigin {
         ListenOrigin { secure: self.tls.is_some(), address }
     }
 }
 
-/// The console for the dealers' people.
+/// Console for the dealers' staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleConfig {
-    /// Where it listens: on this machine, unless TLS is spoken or a proxy speaks it.
+    /// Address on which it listens: on this machine, unless it speaks TLS or is behind a proxy that
+    /// does.
     pub listen: SocketAddr,
-    /// The absolute base address under which browsers reach it, without a slash at the end, where a
-    /// proxy stands before it.
+    /// Absolute base address for browsers, without a slash at the end, when it is behind a proxy.
     pub public_url: Option<String>,
-    /// For how long somebody stays signed in.
+    /// Maximum lifetime of a session.
     pub session_lifetime: SignedDuration,
-    /// For how long of these somebody may do nothing.
+    /// Maximum time without a request before a session ends.
     pub session_idle: SignedDuration,
-    /// The provider with which people may sign in besides.
+    /// OpenID provider as an additional way to sign in.
     pub oidc: Option<oidc::Oidc>,
-    /// Whether people who sign in with a password need a second factor.
+    /// Rule for second factors of people who sign in with a password.
     pub second_factor: SecondFactorPolicy,
 }
 
 words! {
-    /// Whether people who sign in to the console with a password need a second factor.
+    /// Rule for second factors of people who sign in to the console with a password.
     pub enum SecondFactorPolicy {
         /// Each person decides.
         Optional = "optional",
@@ -221,7 +222,7 @@ words! {
 }
 
 impl ConsoleConfig {
-    /// Where browsers reach it, without a slash at the end.
+    /// Returns the base address for browsers, without a slash at the end.
     #[must_use]
     pub fn base(&self, server: &ServerConfig) -> String {
         let scheme = if server.tls.is_some() { "https" } else { "http" };
@@ -229,81 +230,79 @@ impl ConsoleConfig {
     }
 }
 
-/// A dealer or dealer group: one agent, one card.
+/// Dealer or dealer group: one agent with one agent card.
 #[derive(Debug, Clone)]
 pub struct DealerConfig {
-    /// Who it is, and on which terms it sells.
+    /// Identity and terms of sale.
     pub terms: tradepost_dealer::settings::DealerSettings,
-    /// The host names (without port) that lead to this dealer. Empty only when there is a single
-    /// dealer, who then answers on every host.
+    /// Host names (without port) that lead to this dealer. Empty only when it is the only dealer,
+    /// which then answers on every host.
     pub hosts: Vec<String>,
-    /// The absolute base address under which agents reach it, without a slash at the end. When
-    /// `None` the card names the first host with https, or the address where the server listens.
+    /// Absolute base address for agents, without a slash at the end. When `None` the card names the
+    /// first host with https, or the address on which the server listens.
     pub public_url: Option<String>,
-    /// Whether the directory of the process names it.
+    /// True when the directory of the process lists it.
     pub listed: bool,
-    /// What the card says about the agent.
+    /// Description of the agent on its card.
     pub description: String,
-    /// The agent's own version on the card.
+    /// Version of the agent on its card.
     pub agent_version: String,
-    /// Who operates the agent.
+    /// Operator of the agent: name and URL.
     pub provider: Option<(String, String)>,
     /// Documentation for people.
     pub documentation_url: Option<String>,
-    /// How often one caller may call.
+    /// Rate limit of one caller.
     pub rate_limit: RateLimitConfig,
-    /// Whether a request without `A2A-Version` is refused (C-33).
+    /// True when a request without `A2A-Version` is refused (C-33).
     pub require_version: bool,
-    /// Whether v1.0 is spoken over HTTP+JSON too, which v1.1 has no more.
+    /// True when v1.0 is served over HTTP+JSON too; v1.1 has no such binding.
     pub http_json: bool,
-    /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
+    /// True when `acceptedOutputModes` without a type of ours is refused (C-26).
     pub strict_output_modes: bool,
-    /// How callers say who they are.
+    /// Authentication of callers.
     pub auth: AuthSettings,
-    /// How its card is signed; it is not when `None` (A2A §8.4).
+    /// Signing of its card; the card is unsigned when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
-    /// Where its leads are delivered to; names are unique.
+    /// Destinations of its leads; names are unique.
     pub deliveries: Vec<DeliveryConfig>,
-    /// Where its inventory comes from by itself; names are unique.
+    /// Feeds that update its inventory; names are unique.
     pub feeds: Vec<feeds::FeedConfig>,
 }
 
-/// A publisher: one agent, one card.
+/// Publisher: one agent with one agent card.
 #[derive(Debug, Clone)]
 pub struct PublisherConfig {
-    /// Who it is and on which terms it sells; what it has to sell is read when it opens.
+    /// Identity and terms of sale; the catalogue is read when the publisher is opened.
     pub profile: PublisherProfile,
-    /// How it is reached, and who may call.
+    /// Hosts and authentication of callers.
     pub front: Front,
-    /// The absolute base address under which agents reach it, without a slash at the end. When
-    /// `None` the card names the first host with https, or the address where the server listens.
+    /// Absolute base address for agents, without a slash at the end. When `None` the card names the
+    /// first host with https, or the address on which the server listens.
     pub public_url: Option<String>,
-    /// Where its `brand.json` is, when not beside the agent itself; with https.
+    /// Address of its `brand.json`, with https, when it is not served beside the agent.
     pub brand_json_url: Option<String>,
-    /// The file with what it sells; it sells nothing when `None`.
+    /// File with its products; there are none when `None`.
     pub catalogue: Option<PathBuf>,
-    /// The ad server that knows what is sold out; the catalogue is all there is when `None`.
+    /// Ad server that knows what is sold out; only the catalogue is used when `None`.
     pub upstream: Option<UpstreamConfig>,
-    /// How often one caller may call.
+    /// Rate limits of one caller.
     pub rates: Rates,
-    /// For development: webhooks and governance agents may be on this machine, also without TLS.
+    /// For development: allows webhooks and governance agents on this machine, also without TLS.
     pub call_loopback: bool,
-    /// The private key with which webhooks are signed; one that lasts as long as the process when
-    /// `None`.
+    /// Private key that signs webhooks; generated anew for each process when `None`.
     pub webhook_key: Option<WebhookKeyFile>,
-    /// The private key with which decisions about plans are signed; one that lasts as long as the
-    /// process when `None`.
+    /// Private key that signs decisions about plans; generated anew for each process when `None`.
     pub governance_key: Option<WebhookKeyFile>,
-    /// Where the keys of buyer agents that sign are, by the agents' ids.
+    /// Locations of the public keys of buyer agents that sign requests, by agent id.
     pub signers: BTreeMap<String, AgentKeys>,
-    /// With what verifiers of creatives know the publisher, by their addresses.
+    /// Addresses of creative verifiers, each with the credential of the publisher there.
     pub verifiers: Vec<(String, ConfigSecret)>,
-    /// Where its people are told of what was sold and what waits for them.
+    /// Destinations of messages to its staff about sales and pending decisions.
     pub deliveries: Vec<PublisherDestination>,
 }
 
 impl PublisherConfig {
-    /// Where its people are told of events, with its id.
+    /// Returns the destinations of messages to its staff, with the publisher's id.
     #[must_use]
     pub fn destinations(&self) -> PublisherDestinations {
         let (publisher_id, destinations) = (self.profile.id.clone(), self.deliveries.clone());
@@ -311,46 +310,46 @@ impl PublisherConfig {
     }
 }
 
-/// A private key of the publisher's own.
+/// Private key of the publisher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookKeyFile {
-    /// The private key: PKCS#8 in PEM, or a JWK.
+    /// File of the private key: PKCS#8 in PEM, or a JWK.
     pub key_file: PathBuf,
-    /// The key's name; that of the JWK or the thumbprint when `None`.
+    /// Key id; that of the JWK, or the thumbprint, when `None`.
     pub kid: Option<String>,
 }
 
-/// The ad server behind a publisher.
+/// Ad server behind a publisher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamConfig {
-    /// Where it is asked: an address with http or https.
+    /// Address with http or https.
     pub url: String,
-    /// How long it may take.
+    /// Maximum time for its response.
     pub timeout: SignedDuration,
-    /// For how long an answer is as good as a new one.
+    /// Time that a cached response counts as fresh.
     pub freshness: SignedDuration,
-    /// For how long an answer is served when there is no new one.
+    /// Time that a cached response is served when no new one can be fetched.
     pub keep: SignedDuration,
 }
 
-/// How often one caller may call a publisher.
+/// Rate limits of one caller of a publisher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// What changes nothing.
+    /// Calls that only read.
     pub read: RateLimitConfig,
-    /// What changes something.
+    /// Calls that change something.
     pub write: RateLimitConfig,
     /// New idempotency keys.
     pub insert: RateLimitConfig,
 }
 
-/// A time that is never negative where it stands in a configuration.
+/// Converts a time that a configuration never has negative.
 fn lasting(time: SignedDuration) -> Duration {
     Duration::try_from(time).unwrap_or(Duration::MAX)
 }
 
 impl RateLimitConfig {
-    /// The limit itself.
+    /// Returns the rate limit.
     #[must_use]
     pub fn limit(&self) -> limit::RateLimit {
         limit::RateLimit { requests: self.requests, window: self.window }
@@ -358,32 +357,32 @@ impl RateLimitConfig {
 }
 
 impl DealerConfig {
-    /// Whether there is an HTTP+JSON binding: v1.0 is the only version that has one.
+    /// Returns true when there is an HTTP+JSON binding, which only v1.0 has.
     #[must_use]
     pub fn speaks_http_json(&self) -> bool {
         self.http_json && self.terms.versions.contains(&Version::V1_0)
     }
 }
 
-/// How a card is signed.
+/// Signing of an agent card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardSigning {
-    /// The private key: PKCS#8 in PEM, or a JWK.
+    /// File of the private key: PKCS#8 in PEM, or a JWK.
     pub key_file: PathBuf,
-    /// The key's name; that of the JWK or the thumbprint when `None`.
+    /// Key id; that of the JWK, or the thumbprint, when `None`.
     pub kid: Option<String>,
-    /// Where the dealer publishes its public keys.
+    /// Address where the dealer publishes its public keys.
     pub jku: Option<String>,
 }
 
-/// How often one caller may call: `requests` in `window`, refilled evenly.
+/// Rate limit of one caller: `requests` in `window`, refilled evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitConfig {
-    /// How many at once; 0 switches the limit off.
+    /// Number of requests; 0 switches the limit off.
     pub requests: u32,
-    /// In how much time.
+    /// Time in which the requests are refilled.
     pub window: SignedDuration,
-    /// Whether a refusal is HTTP 429 instead of 200. Off, because one official SDK throws the body
-    /// of every other status away (C-30).
+    /// True when a refusal is HTTP 429 instead of 200. False by default, because one official SDK
+    /// discards the body of every other status (C-30).
     pub http_429: bool,
 }

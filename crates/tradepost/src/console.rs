@@ -1,11 +1,9 @@
-//! The console: what a dealer's people look at all day, in a browser.
+//! The console: web pages for the staff of dealers and publishers.
 //!
-//! It has a listener of its own, so that neither the crowd of callers nor their ways of asking reach it,
-//! and each of its requests is answered on a thread where waiting for the store disturbs nobody. Path,
-//! method and session are judged before a form is read. A
-//! page is HTML that works without script; nothing of it comes from elsewhere but the photos of the
-//! dealer's own listings. Who is let in is in `door`, what there is and who may have it in
-//! [`route`].
+//! It has a listener of its own, so that agents' requests cannot crowd it out, and it answers each
+//! request on a thread that may block on the store. Path, method and session are checked before a form is
+//! read. Pages are HTML that works without scripts, and load nothing from other sites except the photos
+//! of the dealer's own listings. Sign-in is in `door`; the routes and their permissions are in [`route`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,26 +56,26 @@ mod reply;
 pub mod request;
 pub mod route;
 
-/// Where it is.
+/// Path prefix of the console.
 pub const PATH: &str = "/console";
 
-/// Time that a form may take to arrive.
+/// Timeout for reading a form.
 const FORM_TIME: Duration = Duration::from_secs(10);
 
-/// Memory in bytes that unanswered requests may take together.
+/// Maximum memory in bytes of all requests in progress.
 const FORMS_BYTES: usize = 16 * 1024 * 1024;
 
-/// Number of pages that are made at once; beyond it the addresses that ask take turns.
+/// Number of requests that are answered concurrently; beyond it, client addresses are scheduled fairly.
 const PAGES_AT_ONCE: usize = 32;
 
-/// Number of sign-in forms that are judged at once. While the store is slow, or a crowd guesses, the pages
-/// of those who are in keep their own places.
+/// Number of sign-in forms that are checked concurrently. They are limited apart from pages, so that a
+/// slow store or a password attack does not delay those who are signed in.
 const SIGN_INS_AT_ONCE: usize = 4;
 
-/// Time after which whoever waits for a turn is told to come back.
+/// Time after which a waiting request is answered with "try again later".
 const TURN_TIME: Duration = Duration::from_secs(10);
 
-/// The console.
+/// The console of a process.
 #[derive(Debug)]
 pub struct Console {
     store: Arc<Store>,
@@ -94,41 +92,41 @@ pub struct Console {
     forms: BodyReader,
     turns: FairScheduler,
     sign_in_turns: FairScheduler,
-    /// Whether browsers reach it over TLS, spoken here or by a proxy.
+    /// True when browsers connect by TLS, here or at a proxy.
     is_over_tls: bool,
 }
 
-/// What a request comes to.
+/// Result of a request.
 type Answer = Result<ConsoleReply, PageError>;
 
-/// Why there is no page.
+/// Reason why a request is not answered with its page.
 #[derive(Debug)]
 enum PageError {
-    /// Whoever asks has to sign in first.
+    /// The person has to sign in first.
     SignIn,
-    /// The role has nothing to do there.
+    /// The role does not have the permission.
     Forbidden,
-    /// There is no such thing, or it is another's.
+    /// There is no such page or item, or it belongs to another dealer.
     NotFound,
-    /// Whoever asks has to set up a second factor first.
+    /// The person has to set up a second factor first.
     SetUpFactor,
-    /// The form is none of ours, or of a session that is over.
+    /// The form is not from the console, or belongs to a session that has ended.
     Stale,
-    /// What was filled in cannot be used, and why.
+    /// The input is not usable, with the reason.
     Unusable(&'static str),
-    /// The calendar, or what somebody else did meanwhile, stands against it, and how.
+    /// The calendar, or another person's change, prevents it, with the reason.
     Conflict(String),
-    /// No place became free in time.
+    /// The request waited too long for its turn.
     Busy,
-    /// We broke.
+    /// An internal error.
     Broken(InternalError),
 }
 
 from!(PageError { Broken(InternalError) });
 
 impl Console {
-    /// Sets it up on what a process has. It is reached at the address that the settings name, over
-    /// TLS when the server has it.
+    /// Creates the console with the parts of a process. Its address comes from the settings; it uses TLS
+    /// when the server does.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -166,12 +164,12 @@ impl Console {
         })
     }
 
-    /// What its listener serves.
+    /// Returns the router for its listener.
     pub fn router(self) -> Router {
         Router::new().fallback(handle).with_state(Arc::new(self))
     }
 
-    /// Judges by its head a request that comes with a form; whether the form is worth reading.
+    /// Checks a request by its head, before its form is read. Returns true when the form has to be read.
     fn needs_form(
         &self,
         asked: &ConsoleRequest,
@@ -182,13 +180,13 @@ impl Console {
             RouteAction::Inside(_) | RouteAction::Renewing(_) => {
                 self.permitted(asked, row, id).map(|_| true)
             }
-            // Without the cookie that came with the form, nothing that is filled in counts.
+            // A sign-in form without its cookie is refused without reading it.
             RouteAction::Outside(_) => Ok(asked.has_cookies()),
             RouteAction::File(..) | RouteAction::Abroad(_) => Ok(false),
         }
     }
 
-    /// Answers a request, but for those that ask another server.
+    /// Answers a request, except those that need another server.
     fn answer(&self, asked: &ConsoleRequest, row: &ConsoleRoute, id: &str) -> ConsoleReply {
         let answer = match row.act {
             RouteAction::File(media_type, text) => {
@@ -206,7 +204,7 @@ impl Console {
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }
 
-    /// Does something for a visitor, once the person has given the password where the row asks for it.
+    /// Performs an action, after asking for the password again where the route requires it.
     fn act_confirmed<'a>(
         &self,
         visitor: &mut Visitor<'a>,
@@ -220,14 +218,14 @@ impl Console {
             Confirmation::Recent => act(visitor),
             Confirmation::Asked(reply) => Ok(reply),
             Confirmation::Renewed(cookie) => {
-                // Also where it could not be done: the cookie from before is of no use any more.
+                // Also after a failure: the cookie from before the confirmation is no longer valid.
                 let reply = act(visitor).unwrap_or_else(|stop| self.stopped(visitor.asked, stop));
                 Ok(reply.with_earlier_cookie(cookie))
             }
         }
     }
 
-    /// Records that somebody asked for what the role does not permit.
+    /// Records a request that the role does not permit.
     fn record_refused(
         &self,
         visitor: &Visitor<'_>,
@@ -240,7 +238,7 @@ impl Console {
         self.store.write_blocking(move |tx| tx.record_failure(&entry))
     }
 
-    /// Whoever asks, if they are in and their role may have what they ask for.
+    /// Returns the visitor if signed in and permitted to use the route.
     fn permitted<'a>(
         &self,
         asked: &'a ConsoleRequest,
@@ -248,7 +246,7 @@ impl Console {
         id: &'a str,
     ) -> Result<Visitor<'a>, PageError> {
         let visitor = self.visitor(asked, id)?;
-        // Before anything is looked up: what is forbidden looks the same whether it is there or not.
+        // Before anything is read: a forbidden item looks the same whether it exists or not.
         if !row.right.is_of(visitor.member.role) {
             self.record_refused(&visitor, row)?;
             return Err(PageError::Forbidden);
@@ -256,7 +254,7 @@ impl Console {
         Ok(visitor)
     }
 
-    /// The same, if the form is one that was handed to them.
+    /// Returns the permitted visitor if the form was issued to this session.
     fn admitted<'a>(
         &self,
         asked: &'a ConsoleRequest,
@@ -264,8 +262,7 @@ impl Console {
         id: &'a str,
     ) -> Result<Visitor<'a>, PageError> {
         let visitor = self.permitted(asked, row, id)?;
-        // Another site can have a browser send the cookie, and cannot
-        // know what stands in our forms.
+        // Another site can make a browser send the cookie, but cannot know the proof in our forms.
         if row.changes() && !asked.proves(&visitor.secret) {
             return Err(PageError::Stale);
         }
@@ -275,11 +272,11 @@ impl Console {
         Ok(visitor)
     }
 
-    /// Has work done on a thread that may wait for the store, when it is the turn of the address
-    /// that asks. The work goes on when the browser goes away, and keeps its place until it is done.
+    /// Runs work on a thread that may block, when it is the turn of the client's address. The work
+    /// continues and keeps its place when the browser disconnects.
     ///
     /// # Errors
-    /// When no turn came in time, or nothing came of the work.
+    /// When no turn came in time, or the work panicked; the log has the cause.
     async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
         asked: &Arc<ConsoleRequest>,
@@ -301,7 +298,7 @@ impl Console {
         task.await.unwrap_or_else(|_| Err(no_result()))
     }
 
-    /// The dealers whose people somebody is of, in the order of the configuration.
+    /// Returns the visitor's dealers, in the order of the configuration.
     fn dealers(&self, visitor: &Visitor<'_>) -> Vec<Arc<DealerAgent>> {
         let mut sellers = self.sellers.all();
         if let Some(id) = visitor.dealer_id() {
@@ -310,7 +307,7 @@ impl Console {
         sellers
     }
 
-    /// Of these dealers the one with an id, or the first.
+    /// Returns the visitor's dealer with this id, or the first one.
     fn dealer(
         &self,
         visitor: &Visitor<'_>,
@@ -320,7 +317,7 @@ impl Console {
         self.dealers(visitor).into_iter().find(is_meant).ok_or(PageError::NotFound)
     }
 
-    /// An entry for the record of a dealer, or of what concerns all of them.
+    /// Creates an audit entry of a dealer, or of all dealers together.
     fn entry(
         &self,
         member: &StaffMember,
@@ -359,7 +356,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
     };
     let id: Arc<str> = id.into();
     if row.form_bytes() > 0 {
-        // It is judged again with the form: meanwhile the session may have ended.
+        // Checked again after the form is read: the session may have ended in the meantime.
         let named = Arc::clone(&id);
         let judge = move |console: &Console, asked: &ConsoleRequest| {
             let needs_form = console.needs_form(asked, row, &named);
@@ -389,18 +386,18 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
     early(response, &parts, body)
 }
 
-/// An answer to a request whose body was not read, or not to its end: that is thrown away while the
-/// answer is sent.
+/// Returns the response to a request whose body was not read to its end. The rest is discarded while the
+/// response is sent.
 fn early(mut response: Response, parts: &Parts, body: Body) -> Response {
     if !body.is_end_stream() {
-        // What is left of the body would be read as the next request.
+        // The rest of the body would be read as the next request.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         intake::discard(&parts.headers, body);
     }
     response
 }
 
-/// An answer to a form that was not taken.
+/// Returns the response to a form that could not be read.
 fn unreadable(unread: BodyError) -> Response {
     let text = match unread {
         BodyError::TooLarge(_) => "the form is too large\n",
@@ -416,12 +413,12 @@ fn unreadable(unread: BodyError) -> Response {
     response
 }
 
-/// That work for a request came to no result: the log says why.
+/// Returns the error of work that ended without a result; the log has the cause.
 fn no_result() -> PageError {
     InternalError::new("answering a request to the console", "the work came to no result").into()
 }
 
-/// An answer where there can be no page.
+/// Returns a plain text response for cases without a page.
 fn bare(status: StatusCode, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;

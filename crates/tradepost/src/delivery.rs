@@ -1,11 +1,11 @@
-//! Leads on their way out: from the store to the destinations that a dealer has named; and what a
-//! publisher's people are told, in the same way.
+//! Delivers leads from the store to the destinations that a dealer has configured, and messages about a
+//! publisher's events to its people.
 //!
-//! The events of leads are the outbox; they are in the store with what they tell, by one transaction.
-//! Here they are turned into deliveries, each is begun, sent and noted, and what was not taken is
-//! tried again. The three steps are on disk one by one: a process that ends between any two of
-//! them leaves a delivery that is sent by the next one, and marked, where it may have arrived.
-//! Bodies are built from the lead when they are sent and kept nowhere.
+//! The events of leads are the outbox: they are stored in the transaction of the change that they report.
+//! Here each event becomes deliveries. A delivery is begun, sent and recorded, and a failed attempt is
+//! retried. Each of the three steps is committed: when a process ends between two of them, the next
+//! process sends the delivery, and marks it as sent again where it may have arrived. Bodies are built
+//! from the lead when they are sent and are not stored.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -38,34 +38,33 @@ mod plan;
 mod smtp;
 pub mod staff;
 
-/// The longest pause after the first failure.
+/// Maximum pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The longest pause at all.
+/// Maximum pause after any failure.
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
-/// How long beyond its time an attempt is waited for before it counts as lost: noting it takes a
-/// while, too.
+/// Time beyond its timeout after which an attempt counts as lost. Recording the result takes time, too.
 const GRACE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How many steps an attempt has that may take its time each.
+/// Number of steps of an attempt, each of which may take the destination's timeout.
 const STEPS: u32 = 3;
 
-/// How many deliveries run at once: in all, to one destination, and of one dealer.
+/// Limits on concurrent deliveries: in all, to one destination, and of one dealer.
 const LIMITS: OutboxLimits = OutboxLimits { all: 32, per_host: 2, per_owner: 16 };
 
-/// When to look again for a dealer that the store has and that is not open here.
+/// Time until a delivery is retried whose dealer is in the store but not open in this process.
 const UNTIL_OPEN: SignedDuration = SignedDuration::from_secs(10);
 
-/// What is said of a destination that is not there any more.
+/// Error of a delivery whose destination is no longer configured.
 const NOWHERE: &str = "no such destination is configured any more";
 
-/// Delivers the leads of a process's dealers, and what its publishers' people are told.
+/// Delivers the leads of a process's dealers, and the messages to its publishers' people.
 pub struct Deliveries {
     store: Arc<Store>,
     clock: Clock,
     edge: ClockAndRandom,
-    /// The longest pause after the first failure.
+    /// Maximum pause after the first failure.
     pub first_pause: Duration,
     outlets: RwLock<Arc<[Arc<Outlet>]>>,
     publishers: OnceLock<Arc<[Arc<Outlet>]>>,
@@ -74,14 +73,14 @@ pub struct Deliveries {
     tracer: OnceLock<Tracer>,
 }
 
-/// A dealer, and where its leads go; or a publisher, and who is told of its events.
+/// A dealer or a publisher, with its destinations.
 #[derive(Debug)]
 struct Outlet {
     source: Source,
     destinations: Vec<DeliveryChannel>,
 }
 
-/// Whose destinations they are.
+/// Owner of the destinations.
 #[derive(Debug)]
 enum Source {
     Dealer(Arc<DealerConfig>),
@@ -105,11 +104,11 @@ impl Outlet {
     }
 }
 
-/// A destination and the way to it.
+/// A destination and its carrier.
 #[derive(Debug)]
 struct DeliveryChannel {
     delivery: DeliveryConfig,
-    /// Of a publisher's events, what it is told of; everything when empty.
+    /// Events of a publisher that the destination wants; empty for all.
     events: Vec<StaffEventKind>,
     carrier: Arc<dyn DeliveryCarrier>,
 }
@@ -117,7 +116,7 @@ struct DeliveryChannel {
 opaque!(Deliveries);
 
 impl Deliveries {
-    /// Delivers the leads of no dealer yet.
+    /// Creates deliveries without any dealer.
     #[must_use]
     pub fn new(store: Arc<Store>, clock: Clock, edge: ClockAndRandom) -> Self {
         Self {
@@ -133,12 +132,12 @@ impl Deliveries {
         }
     }
 
-    /// Delivers to other destinations from now on: what comes and what was left. Dealers that are the
-    /// same keep their ways.
+    /// Replaces the destinations, for new and for waiting deliveries. Dealers whose configuration is the
+    /// same object keep their carriers.
     ///
     /// # Errors
-    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails; then
-    /// everything stays.
+    /// When a carrier cannot be created, because a secret or a certificate is missing, or the store
+    /// fails; then nothing changes.
     pub fn replace(&self, dealers: &[Arc<DealerConfig>]) -> Result<(), InternalError> {
         let before = self.outlets();
         let outlets = outlets(dealers, &before, &self.clock)?;
@@ -149,11 +148,11 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Tells the people of these publishers of events, too, from now on. To be done once, before anything
-    /// is sold. Of a publisher without destinations only the log says them.
+    /// Adds the destinations of publishers. Call it once, before anything is sold. The events of a
+    /// publisher without destinations appear only in the log.
     ///
     /// # Errors
-    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
+    /// When a carrier cannot be created, because a secret or a certificate is missing, or the store fails.
     pub fn add_publishers(
         &self,
         publishers: &[PublisherDestinations],
@@ -168,28 +167,29 @@ impl Deliveries {
         let ids: Vec<_> = outlets.iter().map(|outlet| outlet.id().to_owned()).collect();
         self.store
             .write_blocking(move |tx| ids.iter().try_for_each(|id| tx.place_staff_events(id)))?;
-        // Whoever comes second is not heard.
+        // Later calls are ignored.
         let _ = self.publishers.set(outlets);
         Ok(())
     }
 
-    /// Has attempts be traces of their own: a lead is answered long before.
+    /// Gives each attempt a trace of its own: the request that submitted the lead was answered long before.
     pub fn trace_with(&self, tracer: Tracer) {
-        // Whoever comes second is not heard.
+        // Later calls are ignored.
         let _ = self.tracer.set(tracer);
     }
 
-    /// Looks again: there may be something new, also from another process.
+    /// Looks for due deliveries at once; another process may have added some.
     pub fn wake(&self) {
         self.stir.notify_one();
     }
 
-    /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
-    /// `grace` long. What is left is delivered by the next process.
+    /// Delivers until `stop` resolves, and then waits at most `grace` for the attempts in progress. The
+    /// next process delivers what remains.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         let now = self.clock.now();
-        // Whoever was sending is gone: one process at a time serves a data folder. Of several on one
-        // database another may be sending, and the store leaves alone what is not lost yet.
+        // With a data folder, the process that was sending has ended, because one process at a time
+        // serves it. With a shared database another process may be sending; the store resumes only
+        // attempts that count as lost.
         if let Err(fault) = self.store.write(move |tx| tx.resume_deliveries(now)).await {
             tracing::error!(cause = %fault.chain(), "deliveries could not be resumed");
         }
@@ -204,7 +204,7 @@ impl Deliveries {
         self.publishers.get().map(Arc::clone).unwrap_or_default()
     }
 
-    /// Reads the store where nobody else has to wait for it.
+    /// Reads the store on a thread that may block.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         job: impl FnOnce(&Store) -> Result<T, InternalError> + Send + 'static,
@@ -214,7 +214,7 @@ impl Deliveries {
         read.await.map_err(InternalError::on("reading a lead"))?
     }
 
-    /// One attempt at one delivery, from beginning to note.
+    /// Makes one attempt at one delivery, and records the result.
     async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), InternalError> {
         let outlets = match due.source {
             DeliverySource::Lead => self.outlets(),
@@ -222,21 +222,20 @@ impl Deliveries {
         };
         let Some((outlet, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
             let is_open = outlets.iter().any(|outlet| outlet.id() == due.dealer_id);
-            // A dealer who is not open here yet, or not at the moment, is
-            // no reason to give a lead up.
+            // The dealer may be open in another process, or open here later, so the lead is not given up.
             if !is_open && self.is_hosted(&due.dealer_id).await? {
                 return self.postpone(&due).await;
             }
             return self.bury(&due, NOWHERE).await;
         };
         let key = due.key;
-        // The way keeps to its time step by step; this is for one that does not.
+        // The carrier limits each step itself; this limit is for one that does not.
         let most = way.delivery.timeout.saturating_mul(STEPS);
         let patience = SignedDuration::try_from(most).unwrap_or(GRACE);
         let now = self.clock.now();
         let lost_at = later(now, patience + GRACE);
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
-        // Another process has begun it, or it is settled by now.
+        // Another process has begun the delivery, or it has ended.
         let Some(record) = begun else { return Ok(()) };
         let Some(letter) = self.letter(&record, outlet, way).await? else {
             let now = self.clock.now();
@@ -248,7 +247,7 @@ impl Deliveries {
             Ok(letter) => {
                 let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
                 let sent = tokio::time::timeout(most, carried).await;
-                // Nobody knows how far it came.
+                // The message may have arrived.
                 sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.of("no answer in time")))
             }
             Err(failed) => Err(failed),
@@ -275,7 +274,8 @@ impl Deliveries {
         }
     }
 
-    /// What is sent, or why it cannot be; `None` when nobody is to be told of it any more.
+    /// Builds the message, or an error when it cannot be built. Returns `None` when the event has no
+    /// recipient any more.
     async fn letter(
         self: &Arc<Self>,
         record: &DeliveryRecord,
@@ -299,7 +299,7 @@ impl Deliveries {
             DeliveryAudience::All | DeliveryAudience::Informed => {}
             DeliveryAudience::Nobody => return Ok(None),
         }
-        // Its key may be found again.
+        // The key that decrypts it may be configured again later.
         if let Some(why) = &lead.submission.unreadable {
             return Ok(Some(Err(AttemptVerdict::Later.of(why.clone()))));
         }
@@ -348,7 +348,7 @@ impl Deliveries {
         Ok(())
     }
 
-    /// When to try again, or that it is given up.
+    /// Returns the time of the next attempt, or the present as an error when the delivery is given up.
     fn next(
         &self,
         record: &DeliveryRecord,
@@ -368,7 +368,7 @@ impl Deliveries {
         match advice {
             RetryDecision::GiveUp => Err(now),
             RetryDecision::Again(pause) => {
-                // A moment that is still to come, so that it is waited for.
+                // At least a millisecond ahead, so that the queue waits for it.
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 let again = later(now, pause.max(SignedDuration::from_millis(1)));
                 let is_late = again > later(record.created_at, delivery.give_up_after);
@@ -377,25 +377,26 @@ impl Deliveries {
         }
     }
 
-    /// Whether the store has a dealer that was not removed, although it may not be open here, or not yet.
+    /// Returns true when the store has this dealer and it was not removed, also when it is not open in
+    /// this process.
     async fn is_hosted(self: &Arc<Self>, dealer_id: &str) -> Result<bool, InternalError> {
         let id = dealer_id.to_owned();
         let known = self.read(move |store| store.hosted(&id)).await?;
         Ok(known.is_some_and(|known| known.state != HostedState::Removed))
     }
 
-    /// Leaves a delivery for later, without having tried.
+    /// Postpones a delivery without an attempt.
     async fn postpone(&self, due: &DeliveryRecord) -> Result<(), InternalError> {
         let (key, now) = (due.key, self.clock.now());
         let again = later(now, UNTIL_OPEN);
         self.store.write(move |tx| tx.postpone_delivery(key, now, again)).await
     }
 
-    /// Gives up what leads nowhere.
+    /// Gives up a delivery without an attempt.
     async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), InternalError> {
         let (key, now) = (due.key, self.clock.now());
         self.store
-            // Begun like an attempt, which only one process can, so that it is given up once.
+            // Begun like an attempt, which only one process can do, so that it is given up once.
             .write(move |tx| match tx.begin_delivery(key, now, now)? {
                 Some(_) => tx.delivery_failed(key, why, false, Err(now)),
                 None => Ok(()),
@@ -406,7 +407,7 @@ impl Deliveries {
     }
 }
 
-/// Says what became of an attempt, without anything of the customer.
+/// Logs the result of an attempt, without data of the customer.
 fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
     let dealer = &record.dealer_id;
@@ -423,7 +424,7 @@ fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     }
 }
 
-/// The same of a message to a publisher's people, without what buyers have named.
+/// Logs the result of an attempt at a publisher's message, without names from buyers.
 fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     let (delivery, destination, attempts) = (record.key, &record.destination, record.attempts);
     let publisher = &record.dealer_id;
@@ -440,15 +441,14 @@ fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     }
 }
 
-/// Where the leads of dealers go; what is the same as before is kept.
+/// Opens the destinations of dealers, and reuses those whose configuration is unchanged.
 fn outlets(
     dealers: &[Arc<DealerConfig>],
     before: &[Arc<Outlet>],
     clock: &Clock,
 ) -> Result<Arc<[Arc<Outlet>]>, InternalError> {
     let before: HashMap<_, _> =
-        // By identity: the old ones are alive here, so that no address
-        // stands for another dealer by now.
+        // By pointer: `before` keeps the old ones alive, so no pointer can belong to another dealer.
         before.iter().filter_map(|outlet| match &outlet.source {
             Source::Dealer(dealer) => Some((Arc::as_ptr(dealer), outlet)),
             Source::Publisher(_) => None,
@@ -464,7 +464,7 @@ fn outlets(
     dealers.iter().map(outlet).collect()
 }
 
-/// Why destinations of a dealer cannot be reached, by their places.
+/// Returns errors of a dealer's destinations that cannot be opened, with their indices.
 #[must_use]
 pub fn unusable(dealer: &DealerConfig) -> Vec<(usize, String)> {
     let clock = Clock::system();
@@ -472,7 +472,7 @@ pub fn unusable(dealer: &DealerConfig) -> Vec<(usize, String)> {
     dealer.deliveries.iter().enumerate().filter_map(why_not).collect()
 }
 
-/// The ways to a dealer's destinations.
+/// Creates the carriers of a dealer's destinations.
 fn ways(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, String> {
     let way = |delivery: &DeliveryConfig| {
         let carrier = carrier::open(delivery, clock)?;
@@ -481,7 +481,7 @@ fn ways(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, St
     dealer.deliveries.iter().map(way).collect()
 }
 
-/// The ways to those who are told of a publisher's events.
+/// Creates the carriers of the destinations of a publisher's events.
 fn publisher_ways(
     of: &PublisherDestinations,
     clock: &Clock,
@@ -494,7 +494,7 @@ fn publisher_ways(
     of.destinations.iter().map(way).collect()
 }
 
-/// From where on dealers' leads are told. To be done before any more of them can come.
+/// Records from which event on dealers' leads are delivered. Call it before more leads can arrive.
 fn place<'o>(
     store: &Store,
     outlets: impl Iterator<Item = &'o Arc<Outlet>>,
@@ -547,8 +547,8 @@ impl DeliveryQueue for Deliveries {
         if self.stopping.load(Ordering::SeqCst) {
             return Ok(Vec::new());
         }
-        // Here and not when a lead is taken, so that leads of other
-        // processes become deliveries as well.
+        // Planned here and not when a lead is stored, so that leads of other processes are delivered as
+        // well.
         let unplanned = self.store.dealers_with_unplanned()?;
         for outlet in self.outlets().iter().filter(|it| unplanned.contains(it.id())) {
             plan::plan(&self.store, outlet, now)?;

@@ -1,6 +1,7 @@
-//! What is derived for a type, and the standard library has no derive for.
+//! Macros for implementations that the standard library cannot derive.
 
-/// `Debug` for types whose members nobody may see, or cannot: a type's name and nothing else.
+/// Implements `Debug` with only the type's name, for types whose members are secret or have no
+/// `Debug`.
 ///
 /// ```text
 /// opaque!(Secret, Queue);
@@ -15,10 +16,10 @@ macro_rules! opaque {
     )+ };
 }
 
-/// `From` for what variants hold, so that a question mark passes it on.
+/// Implements `From` for the values of an enum's variants, so that `?` converts them.
 ///
 /// ```text
-/// from!(Trouble { Refused(Refusal), Broken(Fault) });
+/// from!(MessageRefused { Denied(AuthRefusal), Broken(InternalError) });
 /// ```
 macro_rules! from {
     ($name:ident { $( $variant:ident($held:ty) ),+ }) => { $(

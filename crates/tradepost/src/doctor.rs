@@ -1,9 +1,9 @@
-//! What can be amiss around a server, looked at from outside of it: names, certificates, cards, ways to
-//! destinations, feeds, clock, disk, permissions and the store. Nothing is sent to anybody but requests
-//! for a card, a set of keys or the head of a feed, and nothing is changed.
+//! Checks of a server's environment from outside: host names, certificates, agent cards, connections to
+//! destinations, feeds, clock, disk, permissions and the store. It only sends requests for a card, a key
+//! set or the headers of a feed, and changes nothing.
 //!
-//! Every look has a deadline and all run at once. What is said of something names the part of the
-//! configuration, and never an address or a secret that stands there.
+//! Each check has a timeout, and all run concurrently. A finding names the part of the configuration, and
+//! never an address or a secret from it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -26,31 +26,31 @@ mod ways;
 pub use kept::Keeping;
 
 words! {
-    /// How something stands.
+    /// State of the subject of a finding.
     pub enum FindingState {
         /// As it should be.
         Ok = "ok",
-        /// It works, and will not for ever or not for everybody.
+        /// Works, but not for all callers, or not permanently.
         Warning = "warning",
-        /// It does not work.
+        /// Does not work.
         Bad = "bad",
     }
 }
 
 words! {
-    /// What was looked at.
+    /// Area of a check.
     pub enum Area {
-        /// What is permitted and will be regretted.
+        /// Settings that are valid and risky.
         Configuration = "configuration",
         /// The data folder or the database.
         Store = "store",
         /// Leads, webhooks and notifications that were given up.
         Backlog = "backlog",
-        /// Room for more.
+        /// Free disk space.
         Disk = "disk",
-        /// Who may read what.
+        /// Permissions of private files.
         Permissions = "permissions",
-        /// Names of hosts.
+        /// Host names.
         Dns = "dns",
         /// Certificates.
         Tls = "tls",
@@ -58,31 +58,31 @@ words! {
         Card = "card",
         /// Destinations of leads and of alerts.
         Delivery = "delivery",
-        /// Inventories that arrive by themselves.
+        /// Inventory feeds.
         Feed = "feed",
-        /// Who issues access tokens.
+        /// Issuers of access tokens.
         Issuer = "issuer",
-        /// The time.
+        /// The clock of this machine.
         Clock = "clock",
     }
 }
 
-/// What was found out about something.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What was looked at.
+    /// Area of the check.
     pub area: Area,
-    /// Which of these.
+    /// Subject within the area.
     pub subject: String,
-    /// How it stands.
+    /// State of the subject.
     pub state: FindingState,
-    /// In words: a lower-case fragment without a full stop.
+    /// Description: a lower-case fragment without a full stop.
     pub says: String,
-    /// What to do about it, unless all is well.
+    /// Action for the operator, unless all is well.
     pub hint: Option<String>,
 }
 
-/// A part of the world that findings are about.
+/// Subject of findings.
 #[derive(Debug, Clone)]
 pub(crate) struct FindingSubject {
     area: Area,
@@ -115,22 +115,22 @@ impl FindingSubject {
     }
 }
 
-/// What looks need.
+/// Runs the checks.
 #[derive(Debug, Clone)]
 pub struct Examiner {
     config: Arc<Config>,
     keeping: Keeping,
-    /// The keys of personal data, or why there are none.
+    /// The keys of personal data, or the reason why there are none.
     keys: Result<OperatorKeys, String>,
     patience: Duration,
     clock: Clock,
 }
 
-/// What a look has found, and what time it was elsewhere.
+/// Findings of a check, and the times of other clocks.
 #[derive(Debug, Default)]
 pub(crate) struct CheckOutcome {
     findings: Vec<DoctorFinding>,
-    /// By how much others were ahead of our clock, and who they are.
+    /// Hosts that were asked, with the time by which each is ahead of our clock.
     clocks: Vec<(String, SignedDuration)>,
 }
 
@@ -146,7 +146,7 @@ impl From<DoctorFinding> for CheckOutcome {
     }
 }
 
-/// Looks that run beside each other; their findings come in the order in which they were begun.
+/// Checks that run concurrently; their findings are in the order in which they were begun.
 struct Looks {
     running: JoinSet<(usize, CheckOutcome)>,
     begun: usize,
@@ -154,7 +154,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// Begins one. What has not come by the deadline is said to be amiss.
+    /// Begins a check. One that exceeds the timeout is reported as bad.
     fn begin(
         &mut self,
         about: FindingSubject,
@@ -173,7 +173,7 @@ impl Looks {
         });
     }
 
-    /// The same for what waits for a disk.
+    /// Begins a check that blocks.
     fn begin_blocking(
         &mut self,
         about: FindingSubject,
@@ -190,7 +190,7 @@ impl Looks {
 }
 
 impl Examiner {
-    /// Of what a configuration describes, and of what is kept for it.
+    /// Creates the checks of a configuration and of its store.
     #[must_use]
     pub fn new(
         config: Config,
@@ -202,7 +202,7 @@ impl Examiner {
         Self { config: Arc::new(config), keeping, keys, patience, clock }
     }
 
-    /// Looks at everything.
+    /// Runs all checks.
     pub async fn examine(&self) -> Vec<DoctorFinding> {
         let mut looks = Looks { running: JoinSet::new(), begun: 0, patience: self.patience };
         self.look_at_what_is_kept(&mut looks);
@@ -213,7 +213,7 @@ impl Examiner {
         while let Some(ended) = looks.running.join_next().await {
             seen.extend(ended);
         }
-        // As they were begun, and not as they ended: two runs are to be compared.
+        // In the order of their begin, and not of their end, so that two runs can be compared.
         seen.sort_by_key(|(number, _)| *number);
         let (mut findings, mut clocks) = (Vec::new(), Vec::new());
         for (_, seen) in seen {
@@ -230,13 +230,13 @@ impl Examiner {
     }
 }
 
-/// By how much a clock may be wrong without harm: consents may be granted so much later (`clock_skew`).
+/// Largest clock error without effect: consents may be granted so much later (`clock_skew`).
 const HARMLESS: SignedDuration = SignedDuration::from_secs(5);
 
-/// By how much it is wrong for everybody.
+/// Largest clock error that is only a warning; beyond it all requests are affected.
 const HARMFUL: SignedDuration = SignedDuration::from_secs(60);
 
-/// Whether our clock agrees with others'. Of several the nearest counts: any of them may be wrong.
+/// Compares our clock with others. The nearest one counts, because any of them may be wrong.
 fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     let (whose, ahead) = clocks.iter().min_by_key(|(_, ahead)| ahead.abs())?;
     let about = FindingSubject::new(Area::Clock, "this machine");
@@ -253,11 +253,10 @@ fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     })
 }
 
-/// How long before its end a certificate is worth a warning: those who renew by themselves do so
-/// thirty days before.
+/// Time before its end at which a certificate gets a warning: automatic renewal happens thirty days before.
 const SOON: SignedDuration = SignedDuration::from_hours(21 * 24);
 
-/// What the end of a certificate means.
+/// Returns the finding for the end of a certificate.
 pub(crate) fn judge_end(
     about: &FindingSubject,
     end: Option<Timestamp>,

@@ -1,7 +1,7 @@
-//! The evidence of a lead's consent as one file: what the customer agreed to word for word, the bytes as
-//! they were sent, the records of the chains with the hashes before them, where the lead went and who saw
-//! it. It is a page for people that carries its data along, so that whoever has it can check it without
-//! us: the hashes are worked out again, and the page is written anew and compared.
+//! Evidence of a lead's consent as one file: the wording that the customer agreed to, the bytes as
+//! they were sent, the records of the audit chains with the hashes before them, the deliveries and
+//! the people who saw it. It is an HTML page that contains its own data, so that it can be checked
+//! without us: the hashes are computed again, and the page is generated again and compared.
 
 use std::fmt::Write as _;
 
@@ -24,10 +24,10 @@ use ::base64::Engine as _;
 
 use crate::cli::leads::text::is_direction;
 
-/// What the data begins with.
+/// First value of the data: format name and version.
 const FORMAT: &str = "tradepost evidence 1";
 
-/// Before the data in the page, and behind it.
+/// Text before and after the data in the page.
 const DATA: (&str, &str) = ("<script type=\"application/json\" id=\"data\">", "</script>");
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
@@ -39,7 +39,7 @@ code{font-size:.85em;overflow-wrap:anywhere}blockquote{margin:.3rem 0;padding:.6
 white-space:pre-wrap}@media(max-width:40rem){dl>div{grid-template-columns:1fr;gap:0}}\
 @media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}li{break-inside:avoid}}";
 
-/// What is shown, in its order: the member, and the heading above it.
+/// Sections of the page in order: the member, and its heading.
 const SECTIONS: [(&str, &str); 10] = [
     ("customer", "Who it is about"),
     ("lead", "The lead"),
@@ -53,10 +53,10 @@ const SECTIONS: [(&str, &str); 10] = [
     ("made", "This file"),
 ];
 
-/// Gathers the evidence of a lead; `None` when there is no such lead.
+/// Collects the evidence of a lead; `None` when there is no such lead.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails when the store fails.
 pub fn gather(
     store: &Store,
     lead_id: &str,
@@ -83,7 +83,7 @@ pub fn gather(
     })))
 }
 
-/// The hash of the data.
+/// Returns the hash of the data.
 #[must_use]
 pub fn digest(document: &Value) -> Sha256Hash {
     Sha256::digest(canonical::to_string(document).as_bytes()).into()
@@ -108,7 +108,7 @@ fn consent(proof: &Proof) -> Value {
     let record = &proof.record;
     let kept = proof.kept.as_ref();
     let sent = kept.map(|kept| {
-        // As it came; where it is no text, in base64.
+        // As it came; in base64 when it is not text.
         let text = std::str::from_utf8(&kept.body).ok();
         let encoded = || ::base64::engine::general_purpose::STANDARD.encode(&kept.body);
         json!({
@@ -135,7 +135,7 @@ fn consent(proof: &Proof) -> Value {
     })
 }
 
-/// A delivery, without anything of the customer.
+/// Returns a delivery as JSON, without personal data of the customer.
 #[must_use]
 pub fn delivery(record: &DeliveryRecord) -> Value {
     json!({
@@ -148,7 +148,7 @@ pub fn delivery(record: &DeliveryRecord) -> Value {
     })
 }
 
-/// What happened to a lead, the first thing first, with the appointment that was answered.
+/// Returns the events of a lead from first to last, with the appointment that was answered.
 #[must_use]
 pub fn timeline(history: &LeadHistory) -> Value {
     let event = |event: &tradepost_dealer::record::LeadEvent| {
@@ -165,7 +165,7 @@ pub fn timeline(history: &LeadHistory) -> Value {
     history.events.iter().map(event).collect::<Vec<_>>().into()
 }
 
-/// An entry of the record for programs.
+/// Returns an audit entry as JSON.
 #[must_use]
 pub fn entry(entry: &AuditEntry) -> Value {
     entry_with(entry, None)
@@ -187,7 +187,7 @@ fn entry_with(entry: &AuditEntry, before: Option<&Sha256Hash>) -> Value {
     })
 }
 
-/// Reads an entry that [`entry`] wrote; `None` when it is none.
+/// Reads an entry that [`entry`] wrote; `None` when it is not one.
 #[must_use]
 pub fn read_entry(value: &Value) -> Option<AuditEntry> {
     let text = |name| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
@@ -214,7 +214,7 @@ fn hash(value: &Value, name: &str) -> Option<Sha256Hash> {
     from_hex(value.get(name)?.as_str()?)
 }
 
-/// Writes the page of a document, which carries it along.
+/// Renders the page of a document, with the document as its data.
 #[must_use]
 pub fn page(title: &str, document: &Value) -> String {
     let mut out = format!(
@@ -235,15 +235,14 @@ pub fn page(title: &str, document: &Value) -> String {
         "<p>SHA-256 of the data: <code>{}</code></p>\n{}{}{}\n</body>\n</html>",
         hex(&digest(document)),
         DATA.0,
-        // In the order of its members: who checks the page writes it
-        // anew and compares every byte.
+        // In the order of its members: a check renders the page again and compares every byte.
         inert(&document.to_string()),
         DATA.1,
     );
     out
 }
 
-/// The page of the evidence of a lead.
+/// Renders the page of a lead's evidence.
 #[must_use]
 pub fn write(document: &Value) -> String {
     let lead = document.pointer("/lead/lead_id").and_then(Value::as_str).unwrap_or_default();
@@ -296,7 +295,7 @@ fn is_for_machines(name: &str) -> bool {
         || ["_sha256", "_hash", "_base64", "_id"].iter().any(|end| name.ends_with(end))
 }
 
-/// JSON in which nothing can end the element that it stands in, or turn the direction of writing.
+/// Escapes JSON so that it can neither end its HTML element nor change the text direction.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -309,7 +308,7 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// A text that is nothing but text in a page. What turns the direction of writing is shown by number.
+/// Escapes text for HTML. Characters that change the text direction are shown by number.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -328,25 +327,25 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// What looking through a file has found.
+/// Result of checking a file of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// The lead.
+    /// Id of the lead.
     pub lead_id: String,
-    /// Whose lead it is.
+    /// Dealer of the lead.
     pub dealer_id: String,
-    /// The hash of the data.
+    /// Hash of the data.
     pub digest: Sha256Hash,
-    /// How many records of consents there are, and entries of the record.
+    /// Numbers of consent records and of audit entries.
     pub counts: (usize, usize),
-    /// What does not fit.
+    /// Mismatches.
     pub faults: Vec<String>,
 }
 
-/// Looks through a file of evidence.
+/// Checks a file of evidence.
 ///
 /// # Errors
-/// That it is none.
+/// Fails when the text is not a file of evidence.
 pub fn check(text: &str) -> Result<Checked, &'static str> {
     const NONE: &str = "is no file of evidence";
     let (_, behind) = text.split_once(DATA.0).ok_or(NONE)?;
@@ -375,7 +374,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
         let mut fault = |what: &str| faults.push(format!("record {seq} of the consents: {what}"));
         check_consent(value, (&dealer_id, &lead_id, seq), &mut fault);
         let previous = hash(value, "previous_hash");
-        // Records of other leads stand between, which are in no file but their own.
+        // Records of other leads are between them, and only in the files of those.
         if before.is_some_and(|(last, hash)| last + 1 == seq && Some(hash) != previous) {
             fault("it does not follow the one before it");
         }
@@ -402,7 +401,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
     Ok(Checked { lead_id, dealer_id, digest: digest(&document), counts, faults })
 }
 
-/// Works the hashes of a record out again.
+/// Computes the hashes of a consent record again.
 fn check_consent(
     value: &Value,
     (dealer_id, lead_id, seq): (&str, &str, i64),
@@ -426,7 +425,7 @@ fn check_consent(
     if previous.map(|previous| record.hash(&previous)) != hash(value, "hash") {
         fault("its hash does not fit");
     }
-    // Erased by now, or of an event that nobody sent: the hashes of the chain stay all the same.
+    // Erased by now, or of an event that no request caused; the hashes of the chain remain.
     let Some(sent) = value.get("sent").filter(|sent| !sent.is_null()) else {
         return;
     };
@@ -447,7 +446,7 @@ fn check_consent(
     if record.caller != Some(kept.caller_hash()) {
         fault("who sent it is not who its hash is of");
     }
-    // As it stood in the request, out of which `consent_hash` takes it.
+    // In the form of the request, from which `consent_hash` takes it.
     let consent = json!({"consent": sent.get("consent")});
     if record.consent != Some(consent_hash(&consent)) {
         fault("the consent is not that of its hash");

@@ -1,8 +1,8 @@
-//! Inventories that arrive by themselves: from a folder, from an address, by an upload.
+//! Inventory feeds that arrive without a command: files in a folder, downloads from an address, uploads.
 //!
-//! A feed is looked for, read, compared with what there is, and taken or held back ([`guard`]); each run
-//! is kept with its report. One at a time works on a dealer's inventory, also of several processes on
-//! one database: whoever does so has a lease in the store.
+//! A feed is found, read, compared with the inventory, and stored or held back ([`guard`]). Each run is
+//! stored with its report. One run at a time works on a dealer's inventory, also among several processes
+//! on one database: it holds a lease in the store.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -34,26 +34,26 @@ mod upload;
 
 pub use upload::routes;
 
-/// How often folders are looked at. With the moment for which a file has to be quiet, the run and the
-/// swap, a small feed is searchable well within two seconds of its last byte.
+/// Interval at which folders are checked. Together with the time for which a file has to be unchanged,
+/// the run and the swap, a small feed is searchable well within two seconds of its last byte.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How many looks at folders there are between two looks at addresses and ages.
+/// Number of folder checks between two checks of addresses and ages.
 const SELDOM: u32 = 20;
 
-/// A feed of a dealer, ready to be run.
+/// A feed of a dealer, ready to run.
 #[derive(Debug, Clone)]
 pub struct FeedSource {
-    /// Whose it is.
+    /// The dealer that owns it.
     pub dealer: Arc<DealerConfig>,
-    /// What it is.
+    /// Its configuration.
     pub feed: FeedConfig,
-    /// How its columns are understood.
+    /// Mapping of its columns.
     pub mapping: Option<Mapping>,
 }
 
 impl FeedSource {
-    /// The feeds of a dealer.
+    /// Opens the feeds of a dealer.
     ///
     /// # Errors
     /// Every mistake in their mapping files.
@@ -88,19 +88,19 @@ impl FeedSource {
     }
 }
 
-/// A feed, and how it stands.
+/// A feed with its state.
 #[derive(Debug)]
 pub struct FeedStatus<'a> {
-    /// What it is.
+    /// Its configuration.
     pub feed: &'a FeedConfig,
-    /// Where it is.
+    /// Its state in the store.
     pub state: FeedState,
-    /// Its last run, if it had one.
+    /// Its last run, if there was one.
     pub last: Option<FeedRun>,
 }
 
 impl<'a> FeedStatus<'a> {
-    /// How the feeds of a dealer stand, in the order of the configuration.
+    /// Reads the state of each feed of a dealer, in the order of the configuration.
     ///
     /// # Errors
     /// When the store fails.
@@ -114,7 +114,7 @@ impl<'a> FeedStatus<'a> {
         dealer.feeds.iter().map(of).collect()
     }
 
-    /// The last run, when nothing of it was taken.
+    /// Returns the last run if its feed was not stored.
     #[must_use]
     pub fn not_taken(&self) -> Option<&FeedRun> {
         self.last.as_ref().filter(|run| run.outcome != FeedOutcome::Taken)
@@ -126,20 +126,20 @@ pub struct Feeds {
     store: Arc<Store>,
     clock: Clock,
     sources: RwLock<Arc<[Arc<FeedSource>]>>,
-    /// What is known of the files in folders, by dealer and feed.
+    /// Files known in the folders, by dealer and feed.
     watches: Mutex<BTreeMap<(String, String), FolderWatch>>,
-    /// Who looks after the feeds of which dealer at this moment.
+    /// A flag for each dealer that is set while its feeds are being checked.
     busy: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
-    /// Since when feeds that were never taken are waited for.
+    /// Start of this process, from which the age of feeds counts that were never stored.
     since: Timestamp,
-    /// Stirred when an inventory is new, so that nobody waits for the next look at the store.
+    /// Notifies of a new inventory, so that it is searchable before the next check of the store.
     fresh: Notify,
 }
 
 opaque!(Feeds);
 
 impl Feeds {
-    /// Of no dealer yet.
+    /// Creates feeds without any dealer.
     #[must_use]
     pub fn new(store: Arc<Store>, clock: Clock) -> Self {
         let since = clock.now();
@@ -154,7 +154,7 @@ impl Feeds {
         }
     }
 
-    /// The feeds of dealers. Those of dealers that are the same stay as they are.
+    /// Opens the feeds of dealers. Feeds of unchanged dealers are reused.
     ///
     /// # Errors
     /// When a mapping file cannot be used.
@@ -180,12 +180,12 @@ impl Feeds {
         Ok(all.into())
     }
 
-    /// Looks after other feeds from now on.
+    /// Replaces the feeds.
     pub fn replace(&self, sources: Arc<[Arc<FeedSource>]>) {
         *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
-    /// Resolves when an inventory is new. One at a time may wait.
+    /// Resolves when there is a new inventory. Supports one waiting caller.
     pub async fn taken(&self) {
         self.fresh.notified().await;
     }
@@ -194,7 +194,7 @@ impl Feeds {
         Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks after the feeds until `stop` resolves.
+    /// Checks the feeds until `stop` resolves.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         let mut looks = 0;
@@ -203,8 +203,7 @@ impl Feeds {
             looks = looks.wrapping_add(1);
             for (dealer, sources) in self.by_dealer(seldom) {
                 let flag = self.flag(&dealer);
-                // The look before is still at it: a large feed takes longer
-                // than the pause between two looks.
+                // The check before is still running: a large feed takes longer than the interval.
                 if flag.swap(true, Ordering::SeqCst) {
                     continue;
                 }
@@ -223,7 +222,7 @@ impl Feeds {
         }
     }
 
-    /// The feeds to look after now: those in folders always, the others seldom.
+    /// Returns the feeds to check now, by dealer: those in folders always, the others only if `seldom`.
     fn by_dealer(&self, seldom: bool) -> BTreeMap<String, Vec<Arc<FeedSource>>> {
         let mut all: BTreeMap<String, Vec<Arc<FeedSource>>> = BTreeMap::new();
         let is_due =
@@ -264,7 +263,7 @@ impl Feeds {
         }
     }
 
-    /// Takes what has come into a folder.
+    /// Stores the complete files of a folder.
     fn look_into(
         &self,
         source: &FeedSource,
@@ -273,8 +272,8 @@ impl Feeds {
         let key = (source.id().to_owned(), source.feed.name.clone());
         let mut watch = {
             let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-            // Taken out for as long as it is used: the lock is not held while the disk is read,
-            // and `busy` keeps a second look at this dealer away.
+            // Removed while it is used: the lock is not held while the disk is read, and `busy` prevents
+            // a second check of this dealer.
             watches.remove(&key).unwrap_or_default()
         };
         let complete = watch.look(folder, source.feed.extent, self.clock.elapsed());
@@ -295,10 +294,10 @@ impl Feeds {
         watch: &mut FolderWatch,
         files: Vec<folder::FoundFile>,
     ) -> Result<(), InternalError> {
-        // Where somebody else has the lease, the next look finds the files again.
+        // When another run has the lease, the next check finds the files again.
         let (store, clock) = (&self.store, &self.clock);
         run::leased(store, clock, &[source.id()], || {
-            // Another process may have been faster.
+            // Another process may have stored the file already.
             let state = store.feed_state(source.id(), &source.feed.name)?;
             for found in files {
                 if state.mark.as_ref().is_none_or(|mark| *mark < found.mark) {
@@ -326,8 +325,7 @@ impl Feeds {
         if state.looked_at.is_some_and(|at| !due(at)) {
             return Ok(());
         }
-        // Before the lease is taken: an address that is slow would keep
-        // everybody else from this inventory.
+        // Before the lease is taken: a slow address would block all other runs on this inventory.
         let fetched = pull::fetch(pull, &state, clock.now()).await;
         let (feeds, source) = (Arc::clone(self), Arc::clone(source));
         let work = move || {
@@ -343,7 +341,7 @@ impl Feeds {
         piece("running a feed", work).await.unwrap_or(Ok(()))
     }
 
-    /// Says what became of a run, and has a new inventory searched at once.
+    /// Logs the result of a run, and notifies of a new inventory.
     fn finished(&self, run: &FeedRun) {
         tell(run);
         if run.outcome == FeedOutcome::Taken {
@@ -351,7 +349,7 @@ impl Feeds {
         }
     }
 
-    /// Notes that a feed is older than it may be, or no more.
+    /// Stores that a feed has become stale, or is not stale any more.
     fn judge_age(&self, source: &FeedSource) -> Result<(), InternalError> {
         let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
         let state = self.store.feed_state(&dealer, &feed)?;
@@ -370,7 +368,7 @@ impl Feeds {
     }
 }
 
-/// Frees a dealer's feeds for the next look, whatever became of this one.
+/// Clears a dealer's flag when it is dropped, so that the next check can run.
 struct Free(Arc<AtomicBool>);
 
 impl Drop for Free {
@@ -379,7 +377,7 @@ impl Drop for Free {
     }
 }
 
-/// Says in the log what became of a run.
+/// Logs the result of a run.
 fn tell(run: &FeedRun) {
     let FeedRun { run_id, dealer_id: dealer, feed, outcome, .. } = run;
     let why = run.message.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What callers can be permitted to do here, and what a dealer's operations and skills require.
+//! Permissions that callers can have, and those that a dealer's operations and skills require.
 
 pub use tradepost_server::permission::Scopes;
 use tradepost_server::permission::{self, Permission};
@@ -8,7 +8,7 @@ use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 
 catalog! {
-    /// A permission, as keys and tokens name it.
+    /// Permission as keys and tokens name it.
     pub enum KeyScope {}
     /// Read what the dealer says about itself.
     DealerRead = "dealer:read" {}
@@ -30,7 +30,7 @@ impl From<KeyScope> for Permission {
     }
 }
 
-/// The scope that a skill requires.
+/// Returns the scope that a skill requires.
 #[must_use]
 pub const fn of_skill(skill: Skill) -> KeyScope {
     match skill {
@@ -42,8 +42,8 @@ pub const fn of_skill(skill: Skill) -> KeyScope {
     }
 }
 
-/// The permission that an operation requires before its message is read: the card for callers who
-/// say who they are is something that the agent says about itself.
+/// Returns the permission that an operation requires before its message is read. The extended card
+/// counts as dealer information.
 #[must_use]
 pub fn of_operation(operation: Operation) -> Permission {
     if operation == Operation::GetExtendedAgentCard {

@@ -1,8 +1,9 @@
-//! Dealers that come and go while the process runs, beside those of the configuration file: they are in the
-//! store, each as the document that its section `[[dealers]]` would be, and are read by the same reader.
+//! Hosted dealers: dealers that are added and removed while the process runs, in addition to those of the
+//! configuration file. Each is stored as the document that its `[[dealers]]` section would be, and is
+//! parsed by the same code.
 //!
-//! Here is what both ways of changing them do alike: the command line on the folder or database, and
-//! the operators' [`api`]. What a running process makes of it is in [`roster`].
+//! This module has the operations that the command line and the operators' [`api`] share. [`roster`]
+//! applies them to a running process.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -32,21 +33,21 @@ pub use code::HostingErrorCode;
 const PLACES: &str = "key_file known_hosts jwks_file bearer_file hmac_key_file password_file ca_file \
                       folder mapping";
 
-/// What the configuration file says that hosted dealers must not contradict.
+/// Facts of the configuration file with which hosted dealers must not conflict.
 #[derive(Debug, Default)]
 pub struct Fixed {
-    /// The dealers of the file, by id.
+    /// Dealers of the file by id, each with its name and hosts.
     dealers: BTreeMap<String, (String, Vec<String>)>,
-    /// The ids of publishers.
+    /// Ids of the publishers.
     publishers: Vec<String>,
-    /// Every host that the file names.
+    /// All hosts that the file names.
     hosts: Vec<String>,
-    /// What holds for all dealers.
+    /// Settings that apply to all dealers.
     process: ForAll,
 }
 
 impl Fixed {
-    /// What a configuration says.
+    /// Reads the facts of a configuration.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let dealers = config.dealers.iter();
@@ -68,31 +69,31 @@ impl Fixed {
         }
     }
 
-    /// Whether the file has a seller with this id.
+    /// Returns true when the file has a dealer or publisher with this id.
     fn has(&self, id: &str) -> bool {
         self.dealers.contains_key(id) || self.publishers.iter().any(|known| known == id)
     }
 }
 
-/// Why a change is not made.
+/// Reason why a change is not made.
 #[derive(Debug)]
 pub enum HostingError {
-    /// We say no.
+    /// A refusal.
     Refused(HostingRefusal),
-    /// We broke.
+    /// An internal error.
     Broken(InternalError),
 }
 
 from!(HostingError { Broken(InternalError), Refused(HostingRefusal) });
 
-/// A no, with everything that is wrong.
+/// A refusal, with all problems of the document.
 #[derive(Debug)]
 pub struct HostingRefusal {
-    /// The row of the catalog.
+    /// Error code.
     pub code: HostingErrorCode,
-    /// For people: a fragment, without anything that was a secret.
+    /// Message for people: a fragment, without secrets.
     pub message: String,
-    /// Every mistake in the document, with its place.
+    /// Problems of the document, each with its place.
     pub problems: Problems,
 }
 
@@ -108,7 +109,7 @@ impl HostingRefusal {
         Self { code: HostingErrorCode::InvalidDealer, message, problems }
     }
 
-    /// It as programs read it.
+    /// Returns the refusal as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let listed = self.problems.listed();
@@ -121,22 +122,22 @@ impl HostingRefusal {
     }
 }
 
-/// Where dealers are taken in.
+/// Operations on hosted dealers.
 #[derive(Debug, Clone)]
 pub struct House {
-    /// Where they are kept.
+    /// The store with the hosted dealers.
     pub store: Arc<Store>,
-    /// What the file says.
+    /// Facts of the configuration file.
     pub fixed: Arc<Fixed>,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// Whether whoever changes something is at this machine: only then may a document name files of it.
+    /// True when the caller is on this machine: only then may a document name its files.
     pub is_local: bool,
 }
 
 impl House {
-    /// Reads a document, with every mistake in it. Of a patch `said` is what it says: what was in the
-    /// document before may name files.
+    /// Reads a document and collects its problems. Only the part in `said` is checked for names of files:
+    /// with a patch, the rest of the document was there before and may have them.
     fn read(&self, document: &Value, said: &Value) -> Result<Arc<DealerConfig>, HostingError> {
         let mut problems = Problems::new();
         look_for_markers(said, &DocumentPlace::Root, self.is_local, &mut problems);
@@ -158,13 +159,12 @@ impl House {
         Ok(dealer)
     }
 
-    /// Takes dealers in, all or none. With `again` an id may be one that was removed.
+    /// Adds dealers, all or none. With `again` the id of a removed dealer can be used again.
     ///
     /// # Errors
-    /// Why not: every mistake of the first document that has one.
+    /// The reason for the refusal: all problems of the first document that has one.
     pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, HostingError> {
-        // All are read before any is kept, so that a mistake in the
-        // last one leaves nothing behind.
+        // All are read before any is stored, so that a problem in the last one leaves nothing behind.
         let mut fresh: Vec<NewHosted> = Vec::with_capacity(documents.len());
         let mut seen = HashSet::with_capacity(documents.len());
         for document in documents {
@@ -181,10 +181,10 @@ impl House {
         Ok(ids)
     }
 
-    /// Says something else of a dealer: the whole document, or with `patch` what differs (RFC 7396).
+    /// Changes a dealer: replaces its document, or with `patch` merges changes into it (RFC 7396).
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn change(
         &self,
         id: &str,
@@ -194,7 +194,8 @@ impl House {
     ) -> Result<(), HostingError> {
         let known = self.one(id)?;
         let before = parse(&known.document)?;
-        // What was shown has marks in the places of secrets; sent back, they mean what is kept.
+        // Documents are shown with marks in place of secrets; a mark that is sent back means the stored
+        // secret.
         let mut said = said.clone();
         secrets::restore(&mut said, &before);
         let document = if patch { merged(&before, &said) } else { said.clone() };
@@ -206,7 +207,7 @@ impl House {
             return Err(HostingRefusal::of_document(problems).into());
         }
         let dealer = self.read(&document, &said)?;
-        // What a patch was made of must be what it is put upon.
+        // A patch is only valid for the revision that it was merged into.
         let expected = expected.or_else(|| patch.then_some(known.revision));
         let fresh = kept(&dealer, &document);
         let changed = self.store.change_hosted(fresh, expected, self.clock.now())?;
@@ -216,7 +217,7 @@ impl House {
     /// Suspends, resumes or removes a dealer.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn set_state(
         &self,
         id: &str,
@@ -228,7 +229,7 @@ impl House {
         changed.map(drop).map_err(|conflict| refused(&conflict))
     }
 
-    /// A dealer that can be changed, or was removed by somebody else in between.
+    /// Returns a hosted dealer that was not removed.
     fn one(&self, id: &str) -> Result<HostedDealer, HostingError> {
         self.check_fixed(id)?;
         let known = self.store.hosted(id)?;
@@ -236,7 +237,7 @@ impl House {
         known.ok_or_else(|| refused(&HostingConflict::NoSuchDealer))
     }
 
-    // What the file says would be back at the next start, whatever was changed here.
+    // A dealer of the file would be back as it was at the next start.
     fn check_fixed(&self, id: &str) -> Result<(), HostingError> {
         if self.fixed.has(id) {
             let message = format!("{id} is in the configuration file");
@@ -245,10 +246,10 @@ impl House {
         Ok(())
     }
 
-    /// A dealer as it is shown, with its settings, of which secrets are left out.
+    /// Returns a dealer as JSON, with its settings but without secrets.
     ///
     /// # Errors
-    /// That there is none.
+    /// When there is no such dealer.
     pub fn show(&self, id: &str) -> Result<Value, HostingError> {
         if let Some((name, hosts)) = self.fixed.dealers.get(id) {
             return Ok(of_file(id, name, hosts));
@@ -264,8 +265,9 @@ impl House {
         Ok(shown)
     }
 
-    /// Dealers behind an id, in the order of ids, at most so many: those of the file and of the store;
-    /// with `all` also those that were removed. And the id to go on behind, where there may be more.
+    /// Lists up to `limit` dealers of the file and of the store whose ids follow `after`, in the order of
+    /// ids; with `all` also removed ones. Also returns the id after which to continue, if there may be
+    /// more.
     ///
     /// # Errors
     /// When the store fails.
@@ -283,7 +285,7 @@ impl House {
         }
         let mut place = after.to_owned();
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        // Those of the file stand between them; removed ones are passed over.
+        // Dealers of the file may be among them, and removed dealers are skipped.
         let mut hosted = 0;
         loop {
             let page = self.store.hosted_page(&place, limit)?;
@@ -307,19 +309,19 @@ impl House {
     }
 }
 
-/// The dealers of a store that have not been removed, for commands that work with those of the file.
-/// Those whose document this version cannot read are left out.
+/// Returns the hosted dealers that were not removed, for commands that also work with those of the file.
+/// Dealers whose document this version cannot read are left out.
 ///
 /// # Errors
 /// When the store fails.
 pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<DealerConfig>, InternalError> {
-    // Revisions begin at 1, so that these are all of them.
+    // Revisions begin at 1, so these are all dealers.
     let hosted = store.hosted_since(0)?;
     let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
     Ok(there.filter_map(|known| read_kept(known, fixed.process).ok()).collect())
 }
 
-/// A dealer as it is kept.
+/// Parses the stored document of a dealer.
 fn read_kept(known: &HostedDealer, process: ForAll) -> Result<DealerConfig, InternalError> {
     let document = parse(&known.document)?;
     let unread =
@@ -327,7 +329,7 @@ fn read_kept(known: &HostedDealer, process: ForAll) -> Result<DealerConfig, Inte
     read::dealer(&document, process).map_err(unread)
 }
 
-/// What is kept of a document.
+/// Builds the stored form of a document.
 fn kept(dealer: &DealerConfig, document: &Value) -> NewHosted {
     NewHosted {
         dealer_id: dealer.terms.id.clone(),
@@ -340,7 +342,7 @@ fn parse(document: &str) -> Result<Value, InternalError> {
     tradepost_wire::json::from_str(document).map_err(InternalError::on("reading a hosted dealer"))
 }
 
-/// What files and ways are named has to be there.
+/// Checks that the files and destinations named by a dealer can be used.
 fn usable(dealer: &Arc<DealerConfig>) -> Result<(), HostingRefusal> {
     let mut problems = Problems::new();
     if let Some(signing) = &dealer.card_signing
@@ -362,8 +364,7 @@ fn usable(dealer: &Arc<DealerConfig>) -> Result<(), HostingRefusal> {
     if problems.is_empty() { Ok(()) } else { Err(HostingRefusal::of_document(problems)) }
 }
 
-/// Finds what must not stand in a document: the mark of a secret that was left out, and from far away the
-/// names of files.
+/// Rejects the marks of hidden secrets, and for remote callers the names of files.
 fn look_for_markers(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -396,7 +397,7 @@ fn look_for_markers(
     }
 }
 
-/// A document with a patch merged into it (RFC 7396 §2).
+/// Merges a patch into a document (RFC 7396 §2).
 fn merged(target: &Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else { return patch.clone() };
     let mut members = target.as_object().cloned().unwrap_or_default();

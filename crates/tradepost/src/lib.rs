@@ -1,5 +1,5 @@
-//! Everything that runs: configuration, wiring and command line. Knows all other crates, and is known
-//! by none.
+//! Configuration, wiring and command line of the program. It depends on all other crates, and none
+//! depends on it.
 
 #[macro_use]
 mod derive;

@@ -1,6 +1,6 @@
-//! The log of a process that serves: lines go to standard error by way of a bounded queue with a
-//! thread of its own, so that nobody who logs ever waits for a reader or learns of its absence. What
-//! cannot be written is dropped and counted, and the count is written once writing works.
+//! Log of a serving process: lines go to standard error through a bounded queue with a thread of
+//! its own, so that logging never blocks on a slow or absent reader. Lines that cannot be written
+//! are dropped and counted, and the count is logged once writing works again.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -19,18 +19,18 @@ use tracing_subscriber::{Layer, reload};
 
 use crate::config::ServerConfig;
 
-/// How many lines may wait to be written.
+/// Maximum number of queued lines.
 const QUEUE: usize = 4_096;
 
-/// How long the end of the process waits for the last lines.
+/// Maximum time for the last lines when the process ends.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// How often it looks within that time whether there is room for the word that it ends.
+/// Number of attempts within that time to queue the end marker.
 const TRIES: u32 = 100;
 
 type Mistake = Box<dyn Error + Send + Sync>;
 
-/// The running log. When it is dropped, the lines that wait are written, if somebody reads them.
+/// Running log. When it is dropped, the queued lines are written if there is a reader.
 pub struct Log {
     queue: LogQueue,
     refilter: Box<dyn Fn(Targets) -> Result<(), Mistake> + Send + Sync>,
@@ -42,7 +42,7 @@ impl Log {
     /// Starts the log of this process, to standard error.
     ///
     /// # Errors
-    /// When the filter cannot be read, there is a log already, or no thread can be started.
+    /// Fails when the filter cannot be read, there is a log already, or no thread can be started.
     pub fn start(server: &ServerConfig) -> Result<Self, Mistake> {
         let (filter, handle) = reload::Layer::new(server.log_filter.parse::<Targets>()?);
         let queue = LogQueue::start(io::stderr(), server.log_json)?;
@@ -50,7 +50,7 @@ impl Log {
         let form = form(server.log_json, move || lines.clone());
         tracing_subscriber::registry().with(filter).with(form).try_init()?;
         let refilter = Box::new(move |filter| Ok(handle.reload(filter)?));
-        // A panic's message may quote what a caller sent, so only its place is logged.
+        // A panic's message may quote what a caller sent, so only its location is logged.
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
             tracing::error!(place, "panicked");
@@ -58,10 +58,10 @@ impl Log {
         Ok(Self { queue, refilter })
     }
 
-    /// Logs by another filter from now on.
+    /// Applies another filter.
     ///
     /// # Errors
-    /// When the filter cannot be read; then everything stays.
+    /// Fails when the filter cannot be read; then nothing changes.
     pub fn filter(&self, filter: &str) -> Result<(), Mistake> {
         (self.refilter)(filter.parse()?)
     }
@@ -71,7 +71,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         let (done, written) = sync_channel(1);
         let mut end = LogLine::End(done);
-        // Where the queue stays full nobody reads, and nobody would read these lines either.
+        // If the queue stays full there is no reader, and these lines would not be read either.
         for _ in 0..TRIES {
             match self.queue.entries.try_send(end) {
                 Ok(()) => {
@@ -81,32 +81,32 @@ impl Drop for Log {
                 Err(TrySendError::Full(entry)) => end = entry,
                 Err(TrySendError::Disconnected(_)) => return,
             }
-            // Nobody answers yet: the word is still here.
+            // Nothing answers yet because the marker is not queued; this only waits.
             let _ = written.recv_timeout(LAST_LINES / TRIES);
         }
     }
 }
 
-/// How lines look: as JSON or as text.
+/// Returns the layer that formats lines as JSON or as text.
 fn form<S, W>(json: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let form = tracing_subscriber::fmt::layer().with_writer(writer);
-    // It would be said on standard error, and the process aborted where that is closed.
+    // It would print to standard error, and abort the process when that is closed.
     let form = form.log_internal_errors(false);
     if json { form.json().flatten_event(true).boxed() } else { form.boxed() }
 }
 
-/// What waits to be written.
+/// Item in the queue.
 enum LogLine {
     Line(Vec<u8>),
-    /// To be told when everything before it is written.
+    /// Marker that is answered when everything before it is written.
     End(SyncSender<()>),
 }
 
-/// The way to the thread that writes.
+/// Sender to the thread that writes.
 #[derive(Clone)]
 struct LogQueue {
     entries: SyncSender<LogLine>,
@@ -124,7 +124,7 @@ impl LogQueue {
 }
 
 impl Write for LogQueue {
-    /// Takes a whole line, which is what the formatter writes at once.
+    /// Queues a whole line, which the formatter writes in one call.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.entries.try_send(LogLine::Line(line.to_vec())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl Write for LogQueue {
     }
 }
 
-/// The thread that writes.
+/// Thread that writes.
 struct LogThread<W> {
     out: W,
     dropped: Arc<AtomicU64>,
@@ -170,7 +170,7 @@ impl<W: Write> LogThread<W> {
                     let _ = done.send(());
                 }
             }
-            // In a flood the queue is never empty.
+            // During a flood the queue is never empty.
             if since_look == QUEUE {
                 self.tell_dropped();
                 since_look = 0;
@@ -178,7 +178,7 @@ impl<W: Write> LogThread<W> {
         }
     }
 
-    /// Says how many lines are missing, when some are.
+    /// Reports the number of dropped lines, if there are any.
     fn tell_dropped(&mut self) {
         let lines = self.dropped.swap(0, Ordering::Relaxed);
         if lines > 0 && self.out.write_all(&line_about(lines, self.json)).is_err() {
@@ -187,7 +187,7 @@ impl<W: Write> LogThread<W> {
     }
 }
 
-/// A line that says how many are missing, in the form of the others.
+/// Returns a line with the number of dropped ones, in the format of the others.
 fn line_about(lines: u64, json: bool) -> Vec<u8> {
     let (entries, written) = sync_channel(1);
     let queue = LogQueue { entries, dropped: Arc::default() };
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes nothing before it is let go, and that may be closed.
+    /// Reader that blocks until it is released, and that may be closed.
     struct Reader {
         go: Receiver<()>,
         closed: Arc<AtomicBool>,
@@ -217,7 +217,7 @@ mod tests {
 
     impl Write for Reader {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-            // Fails when the other end is gone: then nothing stalls any more.
+            // Fails when the sender is dropped: then nothing blocks any more.
             let _ = self.go.recv();
             if self.closed.load(Ordering::SeqCst) {
                 return Err(io::ErrorKind::BrokenPipe.into());

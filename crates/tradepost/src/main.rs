@@ -1,9 +1,10 @@
-//! The binary: hands the arguments, the environment and the terminal to the command line.
+//! Binary: passes the arguments, the environment and the terminal to the command line.
 
 use std::process::ExitCode;
 
-/// Gives memory back to the system soon after a burst, by a thread of its own. The system's allocator
-/// keeps what lies below anything in use, and others wait until the thread that took it asks again.
+/// Returns memory to the system soon after a burst, by a thread of its own. The system's allocator
+/// keeps whatever lies below memory in use, and other allocators return it only when the thread
+/// that allocated it allocates again.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

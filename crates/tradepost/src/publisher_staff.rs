@@ -1,5 +1,5 @@
-//! What the people of a publisher may do, for the console and the command line alike: the one place where
-//! it is decided.
+//! Permissions of a publisher's staff, decided in this one place for the console and the command
+//! line alike.
 
 use tradepost_dealer::staff::StaffRole;
 use tradepost_publisher::decision::Step;
@@ -8,20 +8,20 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::console::route::Right;
 
-/// An operation of a publisher's people.
+/// Operation of a publisher's staff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublisherOperation {
-    /// Looks at what was sold and what waits.
+    /// Reads what was sold and what is pending.
     Look,
     /// Decides about an account, a creative or a task.
     Decide(Step),
-    /// Says what an agent may do with an account, or takes that back.
+    /// Grants an agent rights on an account, or revokes them.
     Grant,
 }
 
 impl PublisherOperation {
-    /// Right that somebody needs for it. What binds the publisher, or cannot be undone, is for whoever
-    /// answers for them; what only holds something back for a while is daily work.
+    /// Returns the required permission. What binds the publisher or cannot be undone needs an
+    /// approver; what only holds something back for a while is daily work.
     #[must_use]
     pub const fn right(self) -> Right {
         match self {
@@ -35,7 +35,7 @@ impl PublisherOperation {
         }
     }
 
-    /// The name of its command.
+    /// Returns the name of its command.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,31 +46,31 @@ impl PublisherOperation {
     }
 }
 
-/// Why somebody may not do something.
+/// Reason why a person may not do something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotPermitted {
-    /// They are not of this publisher's people; to others this is the same as that there is nobody.
+    /// Not on this publisher's staff; the answer is the same as for an unknown person.
     Stranger,
-    /// Their role does not permit it.
+    /// Role that lacks the permission.
     Role {
-        /// The role.
+        /// Role of the person.
         role: StaffRole,
-        /// The roles that do.
+        /// Roles that have the permission.
         needed: Vec<StaffRole>,
     },
 }
 
-/// Checks that a member of the staff may do something with a publisher.
+/// Checks that a staff member may do something with a publisher.
 ///
 /// # Errors
-/// Why they may not.
+/// Returns the reason why they may not.
 pub fn check(
     member: &StaffMember,
     publisher_id: &str,
     operation: PublisherOperation,
 ) -> Result<(), NotPermitted> {
     let right = operation.right();
-    // People of a dealer, also those of all dealers, have nothing to say about a publisher.
+    // Staff of a dealer, also of all dealers, have no permission for a publisher.
     let is_of_publisher = member.dealer_id.as_deref() == Some(publisher_id);
     if !is_of_publisher || !member.role.is_of_publisher() {
         return Err(NotPermitted::Stranger);

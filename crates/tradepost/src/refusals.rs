@@ -1,4 +1,4 @@
-//! Remembers what was refused, beside the requests: nobody waits for it, and a flood costs one short
+//! Records refusals apart from the requests: no request waits for it, and a flood costs one short
 //! transaction a second.
 
 use std::collections::BTreeMap;
@@ -13,25 +13,25 @@ use tradepost_store::Store;
 use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 use tradepost_wire::catalog::Vocabulary as _;
 
-/// How many refusals may wait to be written; more are only counted.
+/// Maximum number of unwritten refusals; more are only counted.
 const WAITING: usize = 500;
 
-/// How many wrong places of a request are remembered.
+/// Maximum number of field errors that are recorded for a request.
 const MISFITS: usize = 20;
 
-/// How often what waits is written.
+/// Interval between two writes.
 const WRITTEN: Duration = Duration::from_secs(1);
 
-/// For how long refusals are remembered.
+/// Days that refusals are kept.
 pub const DAYS: i64 = 30;
 
-/// How many refusals of each agent are remembered.
+/// Maximum number of refusals that are kept for each agent.
 const EACH: u32 = 10_000;
 
-/// How often what is older, or more, is forgotten.
+/// Interval between two deletions of old or surplus refusals.
 const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
 
-/// Remembers what was refused.
+/// Recorder of refusals.
 #[derive(Debug)]
 pub struct RefusalRecorder {
     store: Arc<Store>,
@@ -39,26 +39,28 @@ pub struct RefusalRecorder {
     waiting: Mutex<UnwrittenRefusals>,
 }
 
-/// What is not written yet.
+/// Refusals and counts that are not written yet.
 #[derive(Debug, Default)]
 struct UnwrittenRefusals {
     refusals: Vec<RefusalRecord>,
-    /// By agent, hour and code, so that processes which share a database count in one order.
+    /// Counts by agent, hour and code; ordered, so that processes with one database update them in
+    /// one order.
     counts: BTreeMap<(String, Timestamp, &'static str), i64>,
     forgotten_at: Option<Timestamp>,
 }
 
 impl RefusalRecorder {
-    /// Remembers in a store.
+    /// Creates a recorder for a store.
     #[must_use]
     pub fn new(store: Arc<Store>, clock: Clock) -> Self {
         Self { store, clock, waiting: Mutex::default() }
     }
 
-    /// Writes what waits, and forgets what is old now and then.
+    /// Writes what is queued, and deletes old refusals at intervals.
     ///
     /// # Errors
-    /// When the store fails; what was to be written is lost then, because it must not pile up.
+    /// Fails when the store fails; the queued refusals are lost then, because they must not pile
+    /// up.
     pub async fn write(&self) -> Result<(), InternalError> {
         let now = self.clock.now();
         let (refusals, counts, forgets) = self.take(now);
@@ -79,7 +81,7 @@ impl RefusalRecorder {
         let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
         let forgets = waiting.forgotten_at.is_none_or(due);
         if forgets {
-            // Before it is done: what fails is tried again after a while, and not each second.
+            // Set before the deletion: a failed one is retried after the interval, not each second.
             waiting.forgotten_at = Some(now);
         }
         let counts = std::mem::take(&mut waiting.counts).into_iter();
@@ -92,7 +94,7 @@ impl RefusalRecorder {
         (std::mem::take(&mut waiting.refusals), counts.collect(), forgets)
     }
 
-    /// Writes every second until `stopped` resolves, and once more then.
+    /// Writes every second until `stopped` resolves, and then once more.
     pub async fn run(self: Arc<Self>, stopped: impl Future<Output = ()>) {
         tokio::pin!(stopped);
         loop {
@@ -130,7 +132,7 @@ impl RefusalSink for RefusalRecorder {
     }
 }
 
-/// The beginning of the hour in which a moment is.
+/// Returns the beginning of the hour of a moment.
 fn hour(at: Timestamp) -> Timestamp {
     const SECONDS: i64 = 3600;
     let second = at.as_second().div_euclid(SECONDS) * SECONDS;

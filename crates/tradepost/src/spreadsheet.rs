@@ -1,11 +1,11 @@
-//! What goes into files that people open with a spreadsheet.
+//! Text for files that people open with a spreadsheet.
 
 use tradepost_wire::format;
 
-/// A cell that spreadsheets take for text. One that starts with `=`, `+`, `-` or `@` would be
-/// calculated, so it gets an apostrophe in front; a telephone number in E.164 is `+` and digits,
-/// which calculates nothing, and stays as it is. Control characters other than line breaks and
-/// tabs are left out.
+/// Returns a cell that spreadsheets treat as text. One that starts with `=`, `+`, `-` or `@` would
+/// be calculated, so it gets a leading apostrophe; a telephone number in E.164 is `+` and digits,
+/// which calculates nothing, and is unchanged. Control characters other than line breaks and tabs
+/// are removed.
 #[must_use]
 pub fn guarded(text: &str) -> String {
     let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');

@@ -1,6 +1,6 @@
-//! Traces on their way to a collector: OTLP over HTTP in JSON, as OpenTelemetry publishes it (OTLP 1.x,
-//! "OTLP/HTTP"), in batches and by a task of its own. Nobody who is answered waits for it: what finds no
-//! room, or a collector that does not take it, is lost and counted.
+//! Export of traces to a collector: OTLP over HTTP in JSON, as OpenTelemetry publishes it (OTLP
+//! 1.x, "OTLP/HTTP"), in batches and by a task of its own. Requests never wait for it: spans that
+//! find the queue full, or that the collector does not accept, are dropped and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,19 +18,19 @@ use tradepost_wire::json::{Value, json};
 use crate::config::Traces as Settings;
 use crate::delivery::http::bearer;
 
-/// How many parts of traces wait at most.
+/// Maximum number of queued spans.
 const QUEUE: usize = 4_096;
 
-/// How many are sent at once.
+/// Maximum number of spans in a batch.
 const BATCH: usize = 512;
 
-/// How long a part waits for others.
+/// Maximum time that a span waits for others.
 const GATHER: Duration = Duration::from_secs(2);
 
-/// How long a collector may take.
+/// Maximum time for a response of the collector.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where parts of traces go.
+/// Queue of spans for the exporter.
 pub struct TraceQueue {
     sender: Sender<Span>,
     lost: Arc<AtomicU64>,
@@ -46,7 +46,7 @@ impl Spans for TraceQueue {
     }
 }
 
-/// Brings parts of traces to a collector.
+/// Sender of spans to a collector.
 pub struct Exporter {
     settings: Settings,
     bearer: Option<HeaderValue>,
@@ -57,10 +57,10 @@ pub struct Exporter {
 
 opaque!(Exporter);
 
-/// A queue, and what empties it once somebody runs it.
+/// Creates a queue, and the exporter that has to be run to empty it.
 ///
 /// # Errors
-/// When the secret cannot be read, or this machine has no certificates to trust.
+/// Fails when the secret cannot be read, or this machine has no root certificates.
 pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError> {
     const WHAT: &str = "setting up traces";
     let header = settings.bearer.as_ref().map(|secret| {
@@ -76,11 +76,11 @@ pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError>
 }
 
 impl Exporter {
-    /// Sends what comes, until nobody can send anything more.
+    /// Sends spans until all senders of the queue are dropped.
     pub async fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         while self.receiver.recv_many(&mut batch, BATCH).await > 0 {
-            // Others follow soon; a full batch waits for nobody.
+            // More spans follow soon; a full batch is sent at once.
             let gather = async {
                 while batch.len() < BATCH {
                     match self.receiver.recv().await {
@@ -113,7 +113,7 @@ impl Exporter {
     }
 }
 
-/// An `ExportTraceServiceRequest`.
+/// Returns an `ExportTraceServiceRequest`.
 fn document(service: &str, batch: &[Span]) -> Value {
     let resource = [
         attribute("service.name", service),
@@ -140,8 +140,8 @@ fn span(span: &Span) -> Value {
         "traceId": hex(&span.trace.id),
         "spanId": hex(&span.trace.span),
         "parentSpanId": span.parent.map(|parent| hex(&parent)).unwrap_or_default(),
-        // Sampled. Numbers are those of OTLP's enumerations, and moments are texts, as protocol
-        // buffers write 64 bits in JSON.
+        // Sampled. Numbers are OTLP's enum values, and times are strings, as protocol buffers write
+        // 64-bit integers in JSON.
         "flags": 1,
         "name": span.name,
         "kind": match span.side {

@@ -1,4 +1,4 @@
-//! What a configuration sets up: its agents on one store, behind one desk.
+//! Sets up the agents of a configuration on one store, behind one registry.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -39,51 +39,51 @@ use crate::refusals::RefusalRecorder;
 
 pub mod demo;
 
-/// How often failed sign-ins are summed up for the record.
+/// Minimum time between two summaries of failed sign-ins in the audit log.
 const SUMMED_UP: SignedDuration = SignedDuration::from_mins(1);
 
-/// A process that was set up.
+/// Agents and background work of a process.
 #[derive(Debug)]
 pub struct Wiring {
-    /// Its agents.
+    /// Registry of the agents.
     pub desk: Arc<AgentRegistry>,
-    /// What delivers the notifications of its publishers, once somebody runs it.
+    /// Senders of the publishers' notifications; each has to be run by the caller.
     pub notices: Vec<Arc<Notices>>,
-    /// What delivers the leads of its dealers, once somebody runs it.
+    /// Sender of the dealers' leads; has to be run by the caller.
     pub deliveries: Arc<Deliveries>,
-    /// Its dealers at work.
+    /// Dealers in service.
     pub sellers: Arc<RunningDealers>,
-    /// What they keep.
+    /// Store of all of them.
     pub store: Arc<Store>,
-    /// What time it is.
+    /// Clock of the process.
     pub clock: Clock,
-    /// What brings the inventories of its dealers, once somebody runs it.
+    /// Feeds of the dealers' inventories; has to be run by the caller.
     pub feeds: Arc<Feeds>,
-    /// What remembers refusals, once somebody runs it.
+    /// Recorder of refusals; has to be run by the caller.
     pub refusals: Arc<RefusalRecorder>,
     publishers: Vec<SharedAgent>,
     ground: DealerDeps,
-    /// Who the dealers are. Whoever changes that holds it while everything takes it over.
+    /// Current dealers. The lock is held until a change has been applied everywhere.
     roster: Mutex<Roster>,
-    /// Whether the store has dealers, too.
+    /// True when the store has dealers too.
     hosting: bool,
-    /// What the file says.
+    /// Dealers of the configuration file.
     fixed: RwLock<Arc<Fixed>>,
     counted: Counted,
-    /// What its console counts, where there is one.
+    /// Counters of the console, if there is one.
     pub console_metrics: ConsoleMetrics,
-    /// When failed sign-ins were last summed up for the record.
+    /// Time of the last summary of failed sign-ins in the audit log.
     summed_up_at: Mutex<Option<Timestamp>>,
-    /// Told when another process has changed something that is to be taken over.
+    /// Notified when another process has made a change that has to be applied here.
     changed: Arc<Notify>,
 }
 
-/// The dealers of a process at work, who can be replaced while it runs.
+/// Dealers in service, which can be replaced at run time.
 #[derive(Debug)]
 pub struct RunningDealers(RwLock<Vec<Arc<DealerAgent>>>);
 
 impl RunningDealers {
-    /// All of them, in the order of the configuration.
+    /// Returns all dealers in the order of the configuration.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<DealerAgent>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -91,11 +91,11 @@ impl RunningDealers {
 }
 
 impl Wiring {
-    /// Sets the agents of a configuration up. `address` is where the process listens: cards name it
-    /// when the configuration names no public address.
+    /// Sets up the agents of a configuration. `address` is where the process listens: agent cards
+    /// name it when the configuration has no public address.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub fn open(
         config: Config,
         store: Arc<Store>,
@@ -114,10 +114,10 @@ impl Wiring {
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
-        // Of no dealer yet: dealers are opened on these, and `take_over` brings them in.
+        // Without dealers for now: they are opened on these, and `take_over` adds them.
         let deliveries =
             Deliveries::new(Arc::clone(&store), clock.clone(), ClockAndRandom::system());
-        // Before a publisher can sell anything.
+        // Registered before a publisher can sell anything.
         deliveries.add_publishers(&destinations)?;
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
@@ -167,7 +167,7 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// Has what other processes do noticed at once, and not only when it is looked for.
+    /// Subscribes to changes by other processes, so that they are seen before the next poll.
     fn listen(&self) -> Result<(), InternalError> {
         let (deliveries, changed) = (Arc::downgrade(&self.deliveries), Arc::clone(&self.changed));
         let notices: Vec<_> = self.notices.iter().map(Arc::downgrade).collect();
@@ -186,25 +186,25 @@ impl Wiring {
         })
     }
 
-    /// Resolves when another process has changed an inventory, or which dealers there are. One at a
-    /// time may wait.
+    /// Resolves when another process has changed an inventory or the set of dealers. Only one
+    /// caller at a time may wait.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// The ids of its agents at the moment.
+    /// Returns the ids of the current agents.
     #[must_use]
     pub fn agent_ids(&self) -> Vec<String> {
         self.counted.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has requests and deliveries be parts of traces. To be done once, before any comes.
+    /// Makes requests and deliveries part of traces. Call it once, before any arrive.
     pub fn trace_with(&self, tracer: &Tracer) {
         self.desk.trace_with(tracer.clone());
         self.deliveries.trace_with(tracer.clone());
     }
 
-    /// Everything that can be asked of it.
+    /// Returns all routes of the process.
     #[must_use]
     pub fn site(&self) -> Site {
         let mut routes = adcp::http::routes();
@@ -212,27 +212,27 @@ impl Wiring {
         http::site(Arc::clone(&self.desk), routes)
     }
 
-    /// Puts other dealers in the place of those of the configuration file; what they have begun they
-    /// finish. Publishers stay: what they remember of signatures and tasks is in memory.
+    /// Replaces the dealers of the configuration file; requests in progress finish on the old ones.
+    /// Publishers stay, because their replay protection and tasks are in memory.
     ///
     /// # Errors
-    /// When a dealer cannot be set up, or contradicts one that is hosted; then everything stays.
+    /// Fails when a dealer cannot be set up, or conflicts with one that is hosted; then nothing
+    /// changes.
     pub fn replace_dealers(&self, config: Config) -> Result<(), InternalError> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let fixed = Arc::new(Fixed::of(&config));
         let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.ground)?;
-        // The roster comes last: where taking over fails, it still says who answers.
+        // Stored last: when applying fails, the old roster is still the one in service.
         self.take_over(&fresh)?;
         *self.fixed.write().unwrap_or_else(PoisonError::into_inner) = fixed;
         *roster = fresh;
         Ok(())
     }
 
-    /// Takes over what has changed in the store: dealers that came, changed or went, by whatever process.
-    /// It waits for the disk.
+    /// Applies changes of dealers in the store, by whatever process. Blocks on the disk.
     ///
     /// # Errors
-    /// When the store fails; then everything stays.
+    /// Fails when the store fails; then nothing changes.
     pub fn follow(&self) -> Result<(), InternalError> {
         if !self.hosting {
             return Ok(());
@@ -246,26 +246,26 @@ impl Wiring {
         Ok(())
     }
 
-    /// Has every agent take over what has changed in the store and around it. It waits for the disk.
+    /// Lets every agent apply changes in the store and around it. Blocks on the disk.
     ///
     /// # Errors
-    /// When something fails; the others have taken over what is theirs.
+    /// Fails when one of them fails; the others have applied their changes.
     pub fn refresh(&self) -> Result<(), InternalError> {
-        // What a publisher has sold, and what its people have decided in a process of their own.
+        // A publisher may have sold something, or its staff decided in another process.
         self.deliveries.wake();
         let _round = self.ground.inventories.round()?;
         self.desk.refresh()
     }
 
-    /// Erases old leads of dealers that were removed, and records how many sign-ins failed in the hours
-    /// that are over. It waits for the disk, and nobody for it.
+    /// Erases old leads of removed dealers, and records the failed sign-ins of past hours. Blocks
+    /// on the disk.
     pub fn tidy(&self) {
         self.sum_up_failures();
         let roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner).clone();
         roster.tidy(&self.ground);
     }
 
-    /// Records how many sign-ins failed in the hours that are over, at most once a minute.
+    /// Records the failed sign-ins of past hours, at most once a minute.
     fn sum_up_failures(&self) {
         let now = self.clock.now();
         let mut last = self.summed_up_at.lock().unwrap_or_else(PoisonError::into_inner);
@@ -282,13 +282,13 @@ impl Wiring {
         }
     }
 
-    /// Whether a hosted dealer should be served as it is kept, and could not be opened yet.
+    /// Returns true when a hosted dealer is stored but could not be opened yet.
     #[must_use]
     pub fn waits(&self, id: &str) -> bool {
         self.roster.lock().unwrap_or_else(PoisonError::into_inner).waits(id)
     }
 
-    /// Where dealers are taken in from far away; nowhere, unless the configuration wants it.
+    /// Returns the hosting of dealers over the API; `None` unless the configuration enables it.
     #[must_use]
     pub fn house(&self) -> Option<House> {
         if !self.hosting {
@@ -299,25 +299,25 @@ impl Wiring {
         Some(House { store, fixed, clock, is_local: false })
     }
 
-    /// What administrators' credentials are judged with.
+    /// Returns the authentication of administrators.
     #[must_use]
     pub const fn means(&self) -> &AuthDeps {
         &self.ground.means
     }
 
-    /// Has everything go by a roster. A dealer that is suspended gets no feeds; what it has taken is
+    /// Puts a roster into service. A suspended dealer gets no feeds; leads that it has accepted are
     /// still delivered.
     fn take_over(&self, roster: &Roster) -> Result<(), InternalError> {
         let sellers = roster.all();
         let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
         let at_work = sellers.iter().filter(|seller| !seller.is_suspended);
         let at_work: Vec<_> = at_work.map(|it| Arc::clone(&it.dealer)).collect();
-        // A dealer answers only when its leads have somewhere to go.
-        // What can fail stands before what changes something.
+        // A dealer may answer only when its leads can be delivered. Steps that can fail come before
+        // those that change something.
         let sources = self.feeds.sources_of(&at_work)?;
         self.deliveries.replace(&dealers)?;
         self.feeds.replace(sources);
-        // Dealers before publishers: the first that answers on a host is reached there.
+        // Dealers before publishers: the first agent that answers on a host gets its requests.
         let agents = sellers.iter().map(|seller| Arc::clone(seller) as SharedAgent);
         let agents: Vec<_> = agents.chain(self.publishers.iter().cloned()).collect();
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
@@ -328,7 +328,7 @@ impl Wiring {
     }
 }
 
-/// A desk with these agents on a store, and the ids of those whose rows are counted.
+/// Returns a registry with these agents on a store, and the ids of those whose rows are counted.
 #[must_use]
 pub fn desk(
     server: &ServerConfig,
@@ -339,7 +339,7 @@ pub fn desk(
     desk_counting(server, store, clock, agents, |_| {})
 }
 
-/// The same, with metrics that `register` adds.
+/// Does the same, with the additional metrics of `register`.
 fn desk_counting(
     server: &ServerConfig,
     store: &Arc<Store>,
@@ -356,18 +356,18 @@ fn desk_counting(
     (Arc::new(desk.counting(metrics)), counted)
 }
 
-/// Everything that can be asked of a process.
+/// Returns all routes of a process.
 #[must_use]
 pub fn site(desk: Arc<AgentRegistry>) -> Site {
     http::site(desk, adcp::http::routes())
 }
 
-/// What credentials are judged with: keys of the store, and issuers on the web.
+/// Returns the authentication of callers: API keys of the store, and token issuers on the web.
 #[must_use]
 pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
     let web = Arc::new(Issuers(HttpTransport::new(LIMITS)));
     let keys: Arc<dyn KeyLookup> = Arc::clone(store) as _;
-    // A file does not go away for a while.
+    // A database server may be unavailable for a while, so its keys are cached; a file is not.
     let keys = match store.is_shared() {
         true => Arc::new(KnownKeys::of(keys, clock.clone())),
         false => keys,
@@ -375,14 +375,14 @@ pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
     AuthDeps { keys, web, clock: clock.clone() }
 }
 
-/// What fetching an issuer's keys may cost.
+/// Limits for fetching an issuer's keys.
 const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(5),
     connect: Duration::from_secs(3),
     max_body: 256 * 1024,
 };
 
-/// Fetches what the issuers of tokens publish.
+/// Fetches the keys of token issuers.
 #[derive(Debug)]
 struct Issuers(HttpTransport);
 

@@ -1,4 +1,4 @@
-//! A dealer's answers and refusals as what a binding writes.
+//! Converts a dealer's replies and refusals to the form that a binding writes.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ use tradepost_wire::aap::{AapReply, RawJson, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
 
-/// A reply as a message in a version of the profile.
+/// Converts a reply to a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> AgentAnswer {
     const SIZE_OF_MESSAGE: usize = 1024;
     let skill = reply.skill;
@@ -36,8 +36,8 @@ pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> 
     AgentAnswer::Written(SerializedResponse { json, extension: version.uri(), skill: skill.name() })
 }
 
-/// Writes a document with so much room at once, because a buffer that has to grow is copied. `shared` stands in the
-/// document, and is a piece of its own.
+/// Serializes a document into a buffer of capacity `room`, because a buffer that has to grow is
+/// copied. `shared` occurs in the document and becomes a chunk of its own.
 fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<RawJson>) -> Vec<Bytes> {
     let shared = shared.map(Bytes::from_owner);
     let mut writer = Around { text: Vec::with_capacity(room), shared, place: None };
@@ -53,7 +53,8 @@ fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<RawJson>) -> V
     }
 }
 
-/// Keeps what is written, but for one text, which it knows by the place in memory where it is.
+/// Writer that leaves one text out, which it recognises by its address in memory, and notes its
+/// position.
 struct Around {
     text: Vec<u8>,
     shared: Option<Bytes>,
@@ -76,8 +77,8 @@ impl Write for Around {
     }
 }
 
-/// A refusal with its identity, as what each binding needs. `http_429` is whether whoever comes too
-/// often hears so in the status of JSON-RPC, too (C-30).
+/// Converts a refusal to what each binding needs. When `http_429` is true, a rate limit sets the
+/// HTTP status under JSON-RPC too (C-30).
 pub(super) fn refusal(
     version: Version,
     error: ErrorObject,
@@ -134,7 +135,7 @@ mod tests {
         let found = pieces(&value, 0, Some(raw.clone()));
         assert_eq!(found.concat(), to_string(&value).unwrap().as_bytes());
         assert!(found.iter().any(|piece| std::ptr::eq(piece.as_ref(), raw.as_ref())));
-        // The same text elsewhere is other memory.
+        // The same text elsewhere has another address in memory.
         let found = pieces(&json!({"a": 1}), 0, Some(raw));
         assert_eq!(found, [&br#"{"a":1}"#[..]]);
     }

@@ -11,11 +11,11 @@ use tradepost_wire::json::{Map, json};
 
 use crate::config::DealerConfig;
 
-/// Writes a dealer's card, with the identity that belongs to its content: `identify` gets the
-/// content's hash.
+/// Builds a dealer's card. `identify` gets the hash of the content and returns the identity of the
+/// card.
 ///
 /// # Errors
-/// What `identify` returns.
+/// Returns the error of `identify`.
 pub fn publish<E>(
     dealer: &DealerConfig,
     base_url: &str,
@@ -38,7 +38,7 @@ fn describe(dealer: &DealerConfig, base_url: &str, id: &str) -> AgentCard {
             streaming: false,
             push_notifications: false,
             extended_agent_card: false,
-            // The newest version first: buyers that take the first they know get the best.
+            // The newest version first: buyers that take the first one they know get the best.
             extensions: dealer
                 .terms
                 .versions
@@ -99,7 +99,7 @@ fn extension(dealer: &DealerConfig, version: Version, id: &str) -> AgentExtensio
     AgentExtension {
         uri: version.uri().to_owned(),
         description: version.description().to_owned(),
-        // AAP's own examples send no A2A-Extensions header, so it cannot be demanded (C-32).
+        // AAP's own examples send no A2A-Extensions header, so it cannot be required (C-32).
         required: false,
         params,
     }

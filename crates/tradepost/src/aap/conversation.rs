@@ -1,6 +1,6 @@
-//! Conversations: the `contextId` that an answer gives to a message without one. Nobody can guess
-//! it, so whoever names it later is whoever got it. One that a caller made up is only repeated:
-//! it proves nothing, because others may make up the same.
+//! Conversations: the `contextId` that is assigned to a message without one. It cannot be guessed,
+//! so a caller that sends it later is the one that received it. An id that the caller invented is
+//! only echoed: it proves nothing, because others may invent the same.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_server::seal::Seal;
 use tradepost_store::Store;
 
-/// Begins conversations, and knows them again.
+/// Starts conversations and recognises their ids.
 #[derive(Debug)]
 pub struct Conversations {
     seal: Arc<Seal>,
@@ -17,21 +17,21 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// What those of all dealers are signed with.
+    /// Opens the key that signs the conversation ids of all dealers.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub fn seal(store: &Store) -> Result<Arc<Seal>, InternalError> {
         Seal::open(store, "conversations").map(Arc::new)
     }
 
-    /// Those of a dealer: one dealer's mean nothing to another.
+    /// Returns the conversations of a dealer; an id of one dealer is invalid for another.
     #[must_use]
     pub fn of_dealer(seal: &Arc<Seal>, dealer_id: &str) -> Self {
         Self { seal: Arc::clone(seal), dealer_id: dealer_id.to_owned() }
     }
 
-    /// The conversation that a message names, or a new one.
+    /// Returns the conversation that a message names, or a new one.
     #[must_use]
     pub fn of(&self, named: Option<&str>) -> Conversation {
         let purpose = [self.dealer_id.as_str()];
@@ -41,8 +41,8 @@ impl Conversations {
                 Conversation { id: id.to_owned(), is_ours }
             }
             None => {
-                // Of a version 7 id the first half is the time, and ids of one moment follow each
-                // other.
+                // Half of a version 7 id is the time, and ids of one moment are consecutive: it
+                // would be easier to guess.
                 let fresh = uuid::Uuid::new_v4().simple().to_string();
                 Conversation { id: self.seal.write(&purpose, &fresh), is_ours: true }
             }

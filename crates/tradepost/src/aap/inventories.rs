@@ -1,5 +1,5 @@
-//! Which dealers' inventories are in memory. One is loaded when it is first asked for, and given up
-//! when others need the room; a new one takes the place of an old one whole.
+//! Cache of the dealers' inventories. An inventory is loaded on first use and unloaded when others
+//! need the memory; a new one replaces an old one as a whole.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,26 +13,26 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
-/// How many listings are kept ready to send, of all dealers: a few megabytes.
+/// Maximum number of serialized listings in the cache, of all dealers: a few megabytes.
 const RECENT: usize = 4096;
 
-/// The inventories of a process.
+/// Inventories of a process.
 #[derive(Debug)]
 pub struct Inventories {
     store: Arc<Store>,
     clock: Clock,
-    /// How many bytes they may take together.
+    /// Maximum total bytes.
     budget: usize,
     recent: Arc<InventoryCache>,
-    /// Those that are loaded, in no order.
+    /// Loaded inventories, in no order.
     loaded: Mutex<Vec<Weak<SharedInventories>>>,
-    /// Counts uses.
+    /// Counter of uses.
     uses: AtomicU64,
-    /// The generations of all, while somebody goes round.
+    /// Generations of all inventories during a [`Round`].
     generations: RwLock<Option<HashMap<String, i64>>>,
 }
 
-/// While it is there, every shelf is refreshed by what one query has found.
+/// Guard: while it lives, every inventory is refreshed with the result of one query.
 #[derive(Debug)]
 #[must_use]
 pub struct Round<'a>(&'a Inventories);
@@ -43,7 +43,7 @@ impl Drop for Round<'_> {
     }
 }
 
-/// A dealer's inventory, in memory or not.
+/// Inventory of a dealer, loaded or not.
 #[derive(Debug, Clone)]
 pub struct InventoryHandle(Arc<SharedInventories>);
 
@@ -52,21 +52,21 @@ struct SharedInventories {
     tombstone_lifetime: SignedDuration,
     all: Arc<Inventories>,
     held: RwLock<Option<LoadedInventory>>,
-    /// When it was last used, in uses.
+    /// Value of the use counter at its last use.
     used: AtomicU64,
     bytes: AtomicUsize,
-    /// Whoever loads it; others wait and find it loaded.
+    /// Held while it is loaded; others wait and find it loaded.
     loading: Mutex<()>,
 }
 
-/// What is loaded.
+/// Inventory in memory, with its generation.
 struct LoadedInventory {
     inventory: Arc<Inventory>,
     generation: i64,
 }
 
 impl Inventories {
-    /// Inventories that take so many bytes together. One alone may take more.
+    /// Creates an empty cache of `budget` bytes. A single inventory may take more.
     #[must_use]
     pub fn new(store: &Arc<Store>, clock: &Clock, budget: u64) -> Arc<Self> {
         Arc::new(Self {
@@ -80,11 +80,11 @@ impl Inventories {
         })
     }
 
-    /// Asks once which generations there are, for whoever refreshes all shelves: thousands of queries
-    /// each second would be a load of their own.
+    /// Reads the generations of all inventories with one query, because thousands of queries each
+    /// second would be a load of their own.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub fn round(&self) -> Result<Round<'_>, InternalError> {
         let is_any = !self.loaded.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         let found = is_any.then(|| self.store.inventory_generations()).transpose()?;
@@ -99,7 +99,7 @@ impl Inventories {
         self.store.inventory_generation(dealer_id)
     }
 
-    /// The inventory of a dealer, not loaded yet.
+    /// Returns the inventory of a dealer, not loaded yet.
     #[must_use]
     pub fn of(
         self: &Arc<Self>,
@@ -117,7 +117,7 @@ impl Inventories {
         }))
     }
 
-    /// How many are loaded, and how many bytes they take.
+    /// Returns the number of loaded inventories, and their bytes.
     #[must_use]
     pub fn loaded(&self) -> (usize, usize) {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,8 +126,8 @@ impl Inventories {
         bytes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
     }
 
-    /// Notes that a shelf is loaded, and gives up those that were not used for the longest time until
-    /// there is room.
+    /// Records that an inventory is loaded, and unloads the least recently used ones until there is
+    /// room.
     fn note(&self, shelf: &Arc<SharedInventories>) {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, shelf)));
@@ -136,12 +136,11 @@ impl Inventories {
         let bytes = |shelf: &Arc<SharedInventories>| shelf.bytes.load(Ordering::Relaxed);
         let mut total = bytes(shelf) + others.iter().map(bytes).sum::<usize>();
         if total <= self.budget {
-            // Mostly there is room, and who was used when does not matter.
+            // Mostly there is room, and the order of use does not matter.
             others.clear();
         }
         others.sort_by_key(|other| other.used.load(Ordering::Relaxed));
-        // The one that was just loaded is not among them: somebody
-        // waits for it, however large it is.
+        // The one just loaded is not among them: a caller waits for it, however large it is.
         for other in &others {
             if total <= self.budget {
                 break;
@@ -155,10 +154,10 @@ impl Inventories {
 }
 
 impl InventoryHandle {
-    /// What is on offer now. Loads it when it is not in memory.
+    /// Returns the current inventory, and loads it when it is not in memory.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub async fn inventory(&self) -> Result<Arc<Inventory>, InternalError> {
         const WHAT: &str = "loading an inventory";
         if let Some(inventory) = self.0.held() {
@@ -169,26 +168,26 @@ impl InventoryHandle {
         loaded.unwrap_or_else(|| Err(InternalError::new(WHAT, "it ended early")))
     }
 
-    /// The same on a thread that may wait.
+    /// Does the same on a thread that may block.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub fn load(&self) -> Result<Arc<Inventory>, InternalError> {
         let _turn = self.0.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever waited for the lock finds what the one before has loaded.
+        // A thread that waited for the lock finds what the one before it has loaded.
         self.0.held().map_or_else(|| self.0.load(), Ok)
     }
 
-    /// Takes over an inventory that was replaced, where the one before is in memory.
+    /// Reloads an inventory that is in memory and was replaced in the store.
     ///
     /// # Errors
-    /// When the store fails; what was loaded before stays in use.
+    /// Fails when the store fails; what was loaded before stays in use.
     pub fn refresh(&self) -> Result<(), InternalError> {
-        // What is not in memory is read as it is by then, whenever it is asked for.
+        // An inventory that is not in memory is read on its next use anyway.
         let Some(known) = self.0.generation() else { return Ok(()) };
-        // What was loaded since the generations were asked for may be newer than they say.
+        // What was loaded since the generations were read may be newer than they are.
         let current = self.0.all.generation(&self.0.dealer_id)?;
-        // Or the database was put back to an earlier state: only it can say.
+        // Or the database was restored to an earlier state, which only a new query can tell.
         if current == known
             || current < known && self.0.all.store.inventory_generation(&self.0.dealer_id)? == known
         {
@@ -227,14 +226,14 @@ impl SharedInventories {
         self.bytes.store(inventory.memory().total(), Ordering::Relaxed);
         self.touch();
         let held = LoadedInventory { inventory: Arc::clone(&inventory), generation };
-        // The lock is given back at once: `note` takes those of other shelves while it holds its
-        // own, and two loads would wait for each other.
+        // The lock is released at once: `note` takes the locks of other inventories while it holds
+        // its own, and two loads would deadlock.
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
         all.note(self);
         Ok(inventory)
     }
 
-    /// Whoever is looking at it still has it.
+    /// Unloads the inventory; requests that use it keep their reference.
     fn give_up(&self) {
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.bytes.store(0, Ordering::Relaxed);
@@ -319,7 +318,7 @@ mod tests {
         }
         std::fs::remove_file(file).unwrap();
         assert_eq!(load(), first);
-        // It is what answers: the rows are not looked at.
+        // The cached form is served: the rows are not read.
         let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
         database.execute("UPDATE listings SET body = '{'", []).unwrap();
         assert_eq!(load(), first);

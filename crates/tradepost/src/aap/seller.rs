@@ -1,7 +1,8 @@
-//! A dealer at work: one agent that answers AAP messages, each at once, and keeps no tasks.
+//! Agent of a dealer: answers each AAP message at once, and keeps no tasks.
 //!
-//! The order is that of requirements §2.1: the rate limit, the skill and its scope, the consent, the rest of the
-//! schema, the channel, the idempotency key, and then the dealer's own data.
+//! Checks follow the order of requirements §2.1: the rate limit, the skill and its scope, the
+//! consent, the rest of the schema, the channel, the idempotency key, and then the dealer's own
+//! data.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -46,63 +47,64 @@ use crate::config::{DealerConfig, ListenOrigin};
 use crate::delivery::Deliveries;
 use crate::gate;
 
-/// A dealer at work.
+/// Agent of a dealer in service.
 #[derive(Debug)]
 pub struct DealerAgent {
-    /// Its configuration.
+    /// Configuration.
     pub dealer: Arc<DealerConfig>,
-    /// Its card.
+    /// Agent card.
     pub card: PublishedCard,
-    /// The address under which the card says that it is.
+    /// Address of the agent on its card.
     pub base_url: String,
     store: Arc<Store>,
     clock: Clock,
     profile: Arc<DealerInformation>,
-    /// What is on offer.
+    /// Vehicles for sale.
     pub inventory: InventoryHandle,
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
-    /// Whether it answers nobody for now. What it has taken is looked after all the same.
+    /// True when it answers no requests for now. Leads that it has accepted are still processed.
     pub is_suspended: bool,
-    /// Lets callers in.
+    /// Authenticates callers.
     pub auth: Authenticator,
 }
 
-/// What dealers stand on.
+/// Shared dependencies of dealers.
 #[derive(Debug, Clone)]
 pub struct DealerDeps {
-    /// What they keep.
+    /// Store of all dealers.
     pub store: Arc<Store>,
-    /// What credentials are judged with.
+    /// Authentication of callers.
     pub means: AuthDeps,
-    /// Where the process listens: cards name it when the configuration names no public address.
+    /// Address on which the process listens: cards name it when the configuration has no public
+    /// address.
     pub origin: ListenOrigin,
     /// Woken when there is a new lead.
     pub deliveries: Arc<Deliveries>,
-    /// Where inventories are.
+    /// Cache of inventories.
     pub inventories: Arc<Inventories>,
-    /// What conversations are signed with.
+    /// Key that signs conversation ids.
     pub seal: Arc<Seal>,
 }
 
-/// Why a message gets no reply.
+/// Reason why a message gets no reply.
 enum MessageRefused {
-    /// The profile says so.
+    /// Refused by the profile.
     Profile(aap::AapRefusal),
-    /// The caller may not.
+    /// Not permitted to the caller.
     Denied(AuthRefusal),
-    /// Something of ours broke.
+    /// Internal error.
     Broken(InternalError),
 }
 
 from!(MessageRefused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
 
 impl DealerAgent {
-    /// Sets a dealer up, which may be suspended.
+    /// Opens a dealer, which may be suspended.
     ///
     /// # Errors
-    /// When the store fails, or a key file cannot be used.
+    /// Fails when the store fails, or a key file cannot be used.
     pub fn open(
         dealer: &Arc<DealerConfig>,
         is_suspended: bool,
@@ -145,9 +147,9 @@ impl DealerAgent {
         })
     }
 
-    /// Answers a message in one of these versions, within a time. `activated` are the extensions
-    /// that the transport names. What is being stored when the time is over is stored all the same:
-    /// whoever sends the same again hears so.
+    /// Answers a message in one of the dealer's versions, within a time. `activated` are the
+    /// extensions that the transport names. A write in progress when the time ends is completed: a
+    /// retry gets its result.
     async fn answer(&self, incoming: &AgentRequest<'_>, request: &SendMessage) -> AgentOutcome {
         let AgentRequest { caller, sent, activated, patience, .. } = *incoming;
         let versions = versions(&self.dealer, incoming.binding);
@@ -169,7 +171,7 @@ impl DealerAgent {
         }
         let version = Version::choose(versions, named, data.first().copied());
         const WHAT: &str = "answering a message";
-        // A panic in a skill is a fault like any other: the caller learns an error id.
+        // A panic in a skill is an internal error like any other: the caller gets an error id.
         let conversation = self.conversations.of(request.message.context_id.as_deref());
         let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data));
         let handled = match clock::within(patience, handled.catch_unwind()).await {
@@ -196,7 +198,7 @@ impl DealerAgent {
         }
     }
 
-    /// Gives a refusal its identity.
+    /// Converts a refusal of the profile, with its identity.
     fn refuse(
         &self,
         version: Version,
@@ -208,7 +210,7 @@ impl DealerAgent {
         answer::refusal(version, error, self.dealer.rate_limit.http_429, blame)
     }
 
-    /// What is said about a fault of ours, whose cause is in the log alone.
+    /// Converts an internal error, whose cause is only in the log.
     fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
         let blame = if fault.is_transient() {
             ResponsibleParty::UsForAMoment
@@ -256,7 +258,7 @@ impl DealerAgent {
     ) -> Result<AapReply, MessageRefused> {
         let terms = &self.dealer.terms;
         match call {
-            // Who the dealer is needs no inventory, and is answered while none can be loaded.
+            // Needs no inventory, so it is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             AapRequest::InventoryFacets(filters) => self.repeat(CacheKey::Facets(filters)).await,
             AapRequest::InventorySearch(search) => {
@@ -286,7 +288,7 @@ impl DealerAgent {
                     .submit(tx)
                 };
                 let taken = self.store.take(job).await?;
-                // After the commit: whoever is woken before it finds nothing.
+                // After the commit: a delivery that is woken before finds nothing.
                 self.deliveries.wake();
                 Ok(taken?)
             }
@@ -299,7 +301,7 @@ impl DealerAgent {
     }
 }
 
-/// What is being done while a skill reads.
+/// Activity that internal errors name while a skill reads.
 const LOOKING: &str = "looking at the inventory";
 
 impl Agent for DealerAgent {
@@ -317,7 +319,7 @@ impl Agent for DealerAgent {
 
     fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         Box::pin(async move {
-            // AAP uses `SendMessage` alone (`R-ENV-02`).
+            // AAP has only `SendMessage` (`R-ENV-02`).
             let A2aRequest::SendMessage(send) = &incoming.request else {
                 let code = A2aCode::UnsupportedOperation;
                 return AgentOutcome::Protocol(ProtocolRefusal::new(code, code.title()));
@@ -327,8 +329,8 @@ impl Agent for DealerAgent {
     }
 
     fn hosts(&self) -> Option<&[String]> {
-        // No host leads here then, so that it looks like a dealer who is not there
-        // (`E-111`); `None` would be every host.
+        // No host leads here then, so that it looks like a dealer that does not exist (`E-111`);
+        // `None` would be every host.
         if self.is_suspended {
             return Some(&[]);
         }
@@ -339,7 +341,7 @@ impl Agent for DealerAgent {
         self.dealer.listed && !self.is_suspended
     }
 
-    /// AAP uses `SendMessage` alone (`R-ENV-02`).
+    /// Returns false: AAP has only `SendMessage` (`R-ENV-02`).
     fn keeps_tasks(&self) -> bool {
         false
     }
@@ -354,13 +356,14 @@ impl Agent for DealerAgent {
 
     fn required(&self, operation: Operation) -> Option<Permission> {
         let sends = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
-        // A message's skill is known only when it has been read, and is checked there.
+        // The skill of a message is known only when it has been read, and is checked there.
         (!sends).then(|| gate::of_operation(operation))
     }
 
-    /// Text is ignored, whatever its type (`R-ENV-06`). Other parts are JSON by any name (C-25, `E-034`): a file of
-    /// another type would be skipped without the buyer hearing of it. One without a type is ignored
-    /// beside the data (C-27).
+    /// Returns true for parts that are read or ignored: text is ignored, whatever its type
+    /// (`R-ENV-06`). Other parts are JSON by any name (C-25, `E-034`): a file of another type would
+    /// be dropped without notice to the buyer. One without a type is ignored beside the data
+    /// (C-27).
     fn accepts_part(&self, part: &Part) -> bool {
         match part.content {
             Content::Text(_) => true,
@@ -370,12 +373,12 @@ impl Agent for DealerAgent {
         }
     }
 
-    /// AAP has decided for itself what that is (`E-005`).
+    /// Returns the code that AAP prescribes for it (`E-005`).
     fn other_media_type(&self) -> A2aCode {
         A2aCode::InvalidRequest
     }
 
-    /// Whom nobody has read yet is answered in the highest version (C-34).
+    /// Answers in the highest version, because the request has not been read yet (C-34).
     fn refusal(&self, binding: Binding, trouble: &EarlyError<'_>) -> Option<ProfileRefusal> {
         let version = versions(&self.dealer, binding).last().copied()?;
         Some(match trouble {
@@ -396,8 +399,8 @@ impl Agent for DealerAgent {
         Some((format!("{base_url}{ENDPOINT_PATH}"), call.to_string()))
     }
 
-    /// Takes over an inventory that another process has replaced, and forgets callers that have
-    /// gone. What was loaded before stays in use when the store fails.
+    /// Applies an inventory that another process has replaced, and drops expired callers. What was
+    /// loaded before stays in use when the store fails.
     fn refresh(&self) -> Result<(), InternalError> {
         self.limiter.tidy();
         self.auth.tidy();
@@ -409,18 +412,18 @@ impl Agent for DealerAgent {
         self.inventory.refresh()
     }
 
-    /// Other processes release leads and withdraw consents.
+    /// Wakes the deliveries, because other processes release leads and withdraw consents.
     fn tick(&self) -> BoxFuture<'_, ()> {
         self.deliveries.wake();
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Erases what a dealer keeps no longer of leads, with `anyway` also those that a destination is still to be
-/// told of. Of a dealer that was removed nothing is erased when it has come back since `removed_by`.
+/// Erases leads that a dealer retains no longer; with `anyway` also those that still have to be
+/// delivered. For a removed dealer nothing is erased when it has come back since `removed_by`.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails when the store fails.
 pub fn erase_old(
     store: &Store,
     dealer: &tradepost_dealer::settings::DealerSettings,
@@ -441,11 +444,11 @@ pub fn erase_old(
     Ok(())
 }
 
-/// The skills that need no arguments, the one that says most first.
+/// Skills without required arguments, the most informative first.
 const WITHOUT_ARGUMENTS: [Skill; 3] =
     [Skill::DealerInformation, Skill::InventorySearch, Skill::InventoryFacets];
 
-/// The versions of its profile that a dealer speaks on a binding.
+/// Returns the versions of its profile that a dealer speaks on a binding.
 fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
     match binding {
         Binding::JsonRpc => &dealer.terms.versions,
@@ -458,13 +461,13 @@ fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
 
 fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::AapRefusal {
     let window = Duration::try_from(limit.window).unwrap_or_default();
-    // Nobody is told to come back at once.
+    // At least a millisecond, so that no caller is told to retry at once.
     aap::AapRefusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
 }
 
-/// The address under which the card says that the agent is: the public one, or the first host, or
-/// where the process listens. A host without a public address has a proxy before it, which has to
-/// speak TLS on the usual port, unless the process does so itself.
+/// Returns the address of the agent on its card: the public address, or the first host, or the
+/// listen address. A host without a public address has a proxy that speaks TLS on the default port,
+/// unless the process does so itself.
 fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
     if let Some(url) = &dealer.public_url {
         return url.trim_end_matches('/').to_owned();
@@ -473,7 +476,7 @@ fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
     match dealer.hosts.first() {
         Some(host) if origin.secure && port != 443 => format!("https://{host}:{port}"),
         Some(host) => format!("https://{host}"),
-        // An unspecified address is one to listen at, and none to call.
+        // An unspecified address can be listened on, but not called.
         None if origin.address.ip().is_unspecified() => {
             format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
         }
@@ -481,7 +484,7 @@ fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
     }
 }
 
-/// What the protocol says about a message before anybody looks into its data (`E-031`, C-26).
+/// Checks a message by the rules of the protocol before its data is read (`E-031`, C-26).
 fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), ProtocolRefusal> {
     if request.message.task_id.is_some() {
         let message = "this agent keeps no tasks; leave taskId out";
@@ -500,8 +503,8 @@ fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), Pr
     Ok(())
 }
 
-/// Whether any of the profile's versions that a caller names is spoken here: one who names only
-/// others must not be answered in a version that it has not asked for (A2A §4.6.3, X-03).
+/// Checks that one of the profile's versions that the caller names is spoken here: a caller must
+/// not be answered in a version that it has not asked for (A2A §4.6.3, X-03).
 fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), ProtocolRefusal> {
     let mut named = named.into_iter().flatten().filter(|uri| Version::is_profile(uri)).peekable();
     let spoken: Vec<_> = versions.iter().map(|version| version.uri()).collect();
@@ -515,10 +518,10 @@ fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), Protoc
         .with("supportedExtensions", spoken))
 }
 
-/// How long a user agent's name may be, in characters.
+/// Maximum length of a user agent's name in characters.
 const USER_AGENT: usize = 500;
 
-/// What is kept as evidence of how a lead came.
+/// Returns the evidence that is kept of how a lead was sent.
 #[must_use]
 fn evidence(caller: &Caller, sent: RequestMeta<'_>, fresh: uuid::Uuid) -> ConsentEvidence {
     ConsentEvidence {
@@ -530,13 +533,13 @@ fn evidence(caller: &Caller, sent: RequestMeta<'_>, fresh: uuid::Uuid) -> Consen
     }
 }
 
-/// The same caller as a dealer sees it.
+/// Converts the caller to the form that the dealer crate reads.
 fn sender(caller: &Caller) -> lead::LeadCaller {
     let principal = &caller.principal;
     let is_anonymous = principal.is_anonymous();
     lead::LeadCaller {
         name: principal.name.clone(),
-        // Whoever has shown a credential is known by that, from wherever it calls.
+        // A caller with a credential is known by it, whatever its address.
         network: is_anonymous.then(|| limit::network(caller.address).to_string()),
     }
 }

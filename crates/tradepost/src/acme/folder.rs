@@ -1,5 +1,5 @@
-//! What is kept of certificates that we order: the account, the certificate with its key, how orders
-//! went, and for a moment what an authority is shown. Everything is its owner's alone.
+//! Files of ordered certificates: the account, the certificate with its key, the history of orders, and
+//! during an order the challenge certificates. Only their owner can read them.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -13,30 +13,30 @@ use tradepost_wire::json;
 use super::trouble::{AcmeError, AcmeErrorCode};
 use crate::cli::output::write_new;
 
-/// How orders went.
+/// File with the history of orders.
 const STANDING: &str = "orders.json";
 
-/// What is locked by whoever orders: several processes may share the folder.
+/// File that is locked during an order, because several processes may share the folder.
 const LOCK: &str = "order.lock";
 
-/// The folder.
+/// The folder of the files.
 #[derive(Debug, Clone)]
 pub(super) struct AcmeFolder(PathBuf);
 
-/// How orders went, also before this process.
+/// History of orders, including those of earlier processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderHistory {
-    /// What was wanted: another one begins anew.
+    /// Description of the wanted certificate; another one starts a new history.
     pub wanted: String,
-    /// Who has issued the certificate that is there: the address of its directory.
+    /// Directory URL of the authority that issued the current certificate.
     pub issued_by: Option<String>,
-    /// How many orders in a row have failed.
+    /// Number of failed orders in a row.
     pub failures: u32,
-    /// Before when nothing is ordered.
+    /// Time before which nothing is ordered.
     pub next_at: Option<Timestamp>,
-    /// Why the last one failed.
+    /// Error code of the last order, if it failed.
     pub code: Option<AcmeErrorCode>,
-    /// The same in words.
+    /// Error messages of the last order.
     pub says: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl AcmeFolder {
         Self(path)
     }
 
-    /// Makes it, unless it is there, and closes it to everybody else.
+    /// Creates the folder unless it exists, and denies other users access.
     pub(super) fn prepare(&self) -> Result<(), AcmeError> {
         tradepost_store::create_private(&self.0)
             .map_err(|error| AcmeError::of_file("server.tls.acme.folder", error.kind()))
@@ -55,8 +55,8 @@ impl AcmeFolder {
         self.0.join(name)
     }
 
-    /// Keeps other processes from ordering, for as long as the file lives; `None` while another one
-    /// does.
+    /// Locks the folder against other processes, until the file is dropped. Returns `None` while another
+    /// process has the lock.
     pub(super) fn lock(&self) -> Result<Option<File>, AcmeError> {
         let mut options = File::options();
         let file = options.create(true).truncate(false).write(true).mode(0o600);
@@ -65,13 +65,13 @@ impl AcmeFolder {
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
-            // Some network file systems have no locks. Two orders at once take each other's challenges away,
-            // and are tried again later.
+            // Some network file systems have no locks. Two concurrent orders replace each other's
+            // challenges, and are retried later.
             Err(TryLockError::Error(_)) => Ok(Some(file)),
         }
     }
 
-    /// What a file says; `None` when there is none.
+    /// Reads a file; `None` when there is none.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, AcmeError> {
         match std::fs::read(self.path(name)) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -80,16 +80,16 @@ impl AcmeFolder {
         }
     }
 
-    /// Writes a file whole, in the place of the one that is there.
+    /// Replaces a file atomically.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AcmeError> {
         let half = self.write_half(name, bytes)?;
         self.put_in_place(&half, name)
     }
 
-    /// Writes it beside its place, to be looked at before it is put there.
+    /// Writes a new version beside the file, to be checked before it replaces the file.
     pub(super) fn write_half(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, AcmeError> {
         let half = self.path(&format!("{name}.new"));
-        // What a process left behind that was killed.
+        // A process that was killed may have left one.
         let _ = std::fs::remove_file(&half);
         write_new(&half, bytes).map_err(|error| AcmeError::of_file(name, error.kind()))?;
         Ok(half)
@@ -97,14 +97,14 @@ impl AcmeFolder {
 
     pub(super) fn put_in_place(&self, half: &Path, name: &str) -> Result<(), AcmeError> {
         let put = std::fs::rename(half, self.path(name)).and_then(|()| {
-            // The name, too, has to outlive a power cut.
+            // The new name has to survive a power cut, too.
             File::open(&self.0)?.sync_all()
         });
         put.map_err(|error| AcmeError::of_file(name, error.kind()))
     }
 
-    /// How orders of this went. What says nothing is as if nothing had been ordered; what cannot be read now
-    /// may be read later.
+    /// Reads the history of orders of `wanted`. A file with invalid content counts as an empty history;
+    /// one that cannot be read now may be readable later.
     pub(super) fn standing(&self, wanted: &str) -> Result<OrderHistory, AcmeError> {
         let bytes = self.read(STANDING)?.unwrap_or_default();
         let known: OrderHistory = json::from_slice(&bytes).unwrap_or_default();

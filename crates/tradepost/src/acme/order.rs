@@ -1,4 +1,4 @@
-//! One order: the account, what the authority is shown for each name, and what it issues.
+//! One order: the account, the challenge for each name, and the issued certificate.
 
 use std::time::Duration;
 
@@ -17,25 +17,24 @@ use super::trouble::{AcmeError, AcmeErrorCode, words};
 use super::web::AcmeClient;
 use crate::config::acme::{Acme, CERTIFICATE};
 
-/// How often is asked whether an authority has made up its mind.
+/// Interval at which the authority's decision is polled.
 const ASKING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
     .timeout(Duration::from_secs(5 * 60));
 
-/// More than a key and a chain take.
+/// Number of bytes reserved for a key and a chain.
 const ROOM: usize = 16 * 1024;
 
-/// An account, as it is kept.
+/// The stored account.
 #[derive(Serialize, Deserialize)]
 struct AcmeAccount {
-    /// Whom the authority may write to, as it was told last.
+    /// Contact addresses that the authority has.
     contact: Vec<String>,
     credentials: AccountCredentials,
 }
 
-/// Has a certificate issued: its key and, after it, the certificate and those between it and the
-/// authority, in PEM.
+/// Orders a certificate. Returns the key, the certificate and its intermediate certificates in PEM.
 pub(super) async fn obtain(
     settings: &Acme,
     folder: &AcmeFolder,
@@ -45,7 +44,7 @@ pub(super) async fn obtain(
     let names: Vec<_> = settings.domains.iter().cloned().map(Identifier::Dns).collect();
     let order = match account.new_order(&NewOrder::new(&names)).await {
         Err(error) if AcmeError::is_of_a_lost_account(&error) => {
-            // Its authority has forgotten the account: there is nothing to lose with it.
+            // The authority no longer knows the account, so that a new one loses nothing.
             let account = introduce(settings, folder, web).await?;
             account.new_order(&NewOrder::new(&names)).await
         }
@@ -68,7 +67,8 @@ pub(super) async fn obtain(
     let mut params = CertificateParams::new(settings.domains.clone()).map_err(unmade)?;
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key).map_err(unmade)?;
-    // What could not be kept is not asked for: authorities issue few of a kind in a week.
+    // Checked before, because authorities limit the certificates for the same names per week, and one
+    // that cannot be stored would be lost.
     folder.write_half(CERTIFICATE, &[b' '; ROOM])?;
     let issued = async {
         order.finalize_csr(request.der()).await?;
@@ -85,7 +85,7 @@ fn unmade(error: rcgen::Error) -> AcmeError {
     )
 }
 
-/// The account with the authority: the one that is known, or a new one.
+/// Returns the account at the authority: the stored one, or a new one.
 async fn account(
     settings: &Acme,
     folder: &AcmeFolder,
@@ -111,7 +111,7 @@ async fn account(
     Ok(account)
 }
 
-/// A new account. The terms have been agreed to: a configuration without that is none.
+/// Creates an account. A configuration is only valid when it agrees to the authority's terms.
 async fn introduce(
     settings: &Acme,
     folder: &AcmeFolder,
@@ -143,14 +143,14 @@ fn addresses(settings: &Acme) -> Vec<String> {
     settings.contact.iter().map(|address| format!("mailto:{address}")).collect()
 }
 
-/// Each authority has a file of its own: what one knows is nothing to another.
+/// Returns the name of the account file, one for each authority.
 fn account_file(settings: &Acme) -> String {
     let digest = Sha256::digest(&settings.directory);
     format!("account-{}.json", format::hex(digest.iter().take(8)))
 }
 
-/// Shows the authority what it asks for, for each name that it has not looked at yet. What it says at once
-/// against one of them.
+/// Answers the challenge of each name that is not validated yet. Returns the authority's immediate
+/// refusal of a name, if any.
 async fn show(
     order: &mut Order,
     shown: &ShownChallenge<'_>,
@@ -169,7 +169,7 @@ async fn show(
         };
         shown.put(&name, challenge.key_authorization().digest().as_ref())?;
         match challenge.set_ready().await {
-            // The others are looked at all the same, so that all is said that is wrong.
+            // The other names are tried all the same, so that all errors are reported.
             Err(Error::Api(problem)) => cause = Some(AcmeError::of_problem(&problem)),
             other => other?,
         }
@@ -177,7 +177,7 @@ async fn show(
     Ok(cause)
 }
 
-/// Which names the authority did not believe, and why: all of them.
+/// Returns the names that the authority did not accept, with its reasons.
 async fn unproven(order: &mut Order, cause: Option<AcmeError>) -> AcmeError {
     let mut says = Vec::new();
     let mut authorizations = order.authorizations();
@@ -200,14 +200,14 @@ async fn unproven(order: &mut Order, cause: Option<AcmeError>) -> AcmeError {
     }
 }
 
-/// What the authority is shown, for as long as an order is open.
+/// Challenge certificates, deleted when the order ends.
 struct ShownChallenge<'a> {
     challenges: Challenges,
     folder: &'a AcmeFolder,
 }
 
 impl ShownChallenge<'_> {
-    /// A certificate of ours with the digest in it that the authority looks for (RFC 8737 §3).
+    /// Writes a certificate with the digest that the authority checks (RFC 8737 §3).
     fn put(&self, name: &str, digest: &[u8]) -> Result<(), AcmeError> {
         let unasked =
             || AcmeError::new(AcmeErrorCode::Refused, format_args!("{name} was not ordered"));

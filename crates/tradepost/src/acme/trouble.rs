@@ -1,5 +1,5 @@
-//! Why there is no new certificate, and what to do about it. Nothing of a key or a token is in it, and
-//! nothing that an authority wrote is taken as it came.
+//! Errors of orders, with what to do about them. They contain nothing of a key or a token, and texts of
+//! an authority only in a cleaned and shortened form.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tradepost_buyer::text::plain;
 use tradepost_buyer::transport::innermost;
 use tradepost_wire::words;
 
-/// How much of what an authority wrote is repeated.
+/// Maximum length of an authority's text that is repeated, in characters.
 const LONGEST: usize = 400;
 
-/// How the types of its problems begin (RFC 8555 §6.7).
+/// Prefix of the types of an authority's problems (RFC 8555 §6.7).
 const TYPE: &str = "urn:ietf:params:acme:error:";
 
 words! {
-    /// Why there is no new certificate.
+    /// Reason why there is no new certificate.
     pub enum AcmeErrorCode {
         /// The folder, or something in it, cannot be used.
         Folder = "ACME_FOLDER_UNUSABLE",
@@ -36,7 +36,7 @@ words! {
 }
 
 impl AcmeErrorCode {
-    /// What to do.
+    /// Returns the action for the operator.
     #[must_use]
     pub const fn hint(self) -> &'static str {
         match self {
@@ -64,42 +64,42 @@ impl AcmeErrorCode {
     }
 }
 
-/// That there is no new certificate.
+/// Error of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcmeError {
-    /// Why.
+    /// Reason.
     pub code: AcmeErrorCode,
-    /// Everything that was wrong, in words.
+    /// Messages of all that was wrong.
     pub says: Vec<String>,
-    /// How long the authority wants to be left alone.
+    /// Delay that the authority asks for.
     pub wait: Option<Duration>,
-    /// Whether an order was spent on it: authorities count what they have issued, too.
+    /// True when the authority issued a certificate, or may have: those count against its limits, too.
     pub is_spent: bool,
 }
 
 impl AcmeError {
-    /// One thing that is wrong.
+    /// Creates an error with one message.
     pub(super) fn new(code: AcmeErrorCode, says: impl fmt::Display) -> Self {
         Self::all(code, vec![says.to_string()])
     }
 
-    /// Several.
+    /// Creates an error with several messages.
     pub(super) fn all(code: AcmeErrorCode, says: Vec<String>) -> Self {
         let says = says.iter().map(|text| plain(text, LONGEST)).collect();
         Self { code, says, wait: None, is_spent: false }
     }
 
-    /// The same, of an order that the authority has carried out or may have.
+    /// Marks the error as one of an order that the authority has completed, or may have.
     pub(super) fn of_a_spent_order(self) -> Self {
         Self { is_spent: true, ..self }
     }
 
-    /// Something about a file of ours.
+    /// Creates an error about one of our files.
     pub(super) fn of_file(name: &str, why: impl fmt::Display) -> Self {
         Self::new(AcmeErrorCode::Folder, format_args!("{name}: {why}"))
     }
 
-    /// What an authority says.
+    /// Creates an error from an authority's problem.
     pub(super) fn of_problem(problem: &Problem) -> Self {
         let kind = kind(problem);
         let code = match kind.as_str() {
@@ -111,7 +111,7 @@ impl AcmeError {
         Self::all(code, words(problem))
     }
 
-    /// Whether the authority no longer knows the account.
+    /// Returns true when the authority no longer knows the account.
     pub(super) fn is_of_a_lost_account(error: &Error) -> bool {
         matches!(error, Error::Api(problem) if kind(problem) == "accountDoesNotExist")
     }
@@ -127,7 +127,7 @@ impl From<Error> for AcmeError {
             Error::Crypto | Error::KeyRejected => {
                 Self::of_file("the account", "its key cannot be used")
             }
-            // Of these the words are the library's own, and a body is not among them.
+            // The messages of these are the library's own, and contain no body.
             Error::Json(_) | Error::Http(_) | Error::InvalidUri(_) => Self::new(
                 AcmeErrorCode::Unreachable,
                 "what was answered is not what an ACME server says",
@@ -147,7 +147,7 @@ impl fmt::Display for AcmeError {
     }
 }
 
-/// Everything that a problem says: all its parts, each with its name, or itself.
+/// Lists the messages of a problem: those of its subproblems, each with its name, or its own.
 pub(super) fn words(problem: &Problem) -> Vec<String> {
     let text = |kind: String, detail: Option<&str>| match detail {
         Some(detail) => format!("{kind}: {detail}"),

@@ -1,4 +1,4 @@
-//! Requests to an authority, with limits on how long they take and how much is read.
+//! HTTP client for an authority, with limits of time and size.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -16,17 +16,17 @@ use tradepost_wire::http::date;
 use super::trouble::{AcmeError, AcmeErrorCode};
 use crate::config::acme::Acme;
 
-/// How long an answer may take.
+/// Timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A chain of certificates has some thousand bytes.
+/// Maximum size of an answer in bytes; a certificate chain has a few thousand.
 const LARGEST: usize = 1 << 20;
 
-/// What asks an authority.
+/// HTTP client for an authority.
 #[derive(Debug, Clone)]
 pub(super) struct AcmeClient {
     client: Client,
-    /// How long it wants to be left alone, as it said last.
+    /// Delay that the authority asked for last.
     wait: Arc<Mutex<Option<Duration>>>,
 }
 
@@ -48,7 +48,7 @@ impl AcmeClient {
         Ok(Self { client, wait: Arc::default() })
     }
 
-    /// How long the authority wants to be left alone.
+    /// Returns the delay that the authority asks for.
     pub(super) fn wait(&self) -> Option<Duration> {
         *self.wait.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,7 +75,7 @@ impl AcmeClient {
         let status = response.status();
         let whole = status.is_success() || body.first() == Some(&b'{');
         if !whole {
-            // What a proxy or a page says in HTML is no problem document.
+            // An HTML page, for example of a proxy, is no problem document.
             return Err(Error::Other(
                 format!("the answer has the status {}", status.as_u16()).into(),
             ));
@@ -83,7 +83,7 @@ impl AcmeClient {
         Ok(BytesResponse::from(response.map(|()| Full::new(Bytes::from(body)))))
     }
 
-    /// Of refusals alone: how long to wait until an order is looked at again is the library's affair.
+    /// Stores the delay of an error answer; in other answers `Retry-After` is for the library, which polls.
     fn note_wait(&self, response: &Response<()>) {
         let header = |name| response.headers().get(name)?.to_str().ok();
         let answered = header(header::DATE).and_then(date::read);

@@ -1,4 +1,4 @@
-//! A publisher's agent card, which clients of A2A 1.0 and of 0.3 both read.
+//! Agent card of a publisher, for clients of both A2A 1.0 and 0.3.
 
 use tradepost_publisher::publisher::Publisher;
 use tradepost_server::agent::Binding;
@@ -12,7 +12,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::seller::Front;
 
-/// The card of a publisher that is reached under `base_url`.
+/// Returns the card of a publisher under `base_url`.
 #[must_use]
 pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
     let modes = || vec!["application/json".to_owned(), "text/plain".to_owned()];
@@ -33,7 +33,7 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
                 uri: adcp::EXTENSION.to_owned(),
                 description: "AdCP structured task invocation profile".to_owned(),
                 required: front.require_extension,
-                // What the seller can do is for get_adcp_capabilities to say.
+                // The seller's abilities are in get_adcp_capabilities.
                 params: json!({}),
             }],
         },

@@ -1,4 +1,4 @@
-//! The file with what a publisher sells, looked at now and then: when it changes it is read again. A
+//! Catalogue file of a publisher: it is checked at intervals and read again when it has changed. A
 //! file with mistakes changes nothing, and the log lists all of them.
 
 use std::fs;
@@ -8,46 +8,46 @@ use std::time::SystemTime;
 
 use tradepost_publisher::catalogue::Catalogue;
 
-/// By what a file that was written again differs, and one that was put in its place.
+/// Metadata by which a file that was rewritten or replaced is recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileVersion {
     modified: Option<SystemTime>,
     bytes: u64,
 }
 
-/// The file.
+/// Catalogue file.
 #[derive(Debug)]
 pub struct CatalogueFile {
     path: PathBuf,
-    /// As it was when it was last looked at; `None` where it could not be.
+    /// Version at the last check; `None` when there was no readable file.
     seen: Mutex<Option<FileVersion>>,
 }
 
-/// What came of looking.
+/// Result of a check.
 #[derive(Debug, PartialEq)]
 pub enum CatalogueFileState {
-    /// Nothing new.
+    /// File is unchanged.
     Same,
-    /// It was read again.
+    /// File was read again.
     Read(Box<Catalogue>),
-    /// It cannot be used; every mistake, a line each.
+    /// File cannot be used; every mistake, a line each.
     Unusable(Vec<String>),
 }
 
 impl CatalogueFile {
-    /// A file that is to be read when somebody looks for the first time.
+    /// Creates the state of a file that is read at the first check.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, seen: Mutex::default() }
     }
 
-    /// Reads it when it is not as it was. Whoever calls waits for the disk.
+    /// Reads the file when it has changed. Blocks on the disk.
     #[must_use]
     pub fn look(&self) -> CatalogueFileState {
-        // Before the file is read: what is written in between is noticed at the next look.
+        // Before the file is read: a write in between is noticed at the next check.
         let now = trace(&self.path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // Also where it is gone still: that is said once.
+        // Also when the file is still missing: that is reported only once.
         if *seen == now {
             return CatalogueFileState::Same;
         }
@@ -83,7 +83,8 @@ mod tests {
 
     use super::*;
 
-    /// Writes a file that is `later` seconds newer than the first one, whatever the clock says.
+    /// Writes a file with a modification time `later` seconds after the first one, independent of
+    /// the clock.
     fn write(path: &Path, text: &str, later: u64) {
         fs::write(path, text).unwrap();
         let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 + later);
@@ -95,7 +96,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.json");
         let file = CatalogueFile::new(path.clone());
-        // It was read when the process began: that it is not there was told then.
+        // The file was read at startup, and its absence was reported then.
         assert_eq!(file.look(), CatalogueFileState::Same);
         write(&path, r#"{"agent_url": "https://a.example"}"#, 0);
         assert!(matches!(file.look(), CatalogueFileState::Read(_)));
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(file.look(), CatalogueFileState::Same);
         write(&path, r#"{"agent_url": "https://b.example"}"#, 2);
         assert!(matches!(file.look(), CatalogueFileState::Read(_)));
-        // As long as before, and newer.
+        // Same length as before, and newer.
         write(&path, r#"{"agent_url": "https://c.example"}"#, 3);
         assert!(matches!(file.look(), CatalogueFileState::Read(_)));
     }

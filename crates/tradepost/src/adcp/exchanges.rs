@@ -1,9 +1,9 @@
-//! What was lately said over A2A: the tasks by which finished requests were answered, so that a
-//! caller that lost an answer can ask for it again.
+//! Recent A2A tasks: each holds the answer to a finished request, so that a caller that lost the
+//! answer can fetch it.
 //!
-//! They are in memory and forgotten when it is full. What lasts is the AdCP work itself, which
-//! `get_task_status` and the tools tell about; an A2A task is the envelope of one exchange, and
-//! writing it to the store would make refusals leave a trace (`U-7`).
+//! They are in memory, and the oldest are dropped when it is full. The AdCP work itself is in the
+//! store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
+//! exchange, and storing it would make refusals leave a trace (`U-7`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -13,24 +13,24 @@ use tradepost_server::tasks::TaskPage;
 use tradepost_wire::a2a::request::RequestedPage;
 use tradepost_wire::a2a::{ListTasks, Task};
 
-/// How many tasks of one caller are kept.
+/// Maximum number of tasks of one caller.
 const EACH: usize = 32;
 
-/// How many bytes of answers are kept in all.
+/// Maximum total bytes of answers.
 const BYTES: usize = 16 * 1024 * 1024;
 
-/// How many tasks a page holds when the caller does not say (A2A §3.1.4).
+/// Default page size in tasks (A2A §3.1.4).
 const PAGE_SIZE: u32 = 50;
 
-/// The tasks of late.
+/// Recent tasks.
 #[derive(Debug, Default)]
 pub struct Exchanges(Mutex<KeptExchanges>);
 
 #[derive(Debug, Default)]
 struct KeptExchanges {
-    /// The tasks of each tenant, the oldest first.
+    /// Tasks of each tenant, the oldest first.
     by_tenant: HashMap<String, VecDeque<KeptExchange>>,
-    /// Whose they are, by the place in the order of coming.
+    /// Tenants of the tasks, by order of arrival.
     order: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
@@ -44,10 +44,10 @@ struct KeptExchange {
 }
 
 impl Exchanges {
-    /// Keeps a task of a tenant, whose answer is about `size` bytes long.
+    /// Stores a task of a tenant, whose answer is about `size` bytes long.
     pub fn keep(&self, tenant: &str, task: Task, size: usize) {
         let mut kept = self.lock();
-        // A single answer must not push out those of everybody else.
+        // A single answer must not evict those of all other callers.
         if size > BYTES / EACH {
             return;
         }
@@ -57,7 +57,7 @@ impl Exchanges {
         kept.order.insert(place, tenant.to_owned());
         let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
         own.push_back(KeptExchange { place, task, size });
-        // Whoever asks a lot pushes out its own tasks and no others.
+        // A busy caller evicts only its own tasks.
         if own.len() > EACH {
             kept.forget(tenant);
         }
@@ -68,7 +68,7 @@ impl Exchanges {
         }
     }
 
-    /// A task of the tenant's own. One that is another's is not found.
+    /// Returns a task of the tenant. Another tenant's task is not found.
     #[must_use]
     pub fn get(&self, tenant: &str, id: &str) -> Option<Task> {
         let kept = self.lock();
@@ -76,7 +76,7 @@ impl Exchanges {
         found.map(|entry| entry.task.clone())
     }
 
-    /// The tenant's own tasks, the newest first. A page token is the number of tasks before.
+    /// Returns the tenant's tasks, the newest first. A page token is the number of tasks before.
     #[must_use]
     pub fn list(&self, tenant: &str, query: &ListTasks) -> Option<TaskPage> {
         let before: usize =
@@ -113,7 +113,7 @@ impl PageTokens for Exchanges {
 }
 
 impl KeptExchanges {
-    /// Forgets the oldest task of a tenant.
+    /// Drops the oldest task of a tenant.
     fn forget(&mut self, tenant: &str) {
         let Some(own) = self.by_tenant.get_mut(tenant) else { return };
         if let Some(gone) = own.pop_front() {

@@ -1,5 +1,5 @@
-//! What is AdCP's own in how a publisher is reached: who is let in, over A2A and over MCP, and the paths of
-//! its keys.
+//! AdCP parts of the HTTP interface of a publisher: authentication over A2A and over MCP, and the
+//! paths of its keys.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ mod intake;
 mod keys;
 mod mcp;
 
-/// The routes. To a host of another agent they are unknown ones.
+/// Returns the routes. On the host of another agent they are unknown.
 #[must_use]
 pub fn routes() -> Routes {
     let router =
@@ -26,7 +26,7 @@ pub fn routes() -> Routes {
     Routes { router, paths }
 }
 
-/// The publisher among agents.
+/// Returns the publisher when the agent is one.
 fn publisher(agent: SharedAgent) -> Option<Arc<PublisherAgent>> {
     let agent: Arc<dyn std::any::Any + Send + Sync> = agent;
     agent.downcast().ok()

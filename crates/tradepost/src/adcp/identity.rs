@@ -1,9 +1,9 @@
-//! Who has signed a request (RFC 9421, AdCP "Signed requests"): the checklist in its published
-//! order, from headers and raw bytes to the buyer agent whose key it was.
+//! Verifies request signatures (RFC 9421, AdCP "Signed requests"): the checklist in its published
+//! order, from headers and raw bytes to the buyer agent that owns the key.
 //!
-//! [`SignatureIdentity::judge`] is asked before credentials are looked at. A signature that is there and
-//! wrong ends the request, whatever other credential came with it, or else whoever can damage a
-//! signature could take it away.
+//! [`SignatureIdentity::judge`] runs before credentials are checked. A signature that is present
+//! but wrong ends the request, whatever other credential came with it; otherwise an attacker could
+//! remove a signature by damaging it.
 
 use std::sync::Arc;
 
@@ -19,56 +19,57 @@ use tradepost_wire::json::Value;
 
 use super::replay::Lasting;
 
-/// A request as it came.
+/// Request as it was received.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedRequest<'r> {
-    /// The method.
+    /// Method.
     pub method: &'r Method,
-    /// The target as the request line has it.
+    /// Target as in the request line.
     pub uri: &'r Uri,
-    /// The headers.
+    /// Headers.
     pub headers: &'r HeaderMap,
-    /// The body, every byte.
+    /// Complete body.
     pub body: &'r [u8],
 }
 
-/// What a request says about its sender.
+/// Sender of a request according to its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SenderClaim {
-    /// An agent has signed it.
+    /// Signed by this agent.
     Signed(Arc<BuyerAgent>),
-    /// Nobody has signed it.
+    /// Not signed.
     Unsigned {
-        /// Whether it needs a signature when it has no other credential that is good.
+        /// True when it needs a signature unless another credential of it is valid.
         needed: bool,
     },
 }
 
-/// Why nobody is believed to have sent a request.
+/// Reason why the sender of a request is rejected.
 #[derive(Debug)]
 pub enum Unbelieved {
-    /// Its signature is wrong, or it has none and needs one whatever other credential it has (RFC 9421).
+    /// Signature is wrong, or missing although it is required whatever other credential there is
+    /// (RFC 9421).
     Signature(SignatureError),
-    /// Another reason, such as that nobody can tell.
+    /// Another reason, such as that the signature cannot be checked now.
     Denied(AuthRefusal),
 }
 
 from!(Unbelieved { Signature(SignatureError), Denied(AuthRefusal) });
 
-/// Finds out who signs.
+/// Verifier of request signatures.
 #[derive(Debug)]
 pub struct SignatureIdentity {
     policy: RequestSigning,
     checklist: Checklist<Arc<BuyerAgent>>,
-    /// What was used, also before this process.
+    /// Used signatures, also those from before this process.
     used: Lasting,
-    /// Where agents reach us; a proxy may stand in front.
+    /// Addresses under which agents reach us; a proxy may be in front.
     places: Vec<TargetUri>,
 }
 
 impl SignatureIdentity {
-    /// On these terms, for what these agents sign. `addresses` are those under which agents reach
-    /// the publisher: what was signed for another is not taken here.
+    /// Creates a verifier with this policy. `addresses` are those under which agents reach the
+    /// publisher: a signature for another address is rejected.
     #[must_use]
     pub fn new(
         policy: RequestSigning,
@@ -80,40 +81,40 @@ impl SignatureIdentity {
         Self { policy, checklist, used, places }
     }
 
-    /// Forgets signatures that no longer hold.
+    /// Drops expired signatures.
     pub fn tidy(&self, now: Timestamp) {
         self.checklist.tidy(now);
     }
 
-    /// Who has sent a request.
+    /// Finds the sender of a request.
     ///
     /// # Errors
-    /// Why its signature is not believed, or that it has none and needs one whatever other
-    /// credential it has; or that nobody can tell.
+    /// Fails when its signature is rejected, when it has none and needs one whatever other
+    /// credential it has, or when the check itself fails.
     pub async fn judge(
         &self,
         received: &ReceivedRequest<'_>,
         now: Timestamp,
     ) -> Result<SenderClaim, Unbelieved> {
         let headers = received.headers;
-        // One of the two without the other is a signature that is wrong, and not none at all.
+        // One of the two headers without the other is a wrong signature, not a missing one.
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {
             return Ok(self.unsigned(received.body)?);
         }
         let signed = self.signed(received, now).await?;
-        // On disk before it is believed, or a crash would make it good once more.
+        // Stored before it is accepted, or a crash would allow a replay.
         let is_new = self.used.keep(&signed.used, now).await.map_err(AuthRefusal::unavailable)?;
         if !is_new {
             return Err(SignatureError::Replayed.into());
         }
-        // What two readers would read differently is nothing that somebody has signed.
+        // A body that two parsers may read differently does not prove what was signed.
         if signed::is_ambiguous(received.body) {
             return Err(SignatureError::BodyMalformed.into());
         }
         Ok(SenderClaim::Signed(signed.whose))
     }
 
-    /// Whose signature it is, which is used up by that.
+    /// Verifies the signature and marks it as used.
     async fn signed(
         &self,
         received: &ReceivedRequest<'_>,
@@ -127,10 +128,9 @@ impl SignatureIdentity {
         signed.ok_or(SignatureError::HeaderMalformed)
     }
 
-    /// The address that the sender meant, under our own scheme.
+    /// Returns the address that the sender meant, under our own scheme.
     fn target(&self, received: &ReceivedRequest<'_>) -> Result<TargetUri, SignatureError> {
-        // A proxy in front may be who speaks TLS: what counts is our
-        // address, and not this connection.
+        // A proxy may terminate TLS, so our public address counts and not this connection.
         let scheme = self.places.first().map_or("https", TargetUri::scheme);
         let path = received.uri.path_and_query().map_or("/", |path| path.as_str());
         let message = (received.uri, received.headers);
@@ -138,12 +138,12 @@ impl SignatureIdentity {
     }
 
     fn unsigned(&self, body: &[u8]) -> Result<SenderClaim, SignatureError> {
-        // What is not JSON is for the binding to refuse.
+        // The binding refuses a body that is not JSON.
         let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
             return Ok(SenderClaim::Unsigned { needed: false });
         };
         let called = CalledTool::of(&body);
-        // Whoever can change a request on its way could choose how webhooks are signed.
+        // Otherwise an attacker in transit could choose how webhooks are signed.
         if called.arguments.is_some_and(chooses_credentials) {
             return Err(SignatureError::Required);
         }
@@ -156,18 +156,18 @@ impl SignatureIdentity {
     }
 }
 
-/// The value of `WWW-Authenticate` for a signature that is not believed: the code and nothing else.
+/// Returns the value of `WWW-Authenticate` for a rejected signature: only the code.
 #[must_use]
 pub fn challenge(fault: SignatureError) -> String {
     format!("Signature error=\"{}\"", fault.code(SignedKind::Request))
 }
 
-/// What a request calls, on whichever binding.
+/// Call in a request, on any binding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct CalledTool<'b> {
-    /// The tool, when it calls one.
+    /// Tool, when it calls one.
     tool: Option<&'b str>,
-    /// The method of the protocol, when it calls no tool.
+    /// Method of the protocol, when it calls no tool.
     method: Option<&'b str>,
     arguments: Option<&'b Value>,
 }
@@ -183,7 +183,7 @@ impl<'b> CalledTool<'b> {
             let arguments = params.and_then(|params| params.get("arguments"));
             return Self { tool: named(params, "name"), method: None, arguments };
         }
-        // A message of A2A: the part with data names the tool.
+        // In an A2A message the data part names the tool.
         let parts = params.and_then(|params| params.get("message")?.get("parts")?.as_array());
         let data = parts.into_iter().flatten().filter_map(|part| part.get("data"));
         let invoked = data.rev().find(|data| data.get("skill").is_some());
@@ -195,7 +195,7 @@ impl<'b> CalledTool<'b> {
     }
 }
 
-/// Whether arguments say how webhooks are to be authenticated.
+/// Returns true when arguments set the authentication of webhooks.
 fn chooses_credentials(arguments: &Value) -> bool {
     let chooses = |config: &Value| config.get("authentication").is_some_and(|a| !a.is_null());
     let configs = |owner: &Value| {

@@ -1,6 +1,7 @@
-//! A task of AdCP as an A2A message, and its answer as an A2A task. The message has one data part
-//! that names the task and carries its arguments; what does not is refused by the protocol itself,
-//! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
+//! Reads an AdCP task from an A2A message, and writes its answer as an A2A task. The message has
+//! one data part that names the task and has its arguments; any other message is refused by the
+//! protocol itself, because no task was begun (AdCP A2A profile extension v3, "Invocation
+//! message").
 
 use jiff::Timestamp;
 use tradepost_server::refusals::FieldError;
@@ -17,18 +18,19 @@ use tradepost_wire::json::{Map, Value};
 
 use super::misfits;
 
-/// Which members the data part may have.
+/// Members that the data part may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvocationForm {
-    /// `skill` and `input`, and nothing else.
+    /// Only `skill` and `input`.
     Profile,
-    /// The same, or `parameters` in place of `input`, as clients send it that do not speak by the profile:
-    /// those of A2A 0.3, and AdCP's own for Python over 1.0.
+    /// The same, or `parameters` in place of `input`, as clients outside the profile send it: those
+    /// of A2A 0.3, and AdCP's own for Python over 1.0.
     Loose,
 }
 
 impl InvocationForm {
-    /// That of messages in a release of A2A, of a caller that activates these extensions.
+    /// Returns the form of messages in a release of A2A, of a caller that activates these
+    /// extensions.
     #[must_use]
     pub fn of(release: A2aRelease, activated: &[String]) -> Self {
         let names_profile = activated.iter().any(|uri| uri == EXTENSION);
@@ -39,28 +41,28 @@ impl InvocationForm {
     }
 }
 
-/// What a message asks for.
+/// Call in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invocation {
-    /// The task of AdCP.
+    /// AdCP task.
     pub task: Invoked,
-    /// Its arguments.
+    /// Arguments of the task.
     pub input: Map,
 }
 
-/// A task that a message names.
+/// Task that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invoked {
-    /// One of this seller's.
+    /// Task of this seller.
     Here(AdcpTool),
-    /// One of AdCP's that this seller does not have, by its name.
+    /// Name of an AdCP task that this seller does not have.
     Foreign(String),
 }
 
-/// Reads a message. `tools` are those that there are.
+/// Reads a message. `tools` are the seller's.
 ///
 /// # Errors
-/// `INVALID_PARAMS` with everything that is wrong.
+/// Returns `INVALID_PARAMS` with every violation.
 pub fn read(
     message: &Message,
     form: InvocationForm,
@@ -71,7 +73,7 @@ pub fn read(
     for (index, part) in message.parts.iter().enumerate() {
         match &part.content {
             Content::Data(value) => data.push((index, value)),
-            // It is for display alone, and never read.
+            // Text is for display only, and never read.
             Content::Text(_) => {}
             Content::Raw(_) | Content::Url(_) => wrong.push(violation(
                 format!("message.parts[{index}]"),
@@ -111,7 +113,7 @@ fn invocation(
     };
     let name = members.get("skill").and_then(Value::as_str).unwrap_or_default();
     let tool = AdcpTool::of_name(name).filter(|tool| tools.contains(tool));
-    // A task that other agents have is answered, as over MCP: not here.
+    // A task that other agents have gets the same answer as over MCP: not supported here.
     if tool.is_none() && !is_unsupported_task(name) {
         let skill = "must be the id of a skill of the agent card";
         wrong.push(violation(format!("{at}.skill"), skill));
@@ -134,7 +136,7 @@ fn invocation(
     let known = |name: &str| {
         matches!(name, "skill" | "input") || name == "parameters" && form == InvocationForm::Loose
     };
-    // What a client adds that does not speak by the profile is its own affair.
+    // Extra members of clients outside the profile are ignored.
     if form == InvocationForm::Profile && members.keys().any(|name| !known(name)) {
         let others = "has members besides skill and input; put the request into input";
         wrong.push(violation(at.to_owned(), others));
@@ -143,7 +145,7 @@ fn invocation(
     Some(Invocation { task, input: input? })
 }
 
-/// Nothing, because of this.
+/// Records a violation and returns `None`.
 fn none<T>(wrong: &mut Vec<FieldViolation>, field: String, description: &str) -> Option<T> {
     wrong.push(violation(field, description));
     None
@@ -153,8 +155,8 @@ fn violation(field: String, description: &str) -> FieldViolation {
     FieldViolation { field, description: description.to_owned() }
 }
 
-/// The A2A task that carries an answer. AdCP's own standing is in the data: whatever is no
-/// failure has completed the invocation (requirements §1.11 row 3).
+/// Builds the A2A task of an answer. The AdCP status is in the data: any answer but a failure
+/// completes the invocation (requirements §1.11 row 3).
 #[must_use]
 pub fn task(now: Timestamp, answer: &AdcpAnswer, document: Value, ids: (String, String)) -> Task {
     let said = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
@@ -174,7 +176,7 @@ pub fn task(now: Timestamp, answer: &AdcpAnswer, document: Value, ids: (String, 
     }
 }
 
-/// Where the request of a task that has failed was wrong.
+/// Returns the field errors of a failed task.
 #[must_use]
 pub fn misfits_of(task: &Task) -> Vec<FieldError> {
     if task.status.state != TaskState::Failed {
@@ -188,7 +190,7 @@ pub fn misfits_of(task: &Task) -> Vec<FieldError> {
     documents.flat_map(misfits::of_document).collect()
 }
 
-/// The code of AdCP that a task carries; `OK` where it has not failed.
+/// Returns the AdCP error code of a failed task, and `OK` for others.
 #[must_use]
 pub fn code_of(task: &Task) -> &'static str {
     if task.status.state != TaskState::Failed {

@@ -1,6 +1,6 @@
-//! The publisher's own keys: with which webhooks are signed and decisions about plans, and the two
-//! documents by which receivers find them: the key set, and the `brand.json` that names the agent and
-//! the key set.
+//! Keys of the publisher, which sign webhooks and decisions about plans, and the two documents by
+//! which receivers find them: the key set, and the `brand.json` that names the agent and the key
+//! set.
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -12,30 +12,31 @@ use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-/// The media type of what is sent.
+/// Media type of the bodies.
 const JSON: &str = "application/json";
 
-/// Where the key set is.
+/// Path of the key set.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
-/// Where `brand.json` is.
+/// Path of `brand.json`.
 pub const BRAND_PATH: &str = "/.well-known/brand.json";
 
-/// The key with which webhooks are signed.
+/// Key that signs webhooks.
 #[derive(Debug)]
 pub struct WebhookKey(pub SigningKey);
 
 impl WebhookKey {
-    /// A key that lasts as long as this process. Receivers look for the next one when they meet its
-    /// name.
+    /// Generates a key for the lifetime of this process. Receivers fetch the next one when they see
+    /// its key id.
     ///
     /// # Errors
-    /// When the machine has no random numbers.
+    /// Fails when the machine has no random numbers.
     pub fn passing() -> Result<Self, InternalError> {
         fresh("making a key for webhooks").map(Self)
     }
 
-    /// Signs a body for an address at this moment, for webhooks: the headers that say so.
+    /// Signs a webhook body for an address at this moment, and returns the headers with the
+    /// signature.
     #[must_use]
     pub fn headers(&self, url: &str, body: &str, now: Timestamp) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
@@ -45,7 +46,7 @@ impl WebhookKey {
             url,
             content_type: JSON,
             body: body.as_bytes(),
-            // Of webhooks every signature does (`W-4`).
+            // Every signature of a webhook does (`W-4`).
             covers_body: true,
         };
         for (name, value) in post.sign(&self.0, &nonce().ok()?, now).ok()? {
@@ -54,35 +55,35 @@ impl WebhookKey {
         Some(headers)
     }
 
-    /// The public key, as receivers read it. Webhooks are signed with keys for requests; the tag of
-    /// a signature keeps the two apart.
+    /// Returns the public key as a JWK. Its purpose is the same as for signed requests; the tag of
+    /// a signature tells the two apart.
     #[must_use]
     pub fn public(&self) -> Value {
         public(&self.0, "request-signing")
     }
 }
 
-/// The key with which the governance role signs what it has decided: never the one of webhooks (SEC,
-/// "AdCP JWS profile").
+/// Key that signs decisions of the governance role: never the one for webhooks (SEC, "AdCP JWS
+/// profile").
 #[derive(Debug)]
 pub struct GovernanceKey(pub SigningKey);
 
 impl GovernanceKey {
-    /// A key that lasts as long as this process, which is longer than what it signs.
+    /// Generates a key for the lifetime of this process, which exceeds that of what it signs.
     ///
     /// # Errors
-    /// When the machine has no random numbers.
+    /// Fails when the machine has no random numbers.
     pub fn passing() -> Result<Self, InternalError> {
         fresh("making a key for decisions").map(Self)
     }
 
-    /// The public key, as sellers read it.
+    /// Returns the public key as a JWK.
     #[must_use]
     pub fn public(&self) -> Value {
         public(&self.0, "governance-signing")
     }
 
-    /// A compact JWS of claims; whoever reads it has to understand those that are critical (RFC 7515
+    /// Signs claims as a compact JWS; readers must understand the `critical` ones (RFC 7515
     /// §4.1.11). `None` when the machine has no random numbers.
     #[must_use]
     pub fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
@@ -95,14 +96,14 @@ impl GovernanceKey {
     }
 }
 
-/// A key that nobody has seen before.
+/// Generates a key.
 fn fresh(what: &'static str) -> Result<SigningKey, InternalError> {
     let pem = key::generate(Algorithm::EdDsa)
         .map_err(|_| InternalError::new(what, "the machine has no random numbers"))?;
     SigningKey::read(&pem, None).map_err(|why| InternalError::new(what, why.to_string()))
 }
 
-/// A public key and what it is for.
+/// Returns a public key with its purpose.
 fn public(key: &SigningKey, purpose: &str) -> Value {
     let mut public = key.public_jwk();
     let more = json!({"key_ops": ["verify"], "adcp_use": purpose});
@@ -112,14 +113,14 @@ fn public(key: &SigningKey, purpose: &str) -> Value {
     public
 }
 
-/// A key set, as whoever checks signatures reads it.
+/// Returns a key set (JWKS).
 #[must_use]
 pub fn jwks(keys: &[Value]) -> Value {
     json!({"keys": keys})
 }
 
-/// The `brand.json` of a publisher that is reached under `base_url`: it says which agents are the
-/// publisher's, one for each address, and where their keys are.
+/// Returns the `brand.json` of a publisher under `base_url`: the publisher's agents, one for each
+/// address, and the location of their keys.
 #[must_use]
 pub fn brand_json(name: &str, base_url: &str, endpoints: &[(&str, &str)]) -> Value {
     let jwks = format!("{base_url}{JWKS_PATH}");

@@ -1,16 +1,16 @@
-//! The tools of a publisher as MCP lists them, and the whole schema of each as a resource.
+//! MCP tool list of a publisher, and the full schema of each tool as a resource.
 //!
-//! A model reads the list, so that it is an outline of a few kilobytes in words that all providers
-//! take; who wants to know everything that a tool takes reads the resource.
+//! Models read the list, so it is an outline of a few kilobytes in keywords that all providers
+//! accept; the resource has everything that a tool takes.
 
 use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::mcp::{self, Annotations, McpListing, Resource};
 
-/// What the addresses of the schemas begin with; the name of the tool follows.
+/// Prefix of the schemas' addresses; the name of the tool follows.
 const SCHEMAS: &str = "tradepost://schemas/";
 
-/// The lists of these tools.
+/// Returns the lists of these tools.
 #[must_use]
 pub fn of(tools: &[AdcpTool]) -> McpListing {
     let listed: Vec<_> = tools.iter().copied().map(tool).collect();
@@ -27,7 +27,7 @@ fn tool(tool: AdcpTool) -> mcp::ListedTool {
         output_schema: None,
         annotations: Annotations {
             read_only: Some(!mutates),
-            // What has a key is done once, however often it is sent.
+            // A request with an idempotency key is executed once, however often it is sent.
             idempotent: mutates.then_some(tool.keyed()),
             ..Annotations::default()
         },

@@ -1,5 +1,5 @@
-//! Where a request to a publisher was wrong, as it is remembered of a refusal: places and constraints, and
-//! nothing that the caller wrote.
+//! Field errors of a refused request as they are recorded: pointers and keywords, and nothing that
+//! the caller wrote.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -10,13 +10,13 @@ use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-/// Stands in a place for a name that the caller has made up.
+/// Placeholder for a name that the caller invented.
 const MADE_UP: &str = "*";
 
-/// What a constraint is called that is none of these.
+/// Keyword of any other constraint.
 const OTHER: &str = "other";
 
-/// The constraints of JSON Schema.
+/// Keywords of JSON Schema.
 const KEYWORDS: [&str; 24] = [
     "type",
     "enum",
@@ -44,20 +44,20 @@ const KEYWORDS: [&str; 24] = [
     "not",
 ];
 
-/// An id for a refusal that its caller is given none for: people find it in the log and in the list.
+/// Returns an id for a refusal whose answer has none: it is in the log and in the list of refusals.
 #[must_use]
 pub fn fresh_id() -> String {
     format!("err_{}", uuid::Uuid::now_v7().simple())
 }
 
-/// Where a request was wrong. An error without places of the schema has its field, with its code in place
-/// of a constraint.
+/// Returns the field errors of a request. An error without schema locations has its field, with its
+/// code in place of a keyword.
 #[must_use]
 pub fn of(errors: &[AdcpError]) -> Vec<FieldError> {
     errors.iter().flat_map(of_error).collect()
 }
 
-/// The same of the errors of an answer as they were written.
+/// Returns the same from the errors of a serialized answer.
 #[must_use]
 pub fn of_document(document: &Value) -> Vec<FieldError> {
     let errors = document.get("errors").map(AdcpError::read_list).unwrap_or_default();
@@ -79,7 +79,7 @@ fn of_error(error: &AdcpError) -> Vec<FieldError> {
     vec![FieldError { pointer: masked(steps), keyword }]
 }
 
-/// A JSON Pointer of these steps, without the names that callers have made up.
+/// Returns a JSON Pointer of these steps, without names that the caller invented.
 fn masked<'s>(steps: impl Iterator<Item = &'s str>) -> String {
     let shown = |step: &'s str| {
         let is_place = step.bytes().all(|byte| byte.is_ascii_digit());
@@ -88,7 +88,7 @@ fn masked<'s>(steps: impl Iterator<Item = &'s str>) -> String {
     steps.map(|step| format!("/{}", shown(step))).collect()
 }
 
-/// The names of all members that requests can have.
+/// Returns the names of all members that requests can have.
 fn names() -> &'static BTreeSet<String> {
     static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
     NAMES.get_or_init(|| {

@@ -1,11 +1,12 @@
-//! Delivers a publisher's notifications (`W-4`, `W-5`): a queue in its vault, emptied through the
-//! guard of addresses. A notification stays due until its receiver has taken it or it is given up,
-//! and what becomes of an attempt is written down after it; so a process that is killed in between
-//! sends it once more, with the same bytes and the same `idempotency_key` in them, by which the
-//! receiver knows it.
+//! Delivers a publisher's notifications (`W-4`, `W-5`) from a queue in its store, to addresses that
+//! the egress guard permits. A notification stays due until its receiver has accepted it or it is
+//! given up, and the result of an attempt is stored after it; so a process that is killed in
+//! between sends it once more, with the same bytes and the same `idempotency_key`, by which the
+//! receiver recognises it.
 //!
-//! Each attempt is signed anew (RFC 9421): a signature holds five minutes, and its nonce counts
-//! once. Who has asked for a bearer token or an HMAC in place of it gets that and no signature.
+//! Each attempt has a new signature (RFC 9421), which is valid for five minutes and whose nonce
+//! counts once. A receiver that has asked for a bearer token or an HMAC instead gets that and no
+//! signature.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,45 +29,44 @@ use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
 
-/// How often a notification is tried: for most of a day.
+/// Maximum number of attempts, over most of a day.
 const ATTEMPTS: u32 = 24;
 
-/// How many due notifications are looked at to find some that may be sent.
+/// Page size when due notifications are searched for some that may be sent.
 const PAGE: usize = 256;
 
 const JSON: &str = "application/json";
 
-/// Delivers the notifications of one publisher.
+/// Sender of one publisher's notifications.
 #[derive(Debug)]
 pub struct Notices {
     publisher: String,
     key: Arc<WebhookKey>,
     ground: NotificationDeps,
-    /// When what was not taken is tried again.
+    /// Retry schedule of failed attempts.
     pub schedule: RetrySchedule,
     stopping: AtomicBool,
 }
 
-/// What it stands on.
+/// Dependencies of [`Notices`].
 #[derive(Debug)]
 pub struct NotificationDeps {
-    /// What the publisher keeps.
+    /// Store of the publisher.
     pub vault: Arc<dyn PublisherStore>,
-    /// Told when something was kept.
+    /// Notified when something was queued.
     pub stir: Arc<tokio::sync::Notify>,
-    /// Who sends.
+    /// HTTP sender.
     pub sender: HttpSender,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
-    /// Waiting and chance.
+    /// Timers and random numbers.
     pub edge: ClockAndRandom,
-    /// What says whether it is this process that delivers, where the vault is in a store that other
-    /// processes may have, too.
+    /// Store that other processes may share; it decides which of them delivers.
     pub shared: Option<Arc<Store>>,
 }
 
 impl Notices {
-    /// Delivers what the publisher with this id keeps, signed by `key`.
+    /// Creates the sender of a publisher, with `key` for signatures.
     #[must_use]
     pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: NotificationDeps) -> Self {
         let schedule = RetrySchedule { attempts: ATTEMPTS, ..RetrySchedule::default() };
@@ -74,18 +74,17 @@ impl Notices {
         Self { publisher, key, ground, schedule, stopping }
     }
 
-    /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
-    /// `grace` long.
+    /// Delivers until `stop` resolves, then waits up to `grace` for attempts in progress.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: std::time::Duration) {
         pump::run(self, stop, grace).await;
     }
 
-    /// Looks again: another process may have queued something.
+    /// Checks the queue again: another process may have added to it.
     pub fn wake(&self) {
         self.ground.stir.notify_one();
     }
 
-    /// Those that are due, page by page, until `take` has enough.
+    /// Passes due notifications to `take`, page by page, until it has enough.
     fn each_due(
         &self,
         mut take: impl FnMut(Stored<QueuedNotification>) -> bool,
@@ -116,8 +115,8 @@ impl Notices {
         self.ground.sender.ask(&notice.url, headers, notice.body.clone()).await
     }
 
-    /// How a receiver is shown that it is us: as it has asked, or else by our signature. One or the
-    /// other, never both.
+    /// Returns the headers that authenticate us: the credential that the receiver asked for, or
+    /// else our signature, never both.
     fn headers(&self, notice: &QueuedNotification, url: &Url, now: Timestamp) -> Option<HeaderMap> {
         let Some(asked) = notice.authentication.as_ref().filter(|asked| !asked.is_null()) else {
             return self.key.headers(url.as_str(), &notice.body, now);
@@ -140,14 +139,13 @@ impl Notices {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         } else {
-            // A way that is not known here is not guessed at, and the receiver
-            // would not believe us without it.
+            // An unknown scheme is not guessed at, and the receiver would reject us without it.
             return None;
         }
         Some(headers)
     }
 
-    /// Writes down what became of an attempt.
+    /// Stores the result of an attempt.
     async fn note(
         &self,
         notice: &Stored<QueuedNotification>,
@@ -162,7 +160,7 @@ impl Notices {
             Ok(()) => (QueuedNotification::DONE, now),
             Err(failed) => match self.advise(failures, failed) {
                 RetryDecision::Again(pause) => {
-                    // A moment that is still to come, so that it is waited for.
+                    // At least a millisecond in the future, so that it is waited for.
                     let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                     let pause = pause.max(SignedDuration::from_millis(1));
                     (QueuedNotification::DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
@@ -173,7 +171,7 @@ impl Notices {
         self.tell(notice, state, sent.err());
         let job = move |shelf: &dyn tradepost_publisher::shelf::StoreTx| {
             let found = shelf.find::<QueuedNotification>(&id)?;
-            // Somebody may have settled it otherwise while it was under way.
+            // Another task may have settled it while the attempt was in progress.
             if let Some(mut kept) =
                 found.filter(|kept| kept.record.state == QueuedNotification::DUE)
             {
@@ -197,12 +195,12 @@ impl Notices {
     }
 
     fn advise(&self, failures: u32, failed: AttemptError) -> RetryDecision {
-        // 409: the receiver has another notification under this key, and keeps that one.
+        // 409: the receiver has another notification with this key, and keeps that one.
         let is_taken = failed.why == FailureReason::Status(409);
         if is_taken || failed.why.is_final() && failed.why != FailureReason::Gone {
             return RetryDecision::GiveUp;
         }
-        // 410 ends a webhook of A2A; of AdCP nothing says so, and the receiver may come back.
+        // 410 ends a webhook of A2A; AdCP has no such rule, and the receiver may come back.
         self.schedule.advise(failures, failed.retry_after, (self.ground.edge.random)())
     }
 
@@ -243,7 +241,8 @@ impl DeliveryQueue for Notices {
         room: usize,
     ) -> Result<Vec<Stored<QueuedNotification>>, InternalError> {
         let mut due = Vec::new();
-        // Asked every time: the lock is lost with its session, and then another process delivers.
+        // Checked every time: the lock is lost with its database session, and then another process
+        // delivers.
         let is_courier =
             self.ground.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
         if !is_courier || self.stopping.load(Ordering::SeqCst) {
@@ -297,7 +296,7 @@ impl DeliveryQueue for Notices {
     }
 }
 
-/// An attempt, as its buyer may look it up.
+/// Returns the record of an attempt, as the buyer may look it up.
 fn recorded(
     fired_at: Timestamp,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! Fetching what agents and their operators publish, where the guard permits it.
+//! Fetches what agents and their operators publish, from addresses that the egress guard permits.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::InternalError;
 use tradepost_wire::adcp::signing;
 
-/// What fetching may cost.
+/// Maximum time for a fetch.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The web behind the guard.
+/// HTTP client behind the egress guard.
 #[derive(Debug)]
 pub struct GuardedWeb {
     egress: Egress,
@@ -23,13 +23,13 @@ pub struct GuardedWeb {
 }
 
 impl GuardedWeb {
-    /// Goes where `egress` permits.
+    /// Creates a client for the addresses that `egress` permits.
     #[must_use]
     pub fn new(egress: Egress, clock: Clock) -> Self {
         Self { egress, clock, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
-    /// Made at the first use: a machine without certificates can still call itself.
+    /// Created at first use: a machine without root certificates can still call itself.
     fn transport(&self, secure: bool) -> Result<&HttpTransport, InternalError> {
         let slot = if secure { &self.secure } else { &self.plain };
         if let Some(transport) = slot.get() {
@@ -38,7 +38,7 @@ impl GuardedWeb {
         let client = client::build(&self.egress, PATIENCE, secure)?;
         let limits =
             TransportLimits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
-        // Of two that are made at once the first stays, so that connections are kept by one.
+        // When two are created at once the first one stays, so that one pool has all connections.
         Ok(slot.get_or_init(|| HttpTransport::over(client.clone(), client, limits)))
     }
 

@@ -1,5 +1,5 @@
-//! Nothing of the signatures that were used is forgotten when the process ends: what is used is on disk
-//! before it is believed.
+//! Persistent replay protection: a used signature is on disk before it is accepted, so that a
+//! restart forgets none.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tradepost_keys::replay::{ReplayCache, UsedSignature};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
-/// What was used at one publisher, on disk.
+/// Used signatures of one publisher, on disk.
 #[derive(Debug)]
 pub struct Lasting {
     store: Arc<Store>,
@@ -16,10 +16,10 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    /// What was used at a publisher, also before this process.
+    /// Loads the used signatures of a publisher, also those from before this process.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub fn open(
         store: &Arc<Store>,
         publisher: &str,
@@ -29,11 +29,11 @@ impl Lasting {
         Ok((Self { store: Arc::clone(store), publisher: publisher.to_owned() }, replay))
     }
 
-    /// Has what was taken outlast the process. `false` when another process that shares the store
-    /// took it before.
+    /// Stores a used signature. Returns `false` when another process that shares the store used it
+    /// before.
     ///
     /// # Errors
-    /// When the store fails. The signature stays taken in this process.
+    /// Fails when the store fails. The signature stays used in this process.
     pub async fn keep(&self, used: &UsedSignature, now: Timestamp) -> Result<bool, InternalError> {
         let (publisher, used) = (self.publisher.clone(), used.clone());
         self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await

@@ -1,5 +1,5 @@
-//! The lists of what a publisher has sold, as people and other programs read them: which members of a row
-//! stand in a table and in a file, and how. Command line and console share it.
+//! Lists of what a publisher has sold: the columns of tables and files, and their formats. Command
+//! line and console share it.
 
 use jiff::Timestamp;
 use tradepost_buyer::text::escape_json;
@@ -14,7 +14,7 @@ use tradepost_wire::json::Value;
 use crate::spreadsheet::guarded;
 
 tradepost_wire::words! {
-    /// How rows are written for other programs.
+    /// Format of rows for other programs.
     pub enum Format {
         /// A line of JSON for each row.
         Jsonl = "jsonl",
@@ -23,10 +23,10 @@ tradepost_wire::words! {
     }
 }
 
-/// Lists a page that is as long as was asked for, unless the list ends.
+/// Lists a page of the requested length, unless the list ends.
 ///
 /// # Errors
-/// What is wrong with the filter, or that the store failed.
+/// Fails when the filter is wrong, or the store fails.
 pub fn list_full(
     vault: &dyn PublisherStore,
     publisher: &Publisher,
@@ -39,7 +39,7 @@ pub fn list_full(
     let mut after = page.after;
     loop {
         let part = Page { after, limit: page.limit - full.rows.len() };
-        // Each part is read by itself: nobody else waits for a search through everything.
+        // Each part is a read of its own, so that a long search blocks no one else.
         let listing = vault.look(|shelf| {
             list::list(TaskFinisher { publisher, shelf, now }, subject, filter, part)
         })?;
@@ -52,10 +52,10 @@ pub fn list_full(
     }
 }
 
-/// Shows everything about one thing.
+/// Returns all details of one record.
 ///
 /// # Errors
-/// That there is none, or several, or that the store failed.
+/// Fails when there is none, or several, or the store fails.
 pub fn show(
     vault: &dyn PublisherStore,
     publisher: &Publisher,
@@ -67,7 +67,7 @@ pub fn show(
     vault.look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
 }
 
-/// The members of a row that people see in a table, in this order.
+/// Returns the members of a row that are columns of a table, in this order.
 #[must_use]
 pub const fn table_columns(subject: Subject) -> &'static [&'static str] {
     match subject {
@@ -138,7 +138,7 @@ pub const fn table_columns(subject: Subject) -> &'static [&'static str] {
     }
 }
 
-/// The members of a row that stand in a file, in this order.
+/// Returns the members of a row that are columns of a file, in this order.
 #[must_use]
 pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
     match subject {
@@ -269,7 +269,7 @@ pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
     }
 }
 
-/// A value as text: items of a list with spaces between them, and objects as JSON.
+/// Converts a value to text: items of a list with spaces between them, and objects as JSON.
 #[must_use]
 pub fn text(value: &Value) -> String {
     match value {
@@ -282,11 +282,11 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// Writes rows for other programs; in front of them the header, where the format has one and `with_header`
-/// says so.
+/// Encodes rows for other programs; a header precedes them when the format has one and
+/// `with_header` is set.
 ///
 /// # Errors
-/// When a row cannot be written.
+/// Fails when a row cannot be encoded.
 pub fn encode(
     format: Format,
     subject: Subject,

@@ -1,5 +1,5 @@
-//! A publisher at work: the agent that callers reach. Who calls is found out here, and the
-//! publisher is asked; what comes back is for the bindings to write.
+//! Agent of a publisher: authenticates the caller, passes the call to the publisher and returns its
+//! answer, which the binding writes.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,86 +39,85 @@ use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
 
-/// What stands before an agent's id in the name of who has signed a request. No key and no token has
-/// such a name.
+/// Prefix of the principal name of a request signer. No API key and no token has such a name.
 const SIGNED: &str = "signed:";
 
-/// Somebody whose agent has signed a request.
+/// Returns the principal of an agent that has signed a request.
 #[must_use]
 pub fn signer(agent: &BuyerAgent) -> Principal {
     Principal { name: format!("{SIGNED}{}", agent.id), scopes: Scopes::All }
 }
 
-/// How a publisher is reached, and who may call.
+/// Hosts of a publisher, and authentication of its callers.
 #[derive(Debug, Clone, Default)]
 pub struct Front {
-    /// The host names (without port) that lead to it; every host when empty.
+    /// Host names (without port) that lead to it; every host when empty.
     pub hosts: Vec<String>,
-    /// The origins of web pages that may call it over MCP, such as `https://example.com`.
+    /// Web origins that may call it over MCP, such as `https://example.com`.
     pub origins: Vec<String>,
-    /// Whether A2A 1.0 answers those alone who name the extension of the profile, and the card says so.
+    /// True when A2A 1.0 requires callers to name the profile's extension, as the card then says.
     pub require_extension: bool,
-    /// What the card says about the agent.
+    /// Description of the agent on its card.
     pub description: String,
-    /// The agent's own version on the card.
+    /// Version of the agent on its card.
     pub agent_version: String,
-    /// Who operates the agent: a name and a site.
+    /// Operator of the agent: name and site.
     pub provider: Option<(String, String)>,
     /// Documentation for people.
     pub documentation_url: Option<String>,
-    /// How callers say who they are.
+    /// Authentication of callers.
     pub auth: AuthSettings,
-    /// Credentials besides that are no secret: for a demonstration, which has nothing to protect.
+    /// Additional public credentials, for a demonstration that has nothing to protect.
     pub tokens: Vec<(&'static str, Principal)>,
 }
 
-/// How often what nobody needs is thrown away.
+/// Interval between two removals of expired data.
 const TIDYING: Duration = Duration::from_hours(1);
 
-/// A publisher at work.
+/// Agent of a publisher in service.
 #[derive(Debug)]
 pub struct PublisherAgent {
-    /// Who it is, with the catalogue that it began with.
+    /// Settings, with the catalogue at startup.
     pub profile: Arc<PublisherProfile>,
-    /// The publisher; another one when its catalogue changes.
+    /// Publisher; replaced when its catalogue changes.
     pub(super) publisher: RwLock<Publisher>,
-    /// The file with what it sells.
+    /// Catalogue file.
     pub(super) menu: Option<CatalogueFile>,
-    /// How it is reached.
+    /// Hosts, card texts and authentication.
     pub front: Front,
-    /// Its card.
+    /// Agent card.
     pub card: PublishedCard,
-    /// Lets callers in.
+    /// Authenticates callers.
     pub auth: Authenticator,
-    /// The tools as MCP lists them: made once, when somebody asks first.
+    /// MCP tool list, built at first use.
     pub(super) listing: OnceLock<McpListing>,
-    /// Finds out who signs; `None` when signatures are ignored.
+    /// Verifier of request signatures; `None` when signatures are ignored.
     pub identity: Option<SignatureIdentity>,
-    /// What receivers of webhooks find our keys by.
+    /// Documents by which receivers of webhooks find our keys.
     pub documents: Documents,
-    /// Delivers notifications, once somebody runs it.
+    /// Sender of notifications; has to be run by the caller.
     pub notices: Arc<Notices>,
-    /// The tools that it has; the same for every caller (`N-4`).
+    /// Tools that it has; the same for every caller (`N-4`).
     pub(super) tools: Vec<AdcpTool>,
     pub(super) exchanges: Exchanges,
-    /// When what nobody needs was thrown away last, in seconds of the clock's running.
+    /// Time of the last removal of expired data, in seconds of the monotonic clock.
     pub(super) tidied_at: AtomicU64,
-    /// How long an answer may take.
+    /// Maximum time for an answer.
     pub(super) patience: Duration,
     pub(super) clock: Clock,
 }
 
-/// What receivers of webhooks find our keys by.
+/// Documents by which receivers of webhooks find our keys.
 #[derive(Debug)]
 pub struct Documents {
-    /// The key set.
+    /// Key set.
     pub jwks: String,
     /// `brand.json`.
     pub brand: String,
 }
 
 impl Documents {
-    /// Those of a publisher of this name that shows these public keys.
+    /// Builds the documents of a publisher with this name and these public keys.
     #[must_use]
     pub fn of(name: &str, shown: &[Value], base_url: &str) -> Self {
         let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
@@ -128,13 +127,13 @@ impl Documents {
 }
 
 impl PublisherAgent {
-    /// The publisher as it is now. A request has one from its beginning to its end.
+    /// Returns the current publisher. A request uses the same one throughout.
     #[must_use]
     pub fn publisher(&self) -> Publisher {
         self.publisher.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the catalogue over when its file has changed.
+    /// Applies the catalogue file when it has changed.
     fn look_at_the_menu(&self) {
         let Some(menu) = &self.menu else { return };
         let publisher = self.id();
@@ -142,7 +141,7 @@ impl PublisherAgent {
             CatalogueFileState::Same => {}
             CatalogueFileState::Read(catalogue) => {
                 let now = self.publisher();
-                // The file was touched and says the same: what was worked out of it stays.
+                // The file was touched but says the same: everything derived from it stays.
                 if *catalogue == now.profile.catalogue {
                     return;
                 }
@@ -163,7 +162,7 @@ impl PublisherAgent {
         }
     }
 
-    /// The tool that a caller names, if this publisher has it.
+    /// Returns the tool with this name, if this publisher has it.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<AdcpTool> {
         AdcpTool::of_name(name).filter(|tool| self.tools.contains(tool))
@@ -172,7 +171,7 @@ impl PublisherAgent {
     async fn do_what_is_due(&self) {
         let now = self.clock.now();
         self.publisher().tick(now).await;
-        // What staff decide in a process of their own is announced by this one.
+        // Decisions that staff make in another process are announced by this one.
         self.notices.wake();
         let running = self.clock.elapsed().as_secs();
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
@@ -182,21 +181,21 @@ impl PublisherAgent {
         }
     }
 
-    /// Counts a request that reaches no tool.
+    /// Counts a request that reaches no tool against the rate limit.
     ///
     /// # Errors
-    /// When the next one may be sent.
+    /// Returns the time until the next request is permitted.
     pub fn admit(&self, caller: &Caller) -> Result<(), LimitWait> {
         self.publisher().world.admit(&name(caller), RateClass::Read)
     }
 
-    /// Has the publisher answer.
+    /// Passes a tool call to the publisher and returns its answer.
     pub async fn answer(&self, caller: &Caller, tool: AdcpTool, arguments: Map) -> AdcpAnswer {
         let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
         let now = self.clock.now();
         let ask = ToolCall { tool, arguments, caller: self.caller(caller), credential, now };
         let context = ask.arguments.get("context").cloned();
-        // A panic in a tool is a fault like any other: the caller learns an error id.
+        // A panic in a tool is an internal error like any other: the caller gets an error id.
         let publisher = self.publisher();
         let answered = AssertUnwindSafe(publisher.answer(ask)).catch_unwind();
         let broken = match tokio::time::timeout(self.patience, answered).await {
@@ -210,14 +209,14 @@ impl PublisherAgent {
         AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) }
     }
 
-    /// The answer to a task of AdCP that the publisher does not have.
+    /// Returns the answer to an AdCP task that the publisher does not have.
     #[must_use]
     pub fn lacking(&self, caller: &Caller, task: &str, arguments: &Map) -> AdcpAnswer {
         self.publisher().lacking(task, &self.caller(caller), arguments)
     }
 
-    /// Who calls, as the publisher knows them: the buyer agent to which the credential was given,
-    /// if it was given to one (`B-2`, `G-2`).
+    /// Returns the caller as the publisher knows it: the buyer agent that owns the credential, if
+    /// one does (`B-2`, `G-2`).
     fn caller(&self, caller: &Caller) -> ask::BuyerCaller {
         let principal = name(caller);
         let signed = caller.principal.name.strip_prefix(SIGNED);
@@ -229,10 +228,10 @@ impl PublisherAgent {
         ask::BuyerCaller { principal, agent }
     }
 
-    /// Answers a message of A2A.
+    /// Answers an A2A message.
     ///
     /// # Errors
-    /// What the protocol says about a message that calls no task.
+    /// Returns the protocol's refusal of a message that calls no task.
     pub async fn send(
         &self,
         caller: &Caller,
@@ -240,8 +239,7 @@ impl PublisherAgent {
         form: InvocationForm,
     ) -> Result<Task, A2aRefusal> {
         let tenant = self.caller(caller).tenant();
-        // Every task here has ended (`E-17`), and one that is not
-        // there is never made anew (`E-18`).
+        // Every task here has ended (`E-17`), and an unknown one is never created (`E-18`).
         if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
             self.task(caller, id)?;
             let ended = "this task has ended; leave taskId out";
@@ -263,21 +261,21 @@ impl PublisherAgent {
         Ok(task)
     }
 
-    /// A task of the caller's own.
+    /// Returns a task of the caller.
     ///
     /// # Errors
-    /// `TASK_NOT_FOUND`, also for one that is another's.
+    /// Returns `TASK_NOT_FOUND`, also for another caller's task.
     pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, A2aRefusal> {
         let found = self.exchanges.get(&self.caller(caller).tenant(), id);
         found.ok_or_else(|| plain(A2aCode::TaskNotFound))
     }
 
-    /// Why a task of the caller's own is not canceled: every one has ended.
+    /// Returns the refusal to cancel a task of the caller: every task has ended.
     pub fn cancel(&self, caller: &Caller, id: &str) -> A2aRefusal {
         self.task(caller, id).err().unwrap_or_else(|| plain(A2aCode::TaskNotCancelable))
     }
 
-    /// Performs a request of A2A.
+    /// Performs an A2A request.
     async fn answer_request(&self, incoming: AgentRequest<'_>) -> AgentOutcome {
         let caller = incoming.caller;
         let performed = match &incoming.request {
@@ -326,12 +324,12 @@ impl Agent for PublisherAgent {
         Some(self.front.hosts.as_slice()).filter(|hosts| !hosts.is_empty())
     }
 
-    /// A method's name tells the releases of A2A apart.
+    /// Returns false: the method's name tells the releases of A2A apart.
     fn requires_version(&self) -> bool {
         false
     }
 
-    /// What a credential permits depends on the account (AdCP R-4).
+    /// Returns `None`: permissions of a credential depend on the account (AdCP R-4).
     fn required(&self, _: Operation) -> Option<Permission> {
         None
     }
@@ -384,12 +382,12 @@ impl Agent for PublisherAgent {
     }
 }
 
-/// What the protocol says by itself.
+/// Returns a refusal with the title of its code.
 fn plain(code: A2aCode) -> A2aRefusal {
     A2aRefusal::new(code, code.title())
 }
 
-/// Under which name a caller's requests are counted: whoever has none, by the address.
+/// Returns the name under which a caller is rate limited: its address when it has no credential.
 fn name(caller: &Caller) -> String {
     match caller.limit_key() {
         LimitKey::Credential(name) => name,

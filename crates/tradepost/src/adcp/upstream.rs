@@ -1,6 +1,6 @@
-//! The ad server behind a publisher, which knows what is sold out. It is asked over HTTP, at most
-//! as often as its answers age; while it does not answer it is left alone for a while, longer each
-//! time, and what it said before is served as what it is. None of its own words go further.
+//! Ad server behind a publisher, which knows what is sold out. It is requested over HTTP at most as
+//! often as its responses expire. After a failure it is left alone with exponential backoff, and
+//! the last response is served as stale. Its own texts are never passed on.
 
 use std::time::Duration;
 
@@ -18,71 +18,71 @@ use tradepost_wire::http::trace::TRACEPARENT;
 
 use crate::config;
 
-/// What buyers are told it is called.
+/// Name of the ad server towards buyers.
 const NAME: &str = "ad-server";
 
-/// What an operator has to look at when the ad server refuses the request itself.
+/// Setting that the operator has to check when the ad server refuses the request itself.
 const SETTING: &str = "publishers.upstream.url";
 
-/// The largest answer, in bytes.
+/// Maximum response size in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// For how long it is left alone.
+/// Backoff after failures.
 const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
-/// An ad server.
+/// Client of an ad server.
 #[derive(Debug)]
 pub struct AdServer {
     settings: config::UpstreamConfig,
     client: Client,
     clock: Clock,
-    // Whoever comes while it is being asked waits, and has the same answer.
+    // Callers during a request wait, and get its response.
     state: Mutex<AdServerState>,
 }
 
-/// What is known of it. When is by the clock's running.
+/// Last response and failures. Times are of the monotonic clock.
 #[derive(Debug, Default)]
 struct AdServerState {
-    /// What it said last, and when.
+    /// Last response and its time.
     known: Option<(Vec<String>, Duration)>,
-    /// How often in a row it was asked in vain.
+    /// Number of consecutive failures.
     failures: u32,
-    /// Until when it is left alone.
+    /// End of the backoff.
     paused_until: Option<Duration>,
-    /// Why it was asked in vain the last time.
+    /// Last failure.
     trouble: Option<AdServerError>,
 }
 
-/// Why it was asked in vain.
+/// Kind of a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AdServerError {
-    /// It does not answer, or not in time, or with something that is no answer.
+    /// No response, or none in time, or an unreadable one.
     Silent,
-    /// It refuses the request itself: what is set up here does not fit it.
+    /// Request refused: the settings here do not match the ad server.
     Refused,
 }
 
-/// What it answers: `{"sold_out": ["product_id", …]}`; other members are its own.
+/// Response: `{"sold_out": ["product_id", …]}`; other members are ignored.
 #[derive(Debug, Deserialize)]
 struct AdServerAnswer {
     sold_out: Vec<String>,
 }
 
 impl AdServer {
-    /// The ad server of these settings.
+    /// Creates a client with these settings.
     ///
     /// # Errors
-    /// When this machine has no certificates to trust.
+    /// Fails when this machine has no root certificates.
     pub fn new(settings: config::UpstreamConfig, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
         let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
         Ok(Self { settings, client, clock: clock.clone(), state: Mutex::default() })
     }
 
-    /// What is on offer.
+    /// Returns the sold-out products.
     ///
     /// # Errors
-    /// When it cannot be asked and nothing that it said before can still be used.
+    /// Fails when it cannot be reached and no earlier response is usable.
     pub async fn supply(&self) -> Result<Supply, Unavailable> {
         let mut state = self.state.lock().await;
         let now = self.clock.elapsed();
@@ -111,7 +111,7 @@ impl AdServer {
         self.earlier(&state)
     }
 
-    /// What it said before, when that can still be used.
+    /// Returns the last response, when it is still usable.
     fn earlier(&self, state: &AdServerState) -> Result<Supply, Unavailable> {
         let now = self.clock.elapsed();
         if let Some((sold_out, at)) = &state.known
@@ -125,7 +125,7 @@ impl AdServer {
             Some(AdServerError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
             Some(AdServerError::Silent) | None => {
                 let until = state.paused_until.unwrap_or(now);
-                // Never early: a part of a second counts as a whole one.
+                // Rounded up to whole seconds, so that a retry is never early.
                 let left = until.saturating_sub(now) + Duration::from_millis(999);
                 let seconds = u32::try_from(left.as_secs()).unwrap_or(1).max(1);
                 Err(Unavailable::Down { retry_after: Some(seconds) })
@@ -133,9 +133,9 @@ impl AdServer {
         }
     }
 
-    /// Asks it. The cause of a failure is for the log.
+    /// Requests the sold-out products. The cause of a failure is for the log.
     async fn ask(&self) -> Result<Vec<String>, (AdServerError, String)> {
-        // Without the address, in which there may be a secret.
+        // Without the address, which may contain a secret.
         let silent =
             |error: reqwest::Error| (AdServerError::Silent, error.without_url().to_string());
         let mut request =
@@ -177,8 +177,7 @@ fn span(setting: SignedDuration) -> Duration {
     Duration::try_from(setting).unwrap_or_default()
 }
 
-/// For how long it is left alone after so many failures in a row: a second, then twice as long each
-/// time.
+/// Returns the backoff after so many consecutive failures: a second, then twice as long each time.
 fn pause(failures: u32) -> Duration {
     PAUSES.pause(failures.saturating_sub(1))
 }

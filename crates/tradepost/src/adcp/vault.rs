@@ -1,4 +1,4 @@
-//! A publisher's things, in the store.
+//! Store of a publisher, as a part of the process's store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use tradepost_publisher::world::BoxFuture;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
-/// The part of the store that belongs to one publisher.
+/// Part of the store that belongs to one publisher.
 #[derive(Debug, Clone)]
 pub struct StoreVault {
     store: Arc<Store>,
@@ -19,23 +19,23 @@ pub struct StoreVault {
 }
 
 impl StoreVault {
-    /// That of the publisher with this id.
+    /// Returns the part of the publisher with this id.
     #[must_use]
     pub fn new(store: Arc<Store>, publisher: &str) -> Self {
         Self { store, publisher: publisher.into(), stir: Arc::default() }
     }
 
-    /// The store.
+    /// Returns the store of the process.
     #[must_use]
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    /// Does something in one transaction for a caller without an executor. Nothing has changed when
+    /// Runs a job in one transaction for a caller without an async runtime. Nothing changes when
     /// the job fails.
     ///
     /// # Errors
-    /// When the store fails; inside, what the job said.
+    /// Fails when the store fails; the inner error is the job's.
     pub fn act<T: Send + 'static, E: Send + 'static>(
         &self,
         mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
@@ -51,14 +51,14 @@ impl StoreVault {
         match done {
             Ok(done) => Ok(Ok(done)),
             Err(fault) => {
-                // Why the job stopped says more than that the store did not keep it.
+                // The job's own error is more precise than that of the rollback.
                 let why = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
                 why.map(Err).ok_or(fault)
             }
         }
     }
 
-    /// Told when something was kept: for whoever works through what is kept.
+    /// Returns the notification for new data, for tasks that process it.
     #[must_use]
     pub fn stir(&self) -> Arc<Notify> {
         Arc::clone(&self.stir)
@@ -69,7 +69,7 @@ impl PublisherStore for StoreVault {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
-        // Others of the caller's executor must not wait with it.
+        // Other tasks of the runtime must not block with it.
         if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
             tokio::task::block_in_place(read)
         } else {
@@ -85,12 +85,12 @@ impl PublisherStore for StoreVault {
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
-        // The store undoes what a job did that fails.
+        // The store rolls back a job that fails.
         let undone = Arc::new(AtomicBool::new(false));
         let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
         let written = self.store.write(move |tx| {
             let end = tx.shelf(&publisher, |shelf| job(shelf))?;
-            // It may be run again, and end otherwise.
+            // The job may be retried, and end differently.
             note.store(end == TxEnd::Undo, Ordering::Relaxed);
             match end {
                 TxEnd::Keep => Ok(()),
@@ -108,7 +108,7 @@ impl PublisherStore for StoreVault {
     }
 
     fn version(&self) -> Option<u64> {
-        // Who cannot say so now is read from, and says why then.
+        // A failure here counts as unknown; the read that follows reports it.
         self.store.shelf_version().ok().flatten()
     }
 

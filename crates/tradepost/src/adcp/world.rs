@@ -1,5 +1,5 @@
-//! The world around a publisher: limits, identifiers, and the governance agents of buyers, which
-//! are called like any seller of AdCP, where the guard of addresses permits.
+//! Services that a publisher uses: rate limits, identifiers, and the governance agents of buyers,
+//! which are called like any AdCP seller, at addresses that the egress guard permits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,25 +25,25 @@ use super::keys::{GovernanceKey, WebhookKey};
 use super::upstream::AdServer;
 use crate::config::{self, Rates};
 
-/// How long a governance agent may take to decide, at most, with all the requests that it wants for it.
+/// Maximum time for a decision of a governance agent, over all requests that it takes.
 const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The largest decision, in bytes.
+/// Maximum size of a decision in bytes.
 const MAX_DECISION: usize = 256 * 1024;
 
-/// How long addresses of subscribers may take to say a challenge back, at most.
+/// Maximum time for an address of a subscriber to echo a challenge.
 pub const CHALLENGE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// With what addresses of subscribers are asked.
+/// Signer of challenges to addresses of subscribers.
 #[derive(Debug)]
 pub struct SubscriberSigner {
-    /// The key of webhooks.
+    /// Key of webhooks.
     pub key: Arc<WebhookKey>,
-    /// Who sends.
+    /// HTTP sender.
     pub sender: HttpSender,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
-    /// The address of the agent whose key that is.
+    /// Address of the agent that owns the key.
     pub agent_url: String,
 }
 
@@ -52,20 +52,20 @@ pub(super) struct Credentials(pub(super) Vec<(String, String)>);
 
 opaque!(Credentials);
 
-/// The world of one publisher.
+/// Services of one publisher.
 #[derive(Debug)]
 pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
-    /// With which decisions are signed.
+    /// Key that signs decisions.
     pub(super) governance: Option<Arc<GovernanceKey>>,
-    /// The ad server behind it.
+    /// Ad server behind it.
     pub(super) upstream: Option<AdServer>,
-    /// By which addresses of subscribers know who asks them.
+    /// Signer by which addresses of subscribers recognise us.
     pub(super) signer: Option<SubscriberSigner>,
-    /// Those that verifiers accept from it.
+    /// Credentials that creative verifiers accept from it.
     pub(super) verifiers: Credentials,
-    /// How long a governance agent may take to decide, over all requests to it.
+    /// Maximum time for a decision of a governance agent, over all requests to it.
     patience: Duration,
     read: Limiter,
     write: Limiter,
@@ -73,8 +73,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// That of the publisher with this id, which holds its limits together with other processes where
-    /// there are permits.
+    /// Creates the services of the publisher with this id. Its rate limits are shared with other
+    /// processes when there are permits.
     #[must_use]
     pub fn new(
         publisher: &str,
@@ -101,26 +101,26 @@ impl Outside {
         }
     }
 
-    /// The same for answers that may take so long: what is asked for them takes less, so that
-    /// something can still be said about its silence.
+    /// Limits outgoing calls to four fifths of the time for an answer, so that a timeout can still
+    /// be reported.
     #[must_use]
     pub fn answering_within(self, patience: Duration) -> Self {
         Self { patience: (patience / 5 * 4).min(GOVERNANCE_PATIENCE), ..self }
     }
 
-    /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
-    /// another.
+    /// Creates a client for one agent. It is not kept: what one caller has named must not be used
+    /// for another.
     fn client(&self, agent: &NamedGovernanceAgent) -> Result<AdcpClient, CallError> {
         let silent = |fault: InternalError| {
             tracing::error!(publisher = %self.publisher, cause = %fault.chain(), "no HTTP client");
             CallError::Silent
         };
-        // Judged again: the setting that permitted it may have changed since it was kept.
+        // Checked again: the setting that permitted it may have changed since it was stored.
         let destination = self.egress.read(&agent.url).map_err(|_| CallError::Silent)?;
         let build = |secure| client::build(&self.egress, self.patience, secure);
         let plain = build(false).map_err(silent)?;
-        // A client with TLS is made only where it is needed: a machine without
-        // certificates can still call itself.
+        // A TLS client is created only when needed: a machine without root certificates can still
+        // call itself.
         let is_secure = destination.url.scheme() == "https";
         let secure = if is_secure { build(true).map_err(silent)? } else { plain.clone() };
         let limits = TransportLimits {
@@ -137,7 +137,7 @@ impl Outside {
         }
     }
 
-    /// Whether an address wants what is going to be sent there.
+    /// Returns true when an address confirms that it wants our messages.
     async fn is_wanted(&self, challenge: &Challenge) -> bool {
         let Some(signer) = &self.signer else {
             return false;
@@ -145,7 +145,7 @@ impl Outside {
         let headers =
             |url: &Url| signer.key.headers(url.as_str(), &challenge.body, signer.clock.now());
         match signer.sender.ask(&challenge.url, headers, challenge.body.clone()).await {
-            // What is on this machine is its operator's, who has said that it may be called.
+            // An address on this machine belongs to the operator, who has permitted calls to it.
             Ok(taken) => {
                 challenge.is_answered_by(&taken.said) || self.is_own_machine(&challenge.url)
             }
@@ -157,8 +157,8 @@ impl Outside {
         }
     }
 
-    /// What an agent answers to a task. One that answers each request in time, and takes too long over all of them,
-    /// is as silent as one that does not answer.
+    /// Calls a task of an agent. An agent that answers each request in time, but takes too long
+    /// over all of them, counts as silent.
     async fn asked(
         &self,
         agent: &NamedGovernanceAgent,
@@ -180,13 +180,13 @@ impl Outside {
     }
 }
 
-/// Whether two addresses are one: a credential goes nowhere else.
+/// Returns true when two addresses are equal: a credential goes to no other.
 fn is_same(known: &str, asked: &str) -> bool {
     let read = |address: &str| Url::parse(address.trim_end_matches('/')).ok();
     read(known).is_some_and(|known| Some(known) == read(asked))
 }
 
-/// The code of a refusal.
+/// Returns the code of a refusal.
 fn code_of(failure: &CallFailure) -> Option<&str> {
     match failure {
         CallFailure::Refused(refused) => match &refused.by {
@@ -277,7 +277,7 @@ impl Services for Outside {
         if let Some(upstream) = &self.upstream {
             return Box::pin(upstream.supply());
         }
-        // The catalogue is all there is.
+        // Without an ad server only the catalogue counts.
         let supply = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
         Box::pin(std::future::ready(Ok(supply)))
     }

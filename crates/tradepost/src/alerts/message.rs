@@ -1,4 +1,4 @@
-//! What a destination of alerts is told, in the form that it reads.
+//! Text of an alert, in the format of its destination.
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat};
@@ -7,21 +7,21 @@ use tradepost_wire::json::{Value, json};
 
 use crate::config::delivery::DeliveryConfig;
 
-/// All that is amiss, and what is so no more.
+/// All current problems, and those that are over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AlertMessage {
-    /// When it was written.
+    /// Time of writing.
     pub at: Timestamp,
-    /// What the destination does not know yet, or knows less of.
+    /// Problems that the destination does not know of, or that have got worse.
     pub new: Vec<AlertNotice>,
-    /// What it knows.
+    /// Problems that it knows of.
     pub goes_on: Vec<AlertNotice>,
-    /// What is amiss no more.
+    /// Problems that are over.
     pub over: Vec<AlertNotice>,
 }
 
 impl AlertMessage {
-    /// What it is about in one line.
+    /// Returns the subject in one line.
     #[must_use]
     pub fn subject(&self) -> String {
         let (new, over) = (self.new.len(), self.over.len());
@@ -35,12 +35,12 @@ impl AlertMessage {
         }
     }
 
-    /// Writes it.
+    /// Writes the message in the format of a destination.
     #[must_use]
     pub fn write(&self, to: &DeliveryConfig, id: &str) -> WrittenMessage {
         let subject = self.subject();
         let body = match &to.destination.form {
-            // Mail: what would be ADF for leads is text for people here.
+            // A destination by mail, which is configured with ADF for leads, gets text for people here.
             MessageFormat::Adf(_) => self.text(&subject),
             MessageFormat::Event => self.document(&subject, id).to_string(),
             MessageFormat::Chat { style, .. } => self.chat(*style, &subject).to_string(),

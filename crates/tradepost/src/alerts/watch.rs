@@ -1,6 +1,5 @@
-//! The facts that a running server knows of itself: whether anything new can be taken, what was given up,
-//! which feeds are stale, how much room there is, when the certificate ends. None says anything of a
-//! customer.
+//! Facts that a running server knows of itself: agents that refuse new requests, deliveries that were
+//! given up, stale feeds, free disk space, the end of the certificate. None has data of a customer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,62 +17,62 @@ use tradepost_wire::format::rfc3339;
 use crate::acme::Orders;
 use crate::config::AccessThresholds;
 
-/// How many times the space that is kept free has to be left.
+/// Multiple of the space to be kept free below which an alert is raised.
 const AMPLE: u64 = 2;
 
-/// How the keys begin of what was given up.
+/// Key prefix of deliveries that were given up.
 const DEAD: &str = "dead/";
 
-/// How the keys begin of stale feeds.
+/// Key prefix of stale feeds.
 const STALE: &str = "stale/";
 
-/// How the keys begin of what the console refuses too often.
+/// Key prefix of requests that the console refuses too often.
 const ACCESS: &str = "access/";
 
-/// Something that is amiss.
+/// A current problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertProblem {
-    /// By which it is known.
+    /// Key of the problem, the same at each check.
     pub key: String,
-    /// What it is, in words.
+    /// Description for people.
     pub what: String,
-    /// How much of it there is: more is news.
+    /// Size of the problem; a higher level is reported again.
     pub level: u64,
-    /// Whether it goes on until somebody does something; what does not has to be there twice.
+    /// True when it lasts until a person acts; any other problem has to be found twice.
     pub lasts: bool,
 }
 
-/// What was found in a look.
+/// Result of a check.
 #[derive(Debug)]
 pub struct WatchResult {
-    /// Everything that is amiss, as far as it could be seen.
+    /// All problems that could be seen.
     pub problems: Vec<AlertProblem>,
-    /// Whether what the store counts was counted. Where it was not, nobody knows what is over.
+    /// True when the store was counted. When false, the store's problems may still exist.
     pub is_counted: bool,
 }
 
-/// What is looked at.
+/// Sources of the facts.
 pub struct AlertWatch {
-    /// Whether anything new can be taken.
+    /// The agents, for whether they take new requests.
     pub desk: Arc<AgentRegistry>,
-    /// What is kept.
+    /// The store.
     pub store: Arc<Store>,
-    /// Whose it is, at the moment.
+    /// Returns the ids of the current agents.
     pub agents: Box<dyn Fn() -> Vec<String> + Send + Sync>,
-    /// Our certificate, where there is one.
+    /// Our certificate, if there is one.
     pub identity: Option<Arc<ServerIdentity>>,
-    /// What orders it, when something does.
+    /// Orders of the certificate from an ACME server, if any.
     pub orders: Option<Arc<Orders>>,
-    /// The data folder, where there is one, and how many bytes have to be free there.
+    /// The data folder, if there is one, and the number of bytes that have to be free there.
     pub disk: Option<(PathBuf, u64)>,
-    /// How much of what the console refuses is too much.
+    /// Limits of the requests that the console refuses.
     pub access: AccessThresholds,
 }
 
 opaque!(AlertWatch);
 
 impl AlertProblem {
-    /// Whether what is known by this key is counted by the store.
+    /// Returns true when the store counts the problem with this key.
     #[must_use]
     pub fn is_of_store(key: &str) -> bool {
         [DEAD, STALE, ACCESS].iter().any(|prefix| key.starts_with(prefix))
@@ -81,11 +80,11 @@ impl AlertProblem {
 }
 
 impl AlertWatch {
-    /// Everything that is amiss.
+    /// Returns all current problems.
     pub async fn problems(&self, now: Timestamp) -> WatchResult {
         let mut problems = Vec::new();
         if let Err(why) = self.desk.check().await {
-            // It may be over at the next look, as when the database starts again.
+            // It may be over at the next check, for example when the database restarts.
             let what = format!("nothing new is taken: {why}");
             problems.push(AlertProblem { key: "store".into(), what, level: 0, lasts: false });
         }
@@ -116,7 +115,7 @@ impl AlertWatch {
         WatchResult { problems, is_counted }
     }
 
-    /// What the console has refused, where it is more in about an hour than it should be.
+    /// Returns a problem when the console has refused more in about an hour than the limit.
     fn refused_often(&self, count: &AccessCount) -> Option<AlertProblem> {
         let AccessThresholds { failed_sign_ins, locked_sign_ins, refused_actions } = self.access;
         let number = count.happened;
@@ -135,7 +134,7 @@ impl AlertWatch {
         ];
         let kind = kinds.into_iter().find(|(action, ..)| *action == count.action);
         let (_, threshold, what) = kind?;
-        // Twice as much is news, and one more is not.
+        // The level rises only when the number doubles.
         let level = number.checked_div(threshold)?.checked_ilog2()?;
         Some(AlertProblem {
             key: format!("{ACCESS}{}", count.action.name()),
@@ -156,8 +155,7 @@ impl AlertWatch {
                 free >> 20,
                 least >> 20
             ),
-            // That leads are refused from now on is news for those who know that there is little
-            // room.
+            // The level rises when leads begin to be refused.
             level: is_full.into(),
             lasts: true,
         })
@@ -182,7 +180,7 @@ impl AlertWatch {
     }
 }
 
-/// What was given up, and what is stale.
+/// Returns deliveries that were given up, and stale feeds.
 fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
     let Amiss { dead, stale } = amiss;
     let dead = dead.into_iter().map(|(agent, number)| AlertProblem {

@@ -1,11 +1,11 @@
-//! How a backup is sealed: a head that says how, and chunks of 64 KiB, each with a tag that covers the
-//! head, its number and whether it is the last. None can be changed, moved, taken out or cut off, and
-//! nothing of a chunk is handed out before its tag was found right.
+//! Format of a sealed backup: a head, and chunks of 64 KiB, each with a tag over the head, its number and
+//! whether it is the last. None can be changed, moved, removed or cut off, and nothing of a chunk is
+//! returned before its tag is verified.
 //!
-//! The construction is STREAM (Hoang, Reyhanitabar, Rogaway and Vizár, 2015) as `age` has it, with
-//! ChaCha20-Poly1305 under a key that is derived by HKDF-SHA256 from a salt and either a key file or a
-//! passphrase that Argon2id has made costly. A backup that is not encrypted has SHA-256 in the place
-//! of tags: that tells accidents, and no ill will.
+//! The construction is STREAM (Hoang, Reyhanitabar, Rogaway and Vizár, 2015) as in `age`, with
+//! ChaCha20-Poly1305. Its key is derived by HKDF-SHA256 from a salt and either a key file or a
+//! passphrase, which Argon2id makes costly to guess. A backup that is not encrypted has SHA-256 digests
+//! in place of tags: they detect accidents, not attacks.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -18,37 +18,37 @@ use sha2::{Digest as _, Sha256};
 
 use super::CHANGED;
 
-/// With what a backup begins.
+/// First bytes of a backup.
 const MAGIC: &[u8; 16] = b"tradepost-backup";
 
-/// The version of the head and the chunks.
+/// Version of the head and the chunks.
 const VERSION: u8 = 1;
 
-/// How many bytes a chunk holds, but for the last one.
+/// Size of a chunk in bytes, except the last one.
 const CHUNK: usize = 64 * 1024;
 
 const SALT: usize = 16;
 
-/// `MAGIC`, version, kind, salt, memory in KiB and passes.
+/// Size of the head: `MAGIC`, version, kind, salt, memory in KiB and passes.
 const HEAD: usize = 16 + 1 + 1 + SALT + 4 + 4;
 
-/// What a new passphrase costs: the second recommendation of RFC 9106 §4.
+/// Cost of a new passphrase: the second recommendation of RFC 9106 §4.
 const COST: Cost = Cost { memory: 64 * 1024, passes: 3 };
 
-/// The most that a file may ask for: whoever wrote it may mean ill.
+/// Maximum cost that a file may ask for, because it may be forged.
 const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
 
-/// The shortest passphrase for a new backup, in characters.
+/// Minimum length of the passphrase of a new backup, in characters.
 const PASSPHRASE: usize = 12;
 
-/// With what a backup is sealed.
+/// Secret with which a backup is sealed.
 #[derive(Clone, PartialEq, Eq)]
 pub enum BackupSecret {
-    /// It is not encrypted.
+    /// No secret: the backup is not encrypted.
     None,
-    /// With something that people can remember.
+    /// A passphrase.
     Passphrase(String),
-    /// With 32 random bytes.
+    /// A key of 32 random bytes.
     Key([u8; 32]),
 }
 
@@ -62,7 +62,7 @@ impl BackupSecret {
     /// Reads the first line of a file as a passphrase.
     ///
     /// # Errors
-    /// Why it cannot be one, without anything of it.
+    /// The reason why it is not usable, without any part of it.
     pub fn passphrase(path: &Path) -> Result<Self, String> {
         let text = line(path)?;
         if text.chars().count() < PASSPHRASE {
@@ -74,7 +74,7 @@ impl BackupSecret {
     /// Reads a key of 64 hexadecimal digits.
     ///
     /// # Errors
-    /// Why it cannot be one, without anything of it.
+    /// The reason why it is not usable, without any part of it.
     pub fn key(path: &Path) -> Result<Self, String> {
         const HINT: &str = "must be 64 hexadecimal digits, as `openssl rand -hex 32` writes them";
         let text = line(path)?;
@@ -95,10 +95,10 @@ fn line(path: &Path) -> Result<String, String> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// How much a passphrase costs whoever tries it.
+/// Cost of deriving a key from a passphrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cost {
-    /// In KiB.
+    /// Memory in KiB.
     memory: u32,
     passes: u32,
 }
@@ -114,7 +114,7 @@ fn head(kind: u8, salt: [u8; SALT], cost: Cost) -> Head {
     head
 }
 
-/// What makes tags, and finds them right or wrong.
+/// Makes and verifies the tags of chunks.
 enum ChunkSealer {
     Digest,
     Key(Box<LessSafeKey>),
@@ -136,8 +136,7 @@ impl ChunkSealer {
                 key
             }
         };
-        // From the salt of this backup, so that one key file never seals
-        // two backups with the same nonces.
+        // From the salt of this backup, so that one key file never seals two backups with the same nonces.
         let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&base);
         let info = [b"tradepost backup 1".as_slice()];
         let okm = derived.expand(&info, &CHACHA20_POLY1305).map_err(|_| failed())?;
@@ -151,7 +150,7 @@ impl ChunkSealer {
         }
     }
 
-    /// Seals a chunk; its tag follows it.
+    /// Seals a chunk and appends its tag.
     fn seal(&self, head: &Head, place: &ChunkPosition, chunk: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Digest => {
@@ -165,7 +164,7 @@ impl ChunkSealer {
         }
     }
 
-    /// Opens a chunk with its tag, which is taken away; whether it was right.
+    /// Opens a chunk and removes its tag. Returns true when the tag was right.
     fn open(&self, head: &Head, place: &ChunkPosition, chunk: &mut Vec<u8>) -> bool {
         let Some(length) = chunk.len().checked_sub(self.tag()) else { return false };
         let is_right = match self {
@@ -185,7 +184,7 @@ fn digest(head: &Head, place: &ChunkPosition, chunk: &[u8]) -> [u8; 32] {
     hasher.chain_update(chunk).finalize().into()
 }
 
-/// Which chunk it is, and whether it is the last.
+/// Number of a chunk, and whether it is the last.
 #[derive(Debug, Clone, Copy, Default)]
 struct ChunkPosition {
     number: u64,
@@ -193,7 +192,7 @@ struct ChunkPosition {
 }
 
 impl ChunkPosition {
-    /// Eleven bytes of its number and one that says whether it is the last.
+    /// Writes eleven bytes of the number, and one that is 1 for the last chunk.
     fn bytes(self) -> [u8; 12] {
         let mut bytes = [0; 12];
         let number = self.number.to_be_bytes();
@@ -205,12 +204,12 @@ impl ChunkPosition {
     }
 
     fn nonce(self) -> Nonce {
-        // Each number counts once, and the key is of this backup alone.
+        // Each number is used once, and the key is for this backup alone.
         Nonce::assume_unique_for_key(self.bytes())
     }
 }
 
-/// Seals what is written to it.
+/// Seals the bytes written to it.
 pub struct SealedWriter<W> {
     to: W,
     seal: ChunkSealer,
@@ -220,7 +219,7 @@ pub struct SealedWriter<W> {
 }
 
 impl<W: Write> SealedWriter<W> {
-    /// Begins with the head.
+    /// Writes the head.
     ///
     /// # Errors
     /// When it cannot be written, or this machine has no random numbers.
@@ -251,7 +250,7 @@ impl<W: Write> SealedWriter<W> {
         Ok(())
     }
 
-    /// Writes the last chunk. Without it nothing can be read to its end.
+    /// Writes the last chunk. Without it the backup is incomplete.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -264,7 +263,7 @@ impl<W: Write> SealedWriter<W> {
 
 impl<W: Write> Write for SealedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A full chunk waits for a further byte: only then it is not the last.
+        // A full chunk is written when another byte follows: only then it is not the last.
         if self.chunk.len() == CHUNK && !bytes.is_empty() {
             self.put()?;
         }
@@ -278,16 +277,16 @@ impl<W: Write> Write for SealedWriter<W> {
     }
 }
 
-/// Hands out what was sealed.
+/// Reads a sealed backup.
 pub struct OpenedReader<R> {
     from: R,
     seal: ChunkSealer,
     head: Head,
     place: ChunkPosition,
     chunk: Vec<u8>,
-    /// How much of the chunk was handed out.
+    /// Number of bytes of the chunk that were returned.
     given: usize,
-    /// The beginning of what follows the chunk.
+    /// First bytes of the next chunk.
     ahead: Vec<u8>,
     is_done: bool,
 }
@@ -296,7 +295,7 @@ impl<R: Read> OpenedReader<R> {
     /// Reads the head.
     ///
     /// # Errors
-    /// That it is no backup, or sealed in another way (`InvalidData`), or that it cannot be read.
+    /// When it is no backup, or is sealed in another way (`InvalidData`), or when it cannot be read.
     pub fn new(mut from: R, secret: &BackupSecret) -> io::Result<Self> {
         let mut head = [0; HEAD];
         let read = from.read_exact(&mut head);
@@ -305,7 +304,7 @@ impl<R: Read> OpenedReader<R> {
         if magic != MAGIC {
             return wrong("this is no backup of tradepost");
         }
-        // Only now: a short file that begins with something else is no backup in the first place.
+        // Only now: a short file that begins with other bytes is no backup at all.
         read?;
         let (is_known, kind) = match rest {
             [VERSION, kind, ..] => (true, *kind),
@@ -347,7 +346,7 @@ impl<R: Read> OpenedReader<R> {
         })
     }
 
-    /// Reads the next chunk, and a byte more, which tells whether it is the last.
+    /// Reads the next chunk and one byte more, which shows whether it is the last.
     fn advance(&mut self) -> io::Result<()> {
         let whole = CHUNK + self.seal.tag();
         let mut read = std::mem::take(&mut self.ahead);

@@ -1,4 +1,4 @@
-//! `tradepost adcp`: what a seller of AdCP offers, and its tasks, over A2A 1.0 or 0.3 or over MCP.
+//! `tradepost adcp`: lists and calls the tasks of an AdCP seller, over A2A 1.0 or 0.3 or over MCP.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -96,10 +96,10 @@ pub(super) struct AdcpCallOptions {
     log: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Tools(seller) => tools(&seller, context),
@@ -110,7 +110,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 fn tools(seller: &SellerOptions, context: &Context) -> Outcome {
     let (offered, via) = block_on(async {
         let client = seller.client(context).await?;
-        // A list can be asked for as often as one likes.
+        // A list request has no effect, so it is never in doubt.
         let offered = client.offered().await;
         let offered = offered.map_err(|failure| CommandFailure::from(failure).without_effect())?;
         Ok::<_, CommandFailure>((offered, client.via()))
@@ -121,7 +121,7 @@ fn tools(seller: &SellerOptions, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// What sending a task twice would do, by the table of tasks.
+/// Returns the effect of sending a task twice, by the table of tasks.
 fn effect(name: &str) -> Option<&'static str> {
     Some(match AdcpTask::from_name(name)?.effect() {
         TaskEffect::Read => "reads",
@@ -166,8 +166,8 @@ fn call(arguments: AdcpCallOptions, context: &Context) -> Outcome {
     show::answered(recovered, overall.is_some(), context.output)
 }
 
-/// The failure of a task that nobody knows, with the name that may have been meant: one of AdCP's, or one
-/// that the seller's card lists.
+/// Adds the nearest name to the failure of an unknown task: one of AdCP's, or one that the seller's
+/// card lists.
 fn with_meant(failure: CommandFailure, task: &str, client: &AdcpClient) -> CommandFailure {
     let listed = client.listed().iter().map(|offered| offered.name.as_str());
     let names: Vec<&str> = AdcpTask::NAMES.iter().copied().chain(listed).collect();
@@ -183,7 +183,7 @@ fn with_meant(failure: CommandFailure, task: &str, client: &AdcpClient) -> Comma
     }
 }
 
-/// A file that gets a line for each failure.
+/// Opens a file to which each failure is appended as a line.
 fn open_log(path: &Path) -> Result<Log, CommandFailure> {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     let file = file.map_err(|error| {
@@ -192,14 +192,14 @@ fn open_log(path: &Path) -> Result<Log, CommandFailure> {
     let (file, clock) = (Mutex::new(file), Clock::system());
     Ok(Box::new(move |record| {
         let line = record.line(clock.now()) + "\n";
-        // The call goes on without its log: what was sent cannot be taken back.
+        // The call continues without its log: a request that was sent cannot be undone.
         if let Ok(mut file) = file.lock() {
             let _ = file.write_all(line.as_bytes());
         }
     }))
 }
 
-/// Reads `--args`. A mistake is described without any of what was read.
+/// Reads `--args`. A mistake is described without any part of the input.
 fn read(args: &str) -> Result<Map, CommandFailure> {
     let text = if args == "-" {
         let mut text = String::new();
@@ -241,15 +241,15 @@ impl SellerOptions {
         Ok(client)
     }
 
-    /// By its card, or as an MCP server.
+    /// Connects by the agent card, or to an MCP server.
     async fn reached(&self, transport: HttpTransport) -> Result<AdcpClient, CommandFailure> {
         if self.mcp {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
-        // With keys a card is needed, which alone can be signed; an MCP server has none.
+        // With keys a card is needed, because only a card is signed; an MCP server has none.
         let Some(keys) = &self.keys else {
             let found = AdcpClient::found(transport, &self.url, random_ids()).await;
-            // Nothing but the card is asked for.
+            // Only the card was requested.
             return found.map_err(|failure| CommandFailure::from(failure).without_effect());
         };
         let keys = trust::keys(keys)?;

@@ -1,4 +1,4 @@
-//! `tradepost appointments`: the calendar of the dealer's appointments, and what its people change.
+//! `tradepost appointments`: shows the calendar of a dealer's appointments, and changes it.
 
 use clap::{Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
@@ -187,16 +187,16 @@ pub(super) struct Unblock {
     place: StoreOptions,
 }
 
-/// A row of the calendar.
+/// Row of the calendar.
 enum CalendarRow {
     Appointment(Box<Visit>),
     Blocked(BlockedTime),
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store or the configuration cannot be read, or the change was refused.
+/// Fails when the store or the configuration cannot be read, or the change is refused.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List(listing) => list(&listing, context),
@@ -237,7 +237,7 @@ fn actor(context: &Context) -> CalendarActor {
     CalendarActor { name: context.actor(), dealer_id: None, now: Clock::system().now() }
 }
 
-/// A change for which no opening hours matter, and so no configuration.
+/// Makes a change for which opening hours do not matter, so that it needs no configuration.
 fn release(
     which: AppointmentVersion,
     place: &StoreOptions,
@@ -301,7 +301,7 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Result of an operation, or the failure that says why nothing was done.
+/// Returns the result of an operation, or the failure with the reason of its refusal.
 fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, CommandFailure> {
     outcome?.map_err(|NotDone { refusal, zone }| {
         let message = refusal.message(&zone, actor.now);
@@ -400,7 +400,7 @@ impl CalendarRow {
         }
     }
 
-    /// Beginning, or the time that was asked for.
+    /// Returns the beginning, or the requested time.
     fn starts_at(&self) -> Option<Timestamp> {
         match self {
             Self::Appointment(visit) => {
@@ -489,7 +489,7 @@ impl CalendarRow {
     }
 }
 
-/// Remark on the lead of an appointment, where people have to know it.
+/// Returns a remark on the lead of an appointment, if it is important for people.
 fn remark(visit: &Visit) -> Option<&'static str> {
     match (visit.lead.state, visit.progress.stage) {
         (LeadState::Revoked, _) => Some("consent withdrawn"),
@@ -500,7 +500,7 @@ fn remark(visit: &Visit) -> Option<&'static str> {
     }
 }
 
-/// `confirmed May 3, 11:00 AM PDT`
+/// Formats `confirmed May 3, 11:00 AM PDT`.
 fn when_and_state(visit: &Visit, now: Timestamp) -> String {
     let at = visit.appointment.starts_at.or(visit.appointment.requested_at);
     let at = at.map(|at| format!(" {}", short(at, &visit.lead.zone(), now))).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `tradepost audit`: the record of who saw, changed and erased what, and whether it is as it was
-//! written.
+//! `tradepost audit`: shows the audit log, which has who saw, changed and erased what, and verifies
+//! that it is unchanged.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::evidence;
 
 mod kept;
 
-/// What a file with the heads of the chains begins with.
+/// First value of a file with the heads of the chains: format name and version.
 const HEADS: &str = "tradepost heads 1";
 
 /// What it does.
@@ -78,10 +78,10 @@ pub(super) struct Verify {
     place: StoreOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store or a file cannot be read; with exit code 1 when something is not as it was written.
+/// Fails when the store or a file cannot be read; with exit code 1 when something was changed.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { dealer, lead, limit, place } => {
@@ -113,7 +113,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Checks that there can be a record of this name: a dealer's, or the one of all dealers.
+/// Checks that an audit log of this name can exist: a dealer's, or the one of all dealers.
 pub(super) fn check_chain(
     chain: Option<&str>,
     store: &Store,
@@ -150,7 +150,7 @@ fn list(
     Ok(())
 }
 
-/// Takes the record away, which is an entry itself.
+/// Exports the audit log, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
     let entry = context.entry(dealer.unwrap_or(EVERYBODY), AuditAction::RecordExported, None);
     store.record_all(vec![entry])?;
@@ -163,7 +163,7 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
     save(out, text.as_bytes(), context.output)
 }
 
-/// The number and the hash of the last link of each chain, by its name.
+/// Number and hash of the last entry of each chain, by its name.
 type Heads = BTreeMap<String, (i64, Sha256Hash)>;
 
 fn heads(store: &Store) -> Result<Value, CommandFailure> {
@@ -212,7 +212,7 @@ fn read_heads(file: &Path) -> Result<(Heads, Heads), CommandFailure> {
     list("records").zip(list("consents")).ok_or_else(unusable)
 }
 
-/// Checks every chain, and that the heads that were written down are in theirs.
+/// Checks every chain, and that each head noted earlier is still part of its chain.
 fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Outcome {
     let records = store.check_records()?;
     let consents = store.check_consents(None, None)?;
@@ -235,7 +235,7 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
             }
         }
         for (of, (seq, hash)) in of_consents {
-            // The head of an empty chain: whatever was added since, it still begins there.
+            // The head of an empty chain: it matches whatever was added since.
             let is_start = *seq == 0;
             if !is_start && store.consent_hash(of, *seq)? != Some(*hash) {
                 faults.push(format!("{of}: record {seq} of the consents, {gone}"));
@@ -268,8 +268,8 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
     })
 }
 
-/// Says what was found: that something is not as it was written, with the first fault in the message, or
-/// a document for programs and what to tell people.
+/// Reports the result: a failure with the first mismatch in its message, or a document for programs
+/// and lines for people.
 fn conclude(
     faults: Vec<String>,
     document: Value,
@@ -290,7 +290,7 @@ fn conclude(
     Ok(())
 }
 
-/// How long records are, for people.
+/// Prints the lengths of the audit logs for people.
 fn tell<'c>(records: impl IntoIterator<Item = &'c RecordCheck>, context: &Context) {
     for RecordCheck { chain, entries, head, .. } in records {
         context.output.line(format!("record of {chain}: {entries} entries, head {}", hex(head)));

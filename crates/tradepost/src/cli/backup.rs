@@ -1,5 +1,4 @@
-//! `tradepost backup`: write what a data folder keeps into one file, and read it again to see that it can
-//! be used.
+//! `tradepost backup`: writes the data of a folder to one file, and reads it again to verify it.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
@@ -19,7 +18,7 @@ use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};
 use crate::config::Config;
 
-/// What is said where the chains of consents were not followed.
+/// Warning when the chains of consents were not checked.
 pub(super) const UNCHECKED: &str = "warning: the consents were not checked for want of the key of personal data; name its file with \
      --key-file or privacy.key_file";
 
@@ -56,7 +55,7 @@ impl Encryption {
     /// Reads the secret.
     ///
     /// # Errors
-    /// When there is none in the file that is named.
+    /// Fails when the file has no valid secret.
     pub fn secret(&self) -> Result<BackupSecret, CommandFailure> {
         let (option, path, secret) = match (&self.passphrase_file, &self.backup_key_file) {
             (Some(path), _) => ("--passphrase-file", path, BackupSecret::passphrase(path)),
@@ -67,7 +66,7 @@ impl Encryption {
     }
 }
 
-/// A database on a server is none of ours to copy.
+/// Refuses a PostgreSQL database, which has backup tools of its own.
 pub(super) fn refuse_database(
     place: &StoreOptions,
     config: Option<&Config>,
@@ -79,10 +78,10 @@ pub(super) fn refuse_database(
         .data(json!({"code": "store_is_database"})))
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be read, or the backup cannot be written or read again.
+/// Fails when the store cannot be read, or the backup cannot be written or read again.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
     let config = arguments.source.load_if_there(place, context)?;
@@ -98,7 +97,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     if !arguments.force && to.exists() {
         return Err(exists(&to));
     }
-    // Only against other copies: the server may go on.
+    // Only against other copies: the server may keep running.
     let _lock = lock_copies(place)?;
     let scratch = backup::scratch(&place.data)
         .map_err(|error| place.unusable(&InternalError::new("making a copy", error)))?;
@@ -107,7 +106,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         CommandFailure::new(1, format!("cannot write {}: {error}", to.display()))
             .hint("name a file in a folder that is there, with room for it")
     };
-    // Nobody sees half of it, and it can be read by its owner alone.
+    // An unfinished file is hidden, and only its owner can read it.
     let mut file = backup::unfinished(folder).map_err(unwritable)?;
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
@@ -116,12 +115,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         writer.flush().map_err(unwritable)?;
         written
     };
-    // Before it gets its name: a crash leaves a whole backup, or none.
+    // Before the rename: a crash leaves a complete backup, or none.
     file.as_file().sync_all().map_err(unwritable)?;
     check(file.path(), &secret, &written)?;
     let size = file.as_file().metadata().map_err(unwritable)?.len();
-    // Asked once more by the step itself: writing took a while, and
-    // somebody may have put a file there.
+    // The rename checks again: another file may have been created there while this one was written.
     let kept = if arguments.force { file.persist(&to) } else { file.persist_noclobber(&to) };
     kept.map_err(|error| {
         let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
@@ -141,7 +139,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// The folder in which a file is.
+/// Returns the folder of a file.
 pub(super) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -151,7 +149,7 @@ fn exists(to: &Path) -> CommandFailure {
         .hint("name another file or a folder, or replace it with --force")
 }
 
-/// Reads what was written: a disk may have taken it and lost it.
+/// Reads the backup back, because a disk may accept data and lose it.
 fn check(path: &Path, secret: &BackupSecret, written: &Manifest) -> Result<(), CommandFailure> {
     let file = File::open(path).map_err(CommandFailure::fault)?;
     match backup::read(BufReader::new(file), secret, &mut io::sink()) {
@@ -195,7 +193,7 @@ fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context
     }
 }
 
-/// What it holds, for people.
+/// Describes the contents for people.
 pub(super) fn held(manifest: &Manifest) -> String {
     format!(
         "of {}: {} leads, {} records of consent, {} entries of what people did, {} listings",

@@ -1,4 +1,4 @@
-//! `tradepost call`: call a skill of a dealer, or say something to an agent of any kind.
+//! `tradepost call`: calls a skill of a dealer, or sends a message to an agent of any kind.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -69,10 +69,10 @@ pub struct Arguments {
     network: NetworkArguments,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let Some(name) = &arguments.skill else { return agent::run(&arguments, context) };
     let skill = skill(name)?;
@@ -114,7 +114,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// The skill that is meant: by its id, or by a word of it that no other skill has.
+/// Finds a skill by its id, or by a word that no other skill has.
 fn skill(text: &str) -> Result<Skill, CommandFailure> {
     let name = text.trim().to_ascii_lowercase();
     let has = |skill: &Skill, word: &str| skill.name().split('.').any(|own| own == word);
@@ -134,7 +134,7 @@ fn skill(text: &str) -> Result<Skill, CommandFailure> {
     })
 }
 
-/// What is checked before sending. Where dealers differ, the most generous of them counts.
+/// Returns the terms for checks before sending. Where dealers differ, the most permissive counts.
 fn terms() -> DealerTerms {
     DealerTerms {
         now: Clock::system().now(),

@@ -1,4 +1,4 @@
-//! `tradepost card`: sign an agent card, verify one, and make the key for it.
+//! `tradepost card`: signs an agent card, verifies one, and generates the key for it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub mod sign;
 pub mod trust;
 pub mod verify;
 
-/// The largest file that is read: as large as a card that is fetched may be.
+/// Maximum size of a file in bytes, the same as for a fetched card.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// What it does.
@@ -30,10 +30,10 @@ pub(super) enum Command {
     Keygen(keygen::Arguments),
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Sign(arguments) => sign::run(&arguments, context),
@@ -42,7 +42,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Reads a file of text.
+/// Reads a text file.
 fn read(path: &Path) -> Result<String, CommandFailure> {
     let mut text = String::new();
     let file = std::fs::File::open(path);

@@ -1,4 +1,4 @@
-//! `tradepost check-config`: read a configuration file and report every mistake in it.
+//! `tradepost check-config`: reads a configuration file and reports every mistake in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::config::{Config, DealerConfig, PublisherConfig, Tls, read};
 use crate::delivery::carrier;
 use crate::feeds::FeedSource;
 
-/// What to do about what cannot be used.
+/// Hint for files that cannot be used.
 const CORRECT: &str = "correct what is named; paths begin at the working directory";
 
 /// Its arguments.
@@ -39,10 +39,10 @@ pub struct Arguments {
     config: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the file cannot be read or has mistakes.
+/// Fails when the file cannot be read or has mistakes.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let path = arguments.config.unwrap_or(arguments.path);
     let mut config = load(&path, &context.environment)?;
@@ -93,7 +93,7 @@ fn destinations(dealer: &DealerConfig) -> Vec<&str> {
     dealer.deliveries.iter().map(|delivery| delivery.destination.name.as_str()).collect()
 }
 
-/// When our certificate ends, for people.
+/// Describes for people when our certificate expires.
 fn end_of(files: &Tls) -> String {
     let expires_at = tls::load(files).ok().and_then(|loaded| loaded.expires_at);
     expires_at.map_or_else(String::new, |end| format!(", with a certificate until {end}"))
@@ -102,7 +102,7 @@ fn end_of(files: &Tls) -> String {
 /// Reads a configuration file for a command.
 ///
 /// # Errors
-/// When the file cannot be read, or has mistakes: all of them, each with its line.
+/// Fails when the file cannot be read, or has mistakes: all of them, each with its line.
 pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, CommandFailure> {
     let name = path.display();
     let unreadable = |why: String| {
@@ -117,7 +117,7 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Com
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
 }
 
-/// The mapping files of feeds have to be usable.
+/// Checks the mapping files of feeds.
 fn check_feeds(config: &Config) -> Result<(), CommandFailure> {
     let why_not = |dealer: &DealerConfig| {
         let why = FeedSource::of(&Arc::new(dealer.clone())).err()?;
@@ -130,11 +130,11 @@ fn check_feeds(config: &Config) -> Result<(), CommandFailure> {
     Err(CommandFailure::usage("the mapping of a feed cannot be used").hint(CORRECT).lines(lines))
 }
 
-/// Checks that the files of TLS can be used, the keys with which cards are signed, and what ways to
-/// destinations of leads need.
+/// Checks that the files of TLS, the keys that sign agent cards, and the settings of delivery
+/// channels can be used.
 ///
 /// # Errors
-/// Every file that cannot be used.
+/// Lists every file that cannot be used.
 pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
     check_feeds(config)?;
     config.privacy.key_file.as_deref().map(load_keys).transpose()?;
@@ -144,7 +144,7 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
         Some(format!("dealer {}: {why}", dealer.terms.id))
     };
     let tls = config.server.tls.as_ref().and_then(|files| match &config.server.acme {
-        // What is ordered may not be there yet.
+        // A certificate that is ordered may not exist yet.
         Some(acme) => {
             ServerIdentity::ordered(files.clone(), acme::challenges(acme), &Clock::system()).err()
         }
@@ -196,7 +196,7 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
     })
 }
 
-/// Why what is for somebody cannot go where it is to go.
+/// Returns the reasons why destinations cannot be used.
 fn unusable_ways(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
     let clock = Clock::system();
     let why_not = |delivery: &DeliveryConfig| {
@@ -206,7 +206,7 @@ fn unusable_ways(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
     deliveries.iter().filter_map(why_not).collect()
 }
 
-/// Why keys and credentials of a publisher cannot be used.
+/// Returns the reasons why keys and credentials of a publisher cannot be used.
 fn publisher_keys(publisher: &PublisherConfig) -> Vec<String> {
     let id = &publisher.profile.id;
     let own = [&publisher.webhook_key, &publisher.governance_key].into_iter().flatten();
@@ -223,10 +223,10 @@ fn publisher_keys(publisher: &PublisherConfig) -> Vec<String> {
     own.chain(of_agents).chain(of_verifiers).collect()
 }
 
-/// Reads what publishers sell.
+/// Reads the catalogues of the publishers.
 ///
 /// # Errors
-/// Every mistake in the catalogues, and every one that cannot be read.
+/// Lists every mistake in the catalogues, and every file that cannot be read.
 pub fn load_catalogues(config: &mut Config) -> Result<(), CommandFailure> {
     let mut lines = Vec::new();
     for publisher in &mut config.publishers {
@@ -254,7 +254,7 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), CommandFailure> {
     Err(failure.data(json!({"catalogues": lines})).lines(lines))
 }
 
-/// Says what is wrong with the files of TLS.
+/// Describes the mistakes in the files of TLS.
 #[must_use]
 pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
     let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
@@ -264,7 +264,7 @@ pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
         .lines(lines)
 }
 
-/// Every mistake in a file, each with its line.
+/// Returns the failure with every mistake in a file, each with its line.
 pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
     let listed =
@@ -276,7 +276,7 @@ pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
         .data(json!({"code": "config_invalid", "path": path, "mistakes": listed}))
 }
 
-/// Mistakes in a file, for people.
+/// Formats mistakes in a file for people.
 pub(super) fn lines(path: &Path, mistakes: &[TomlMistake]) -> Vec<String> {
     let name = path.display();
     let line = |mistake: &TomlMistake| match mistake.line {
@@ -286,7 +286,7 @@ pub(super) fn lines(path: &Path, mistakes: &[TomlMistake]) -> Vec<String> {
     mistakes.iter().map(line).collect()
 }
 
-/// A warning with the line of the file that it is about, unless a variable or a default is meant.
+/// Warning with its line in the file, unless it is about a variable or a default.
 struct LocatedWarning {
     line: Option<usize>,
     warning: ConfigWarning,
@@ -302,13 +302,13 @@ impl LocatedWarning {
 /// Finds the lines of all warnings.
 fn located_warnings(path: &Path, config: &Config, context: &Context) -> Vec<LocatedWarning> {
     let warnings = warnings(config);
-    // Read again for the lines alone: the configuration does not remember them.
+    // Read again only for the lines: the configuration does not keep them.
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let pointers: Vec<&str> = warnings.iter().map(|it| it.pointer.as_str()).collect();
     let lines = toml::lines_of(&text, read::variables(&context.environment), &pointers);
     let located = |(line, warning)| LocatedWarning { line, warning };
     let mut located: Vec<_> = lines.into_iter().zip(warnings).map(located).collect();
-    // In the order of the file, and what has no line at the end.
+    // In the order of the file; warnings without a line come last.
     located.sort_by_key(|located| located.line.unwrap_or(usize::MAX));
     located
 }

@@ -1,5 +1,5 @@
-//! `tradepost console`: who may come into the console, and the record of what they did there. A running
-//! server takes notice at its next request.
+//! `tradepost console`: manages the users of the console, and lists the audit log of their actions.
+//! A running server applies changes at its next request.
 
 use std::io::Read as _;
 
@@ -28,7 +28,7 @@ use super::place::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::console::{name_bucket, password};
 
-/// How many entries of the record are listed.
+/// Number of audit entries that are listed.
 const ENTRIES: u32 = 1_000;
 
 /// What it does.
@@ -146,10 +146,10 @@ impl From<AccountKind> for StaffRole {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be used, or a name or a password cannot.
+/// Fails when the store cannot be used, or a name or a password is invalid.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let now = Clock::system().now();
     match command {
@@ -204,7 +204,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Checks that a role is one of those at a publisher, or at a dealer.
+/// Checks that a role is one of a publisher, or of a dealer.
 fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), CommandFailure> {
     if role.is_of_publisher() == is_publisher {
         return Ok(());
@@ -216,7 +216,7 @@ fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), CommandFailure>
         .hint(format!("its people are: {}", fitting.join(", "))))
 }
 
-/// Checks that there is such a publisher: in the configuration, or where there is none in the store.
+/// Checks that the publisher is known: in the configuration, or without one in the store.
 fn publisher_known(
     id: &str,
     store: &Store,
@@ -242,7 +242,7 @@ fn name(text: &str) -> Result<String, String> {
         .to_owned())
 }
 
-/// The password, and whether it was made up and so has to be shown.
+/// Returns the password, and true when it was generated and has to be shown.
 fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandFailure> {
     if !from_stdin {
         let made_up = password::token()?;
@@ -291,10 +291,10 @@ fn entry(
     }
 }
 
-/// Lets somebody in from now on.
+/// Adds a user.
 ///
 /// # Errors
-/// When the store fails, or the name is taken.
+/// Fails when the store fails, or the name is taken.
 pub(super) fn add(
     store: &Store,
     member: StaffMember,
@@ -345,10 +345,10 @@ fn change(
     if done? { Ok(()) } else { Err(unknown()) }
 }
 
-/// Takes somebody's second factor away.
+/// Removes a user's second factor.
 ///
 /// # Errors
-/// When the store fails, or nobody has the name, or the person has no second factor.
+/// Fails when the store fails, the user does not exist, or has no second factor.
 fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Context) -> Outcome {
     let known = name.to_lowercase();
     if store.member(&known)?.is_some() && !store.has_second_factor(&known)? {
@@ -403,7 +403,7 @@ fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outco
     Ok(())
 }
 
-/// Lists entries of a record, with these columns before those that all lists of them have.
+/// Lists audit entries; the columns of `first` precede those of every such list.
 pub(super) fn entries_of(
     first: &[Cells<'_, AuditEntry>],
     entries: &[AuditEntry],

@@ -1,4 +1,4 @@
-//! What every command is given, and what it returns.
+//! Input and result of every command.
 
 use tokio::runtime::{Builder, Runtime};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
@@ -7,40 +7,40 @@ use tradepost_server::clock::Clock;
 
 use super::output::{CommandFailure, Output};
 
-/// What commands get from outside.
+/// Environment and output of a command.
 #[derive(Debug)]
 pub struct Context {
-    /// The environment variables.
+    /// Environment variables.
     pub environment: Vec<(String, String)>,
-    /// Where output goes, and in which form.
+    /// Format of the output.
     pub output: Output,
 }
 
 impl Context {
-    /// An environment variable.
+    /// Returns an environment variable.
     #[must_use]
     pub fn variable(&self, wanted: &str) -> Option<&str> {
         let found = self.environment.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The same where it says something.
+    /// Returns an environment variable that is not empty.
     #[must_use]
     pub fn filled(&self, wanted: &str) -> Option<&str> {
         self.variable(wanted).filter(|value| !value.is_empty())
     }
 
-    /// Who runs the command, for the record: `cli:` and the user of the machine, as the environment
-    /// has it.
+    /// Returns the user of the command for the audit log: `cli:` and the system user according to
+    /// the environment.
     #[must_use]
     pub fn actor(&self) -> String {
         let named = |name: &str| self.variable(name).filter(|value| is_name(value));
-        // Whoever has become root is meant, and not root.
+        // With sudo, the original user is recorded and not root.
         let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
         format!("cli:{}", user.unwrap_or("unknown"))
     }
 
-    /// An entry for the record of a dealer, or of everybody, about what they do now.
+    /// Returns an audit entry of this moment for a dealer's log, or for the one of all dealers.
     #[must_use]
     pub fn entry(&self, chain: &str, action: AuditAction, subject: Option<&str>) -> NewAuditEntry {
         NewAuditEntry {
@@ -54,10 +54,10 @@ impl Context {
     }
 }
 
-/// What runs the work of a command.
+/// Builds the async runtime of a command.
 pub(super) fn runtime(mut builder: Builder) -> Result<Runtime, CommandFailure> {
     builder.enable_all().build().map_err(CommandFailure::fault)
 }
 
-/// What every command returns.
+/// Result of every command.
 pub type Outcome = Result<(), CommandFailure>;

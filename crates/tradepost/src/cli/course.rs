@@ -1,6 +1,5 @@
-//! How a call takes its course: one request, or with `--retry` as many as it takes. What may have
-//! happened at the other end is said about all of them together, also when a person ends it with
-//! Ctrl-C.
+//! Call with or without `--retry`: one request, or as many as needed. Whether they may have acted
+//! is reported for all of them together, also when the user stops the call with Ctrl-C.
 
 use std::time::Duration;
 
@@ -13,16 +12,16 @@ use tradepost_wire::json::json;
 use super::output::{CommandFailure, INTERRUPTED, Output, in_doubt};
 use super::serve::stop_signal;
 
-/// The member of a request by which the other side recognises it.
+/// Member of a request by which the other side recognises it.
 pub(super) const KEY: &str = "idempotency_key";
 
-/// What is told of every failure.
+/// Callback for each failure.
 pub(super) type Log = Box<dyn Fn(&FailureRecord) + Send + Sync>;
 
-/// The loop of one command, which Ctrl-C stops: one request, or as many as there is time for.
+/// Creates the retry loop of a command, which Ctrl-C stops.
 ///
 /// # Errors
-/// When this machine does not tell of signals.
+/// Fails when signals cannot be received on this machine.
 pub(super) fn recoverer(
     overall: Option<Duration>,
     output: Output,
@@ -44,7 +43,7 @@ pub(super) fn recoverer(
     Ok(Recoverer::new(world, limits, Sizes::default()))
 }
 
-/// The failure, with what is left to do as its hint.
+/// Returns the failure, with the remaining advice as its hint.
 pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
     let GaveUp { failure, advice, spent, outage: _, key, doubt, stopped } = gave_up;
     let mut out = CommandFailure::from(failure);
@@ -54,7 +53,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
     if !left.is_empty() {
         out = out.hint(left.join("; "));
     }
-    // What somebody stopped by a signal did not fail by itself.
+    // A call that the user stopped did not fail by itself.
     if stopped {
         out.exit = INTERRUPTED;
     }
@@ -68,7 +67,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
     }))
 }
 
-/// The machine's world, which says when it waits to send again.
+/// Clock and timer of the retry loop, which also print pauses before a retry.
 pub(super) struct Spoken {
     machine: Machine,
     stopped: watch::Receiver<bool>,
@@ -103,7 +102,7 @@ impl RetryClock for Spoken {
     }
 
     async fn stopped(&self) {
-        // Whoever listens for the signal does so as long as the call lasts.
+        // The sender of the signal exists as long as the call lasts.
         let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
     }
 

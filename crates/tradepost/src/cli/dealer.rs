@@ -1,5 +1,5 @@
-//! `tradepost dealer`: add, list, change, suspend and remove dealers while the server runs: on its folder or
-//! database, or with --admin by its API, from wherever that can be reached.
+//! `tradepost dealer`: adds, lists, changes, suspends and removes dealers while the server runs, in
+//! its folder or database, or with --admin over its API from another machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::hosting::{Fixed, HostingError, HostingRefusal, House};
 
 mod remote;
 
-/// How many dealers are asked for at once.
+/// Number of dealers in a page of the list.
 const PAGE: u32 = 500;
 
 /// What it does.
@@ -114,7 +114,7 @@ pub(super) struct Whereto {
     place: StoreOptions,
 }
 
-/// What is done, wherever it is.
+/// Operations on dealers, in the local store or over the API.
 trait DealerAdmin {
     fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure>;
     fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure>;
@@ -123,10 +123,10 @@ trait DealerAdmin {
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome;
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Add { files, force, to } => {
@@ -238,7 +238,7 @@ fn refused(refusal: &HostingRefusal) -> CommandFailure {
         .data(refusal.document())
 }
 
-/// The dealers of a file: the sections of a TOML file, or one document of JSON or a list of them.
+/// Reads the dealers of a file: the sections of a TOML file, or a JSON document or a list of them.
 fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
     let name = path.display();
     let text = if path == Path::new("-") {
@@ -271,7 +271,7 @@ fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
     })
 }
 
-/// The only dealer of a file.
+/// Reads the only dealer of a file.
 fn one(path: &Path) -> Result<Value, CommandFailure> {
     let mut all = read(path)?;
     match (all.pop(), all.is_empty()) {
@@ -282,7 +282,7 @@ fn one(path: &Path) -> Result<Value, CommandFailure> {
     }
 }
 
-/// What `KEY=VALUE` say, as a patch.
+/// Converts `KEY=VALUE` arguments to a patch.
 fn patch(changes: &[String]) -> Result<Value, CommandFailure> {
     let mut patch = Map::new();
     for change in changes {

@@ -1,4 +1,4 @@
-//! Where commands get the dealers from: a configuration file or the demo.
+//! Source of the dealers for commands: a configuration file or the demo.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::place::StoreOptions;
 use crate::config::{Config, read};
 use crate::hosting::{self, Fixed};
 
-/// The folder that holds all state, when no other is named.
+/// Default data folder.
 pub const DATA: &str = "tradepost-data";
 
-/// The configuration file, when no other is named.
+/// Default configuration file.
 pub const CONFIG: &str = "tradepost.toml";
 
 /// The option that takes the demo instead of a configuration file; [`StoreOptions`] has the file.
@@ -30,7 +30,7 @@ impl ConfigSource {
     /// Reads the configuration.
     ///
     /// # Errors
-    /// When the file cannot be read, or with every mistake in it.
+    /// Fails when the file cannot be read, or with every mistake in it.
     pub fn load(&self, place: &StoreOptions, context: &Context) -> Result<Config, CommandFailure> {
         if self.demo {
             return Ok(read::demo());
@@ -38,10 +38,10 @@ impl ConfigSource {
         place.load_config(context)
     }
 
-    /// Reads the configuration where there is one; a file that is named has to be there.
+    /// Reads the configuration if there is one; a file that is named must exist.
     ///
     /// # Errors
-    /// When the file cannot be read, or with every mistake in it.
+    /// Fails when the file cannot be read, or with every mistake in it.
     pub fn load_if_there(
         &self,
         place: &StoreOptions,
@@ -53,10 +53,10 @@ impl ConfigSource {
         place.load_config_if_there(context)
     }
 
-    /// Reads the configuration with the dealers that are hosted beside it.
+    /// Reads the configuration together with the hosted dealers in the store.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is kept.
+    /// Fails when the file or the stored dealers cannot be read.
     pub fn load_with_hosted(
         &self,
         place: &StoreOptions,
@@ -77,12 +77,11 @@ impl ConfigSource {
 /// Maximum number of known dealers that a hint lists.
 const MAX_LISTED: usize = 10;
 
-/// Checks that the dealer that `--dealer` names is known: configured, hosted, or one of whom the store
-/// has kept something.
+/// Checks that the dealer of `--dealer` is known: configured, hosted, or with data in the store.
 ///
 /// # Errors
-/// When it is not, with the nearest known one or all of them in the hint; when the store or the
-/// configuration cannot be read.
+/// Fails when it is not, with the nearest known one or all of them in the hint; also when the store
+/// or the configuration cannot be read.
 pub fn check_known(
     dealer: Option<&str>,
     store: &Store,
@@ -101,10 +100,10 @@ pub fn check_known(
     if known.contains(wanted) { Ok(()) } else { Err(unknown_dealer(wanted, &known)) }
 }
 
-/// Checks the same against the dealers of a configuration alone.
+/// Checks the same against the dealers of a configuration only.
 ///
 /// # Errors
-/// When it has no such dealer.
+/// Fails when it has no such dealer.
 pub fn check_configured(dealer: Option<&str>, config: &Config) -> Result<(), CommandFailure> {
     let known = ids_of(config);
     match dealer.filter(|id| !known.contains(*id)) {
@@ -119,7 +118,7 @@ pub fn ids_of(config: &Config) -> BTreeSet<String> {
     config.dealers.iter().map(|dealer| dealer.terms.id.clone()).collect()
 }
 
-/// Says that no dealer has an id, and which ones there are.
+/// Returns the failure for an unknown dealer, with the known ones in its hint.
 #[must_use]
 pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> CommandFailure {
     let hint = match nearest(wanted, known.iter().map(String::as_str)) {

@@ -1,4 +1,5 @@
-//! Deliveries on the command line: of leads to destinations, and of messages to a publisher's people.
+//! Deliveries on the command line: of leads to destinations, and of messages to a publisher's
+//! staff.
 
 use std::time::Duration;
 
@@ -16,12 +17,12 @@ use super::output::table::TableColumn::Text;
 use crate::config::delivery::DeliveryConfig;
 use crate::delivery::carrier::{self, Letter};
 
-/// Words of a list of deliveries.
+/// Texts of a list of deliveries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeliveryWords {
-    /// Heading of what a delivery is about.
+    /// Heading of the subject's column.
     pub(super) subject: &'static str,
-    /// Heading of whose it is.
+    /// Heading of the owner's column.
     pub(super) owner: &'static str,
     /// Sentence for people when there is none.
     pub(super) none: &'static str,
@@ -47,11 +48,11 @@ pub(super) fn print(
     context.output.list(records, document, words.none, &columns);
 }
 
-/// Sends a test to a destination, now and from here, and returns what was answered. `letter` writes it from an
-/// id and the time.
+/// Sends a test to a destination directly from this process, and returns the answer. `letter`
+/// creates the message from an id and the time.
 ///
 /// # Errors
-/// When the destination cannot be used, or has not taken the test.
+/// Fails when the destination cannot be used, or does not accept the test.
 pub(super) fn send_test(
     delivery: &DeliveryConfig,
     letter: impl FnOnce(String, Timestamp) -> Letter,
@@ -62,7 +63,7 @@ pub(super) fn send_test(
     let letter = letter(id, clock.now());
     let runtime = runtime(Builder::new_current_thread())?;
     let sent = runtime.block_on(carrier.carry(letter));
-    // A lookup that nobody waits for any more must not keep the command.
+    // An abandoned DNS lookup must not delay the end of the command.
     runtime.shutdown_timeout(Duration::ZERO);
     sent.map_err(|failed| {
         CommandFailure::new(1, format!("the test was not taken: {}", failed.answer))

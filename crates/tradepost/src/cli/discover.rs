@@ -1,4 +1,4 @@
-//! `tradepost discover`: read a seller's agent card.
+//! `tradepost discover`: reads a seller's agent card.
 
 use std::path::PathBuf;
 
@@ -44,10 +44,10 @@ pub struct Arguments {
     network: NetworkArguments,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
     let transport = arguments.network.transport(context, arguments.timeout)?;
@@ -60,8 +60,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         if keys.is_some() || !is_missing(&missing) {
             return Err(missing.into());
         }
-        // A host may have a directory and no agent of its own.
-        // With neither, the missing card is what the caller asked for and is told about.
+        // A host may have a directory but no agent of its own. If both are missing, the missing
+        // card is reported, because it was asked for.
         directory::fetch(&transport, &arguments.url).await.map(Err).map_err(|_| missing.into())
     })?;
     let mut found = match found {
@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     };
     let signed = trust::signed(found.card.raw.get());
     let report = match keys {
-        // Without keys a card that cannot be verified is as good as any other.
+        // Without keys, a card with unreadable signatures is accepted like an unsigned one.
         None => signed.ok().map(|signed| TrustReport::unchecked(&signed)),
         Some(keys) => {
             let judged = judge(&signed?, &keys, Clock::system().now());
@@ -88,12 +88,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Whether nothing is there.
+/// Returns true when there is no agent card (HTTP 404).
 fn is_missing(failure: &Failed) -> bool {
     matches!(failure, Failed::Refused(refused) if matches!(refused.by, RefusalForm::Http(404)))
 }
 
-/// The sellers of a directory.
+/// Lists the sellers of a directory.
 fn list(listed: &AgentDirectory, context: &Context) {
     if context.output.is_json() {
         let entry =
@@ -125,14 +125,14 @@ fn list(listed: &AgentDirectory, context: &Context) {
 /// Runs a conversation with a seller to its end.
 ///
 /// # Errors
-/// What went wrong with the seller, or with this machine.
+/// Returns the failure of the seller or of this machine.
 pub(super) fn block_on<T, E: Into<CommandFailure>>(
     conversation: impl Future<Output = Result<T, E>>,
 ) -> Result<T, CommandFailure> {
     runtime(Builder::new_current_thread())?.block_on(conversation).map_err(Into::into)
 }
 
-/// How to speak AAP with the agent, when its address may be used.
+/// Chooses the AAP version and binding, if the address is permitted.
 fn choose(found: &Discovered) -> Result<AapChoice, String> {
     let choice = found.card.choose(None).map_err(|not_aap: NotAap| not_aap.to_string())?;
     endpoint(&found.url, &choice.interface).map_err(|failure| failure.to_string())?;
@@ -150,7 +150,7 @@ fn document<'a>(
         choice: Value,
         why_not: Option<String>,
         missing: &'a [String],
-        /// The origins to which a token goes only when told so.
+        /// Origins that get a token only when the user permits it.
         other_origins: Vec<String>,
         signatures: Option<Value>,
         card: &'a tradepost_wire::json::RawValue,
@@ -178,7 +178,7 @@ fn document<'a>(
     }
 }
 
-/// The origins to which a card leads besides its own, each once.
+/// Returns the other origins to which a card leads, each once.
 fn other_origins(found: &Discovered) -> Vec<String> {
     let mut origins = Vec::new();
     for interface in &found.card.interfaces {
@@ -191,7 +191,7 @@ fn other_origins(found: &Discovered) -> Vec<String> {
     origins
 }
 
-/// The origin of an interface, where it is another than that of the card.
+/// Returns the origin of an interface, if it differs from that of the card.
 fn elsewhere(found: &Discovered, interface: &SellerInterface) -> Option<Origin> {
     let address = match interface.is_by(CardTransport::Grpc) {
         true => grpc::address(&found.url, interface),
@@ -256,7 +256,7 @@ fn summary(found: &Discovered, report: Option<&TrustReport>, fit: TableWidth) ->
     out
 }
 
-/// What to say about the signatures of a card.
+/// Describes the signatures of a card.
 fn signatures(report: Option<&TrustReport>) -> Vec<String> {
     let Some(report) = report else {
         return vec!["in a way that cannot be verified".to_owned()];

@@ -1,4 +1,4 @@
-//! `tradepost doctor`: look whether everything that the configuration names is there and works.
+//! `tradepost doctor`: checks the configuration against the running environment.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,10 +32,10 @@ pub struct Arguments {
     strict: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the configuration cannot be read, or something is amiss.
+/// Fails when the configuration cannot be read, or a check finds a problem.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let mut config = arguments.place.load_config(context)?;
     let keeping = match arguments.place.database(Some(&config), context)? {
@@ -44,19 +44,19 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     };
     let runtime = runtime(Builder::new_multi_thread())?;
     let patience = Duration::from_secs(arguments.timeout);
-    // Keys that cannot be read are a finding among others, and no reason to end.
+    // Keys that cannot be read are a finding among others, not a reason to stop.
     let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
     if config.server.hosting {
         let (keeping, fixed) = (keeping.clone(), Fixed::of(&config));
         let read = runtime.spawn_blocking(move || keeping.hosted(&fixed));
-        // What fails here fails in the look at what is kept, too, and is said there.
+        // A failure here is reported by the storage checks too.
         if let Ok(Ok(Ok(hosted))) = runtime.block_on(async { timeout(patience, read).await }) {
             config.dealers.extend(hosted);
         }
     }
     let examiner = Examiner::new(config, keeping, keys, patience, Clock::system());
     let findings = runtime.block_on(examiner.examine());
-    // Names are looked up by threads that cannot be stopped.
+    // DNS lookups run on threads that cannot be stopped.
     runtime.shutdown_background();
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (bad, warnings) = (count(FindingState::Bad), count(FindingState::Warning));
@@ -93,7 +93,7 @@ fn document(finding: &DoctorFinding) -> Value {
     })
 }
 
-/// A table of everything, and under it what to do about what is not well.
+/// Prints a table of all findings, and below it the advice for problems.
 fn show(findings: &[DoctorFinding], context: &Context) {
     let columns = ["state", "area", "what", "finding"].map(TableColumn::Text);
     let row = |finding: &DoctorFinding| {
@@ -102,7 +102,7 @@ fn show(findings: &[DoctorFinding], context: &Context) {
     };
     let rows: Vec<_> = findings.iter().map(row).collect();
     let table = table::rows(TableWidth::Terminal, &columns, &rows);
-    // Coloured when the table is done: escapes in its cells would count as width.
+    // Coloured after the table is formatted: escapes in its cells would count as width.
     for line in table.lines() {
         context.output.line(coloured(line));
     }
@@ -119,7 +119,7 @@ fn show(findings: &[DoctorFinding], context: &Context) {
     }
 }
 
-/// The line of a table with its state in the colour of it.
+/// Colours the state in a line of the table.
 fn coloured(line: &str) -> String {
     let colour = |state: FindingState| match state {
         FindingState::Ok => anstyle::AnsiColor::Green,

@@ -1,4 +1,5 @@
-//! `tradepost explain`: explain an error code, by its name, its JSON-RPC number or its gRPC status.
+//! `tradepost explain`: explains an error code, by its name, its JSON-RPC number or its gRPC
+//! status.
 
 use serde::Serialize;
 use tradepost_buyer::recovery::in_general;
@@ -26,7 +27,7 @@ pub struct Arguments {
     code: Option<String>,
 }
 
-/// One row of a catalog.
+/// Row of a catalog.
 #[derive(Debug, Default, Serialize)]
 struct ExplainedCode {
     code: &'static str,
@@ -45,10 +46,10 @@ struct ExplainedCode {
     advice_text: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let (found, text) = match arguments.code {
         None => (entries(), overview as fn(&[ExplainedCode], TableWidth) -> String),
@@ -58,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Every code, AAP's first.
+/// Returns every code, AAP's first.
 fn entries() -> Vec<ExplainedCode> {
     let aap = aap::AapCode::ALL.iter().copied().map(of_aap);
     let a2a = a2a::error::A2aCode::ALL.iter().copied().map(of_a2a);
@@ -67,7 +68,7 @@ fn entries() -> Vec<ExplainedCode> {
 }
 
 impl ExplainedCode {
-    /// What is known of every code.
+    /// Creates a row with the facts that every catalog has.
     fn new<C: Vocabulary>(
         code: C,
         (catalog, hint): (&'static str, &'static str),
@@ -140,10 +141,10 @@ fn of_adcp(code: adcp::error::AdcpCode) -> ExplainedCode {
     }
 }
 
-/// How many names a guess lists.
+/// Maximum number of names that a guess lists.
 const MAX_GUESSES: usize = 5;
 
-/// The codes meant: a name may be one of several catalogs, a number is often shared.
+/// Finds codes: a name may be in several catalogs, and a number is often shared.
 fn find(code: &str) -> Result<Vec<ExplainedCode>, CommandFailure> {
     let code = code.trim();
     let mut entries = entries();
@@ -162,7 +163,7 @@ fn find(code: &str) -> Result<Vec<ExplainedCode>, CommandFailure> {
             },
         ));
     }
-    // As people write a name from memory: `vehicle not found`, `vehicle-not-found`.
+    // Accepts a name as people write it from memory: `vehicle not found`, `vehicle-not-found`.
     let is_gap = |c: char| matches!(c, '-' | '_') || c.is_whitespace();
     let words = code.split(is_gap).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_").to_ascii_uppercase();

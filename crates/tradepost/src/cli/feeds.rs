@@ -1,5 +1,5 @@
-//! `tradepost feeds`: inventories that arrive by themselves, what became of them, and running one now. A
-//! running server takes notice within a second.
+//! `tradepost feeds`: lists inventory feeds and their runs, and runs one at once. A running server
+//! applies the result within a second.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -25,13 +25,13 @@ use crate::feeds::guard::Guard;
 use crate::feeds::report::RunReport;
 use crate::feeds::{FeedSource, folder, pull, run};
 
-/// How many runs are shown.
+/// Number of runs that are shown.
 const RUNS: usize = 10;
 
-/// How many skipped rows people are shown.
+/// Maximum number of skipped rows that people are shown.
 const SHOWN: usize = 20;
 
-/// The inventories that are written are the same everywhere.
+/// Seed of generated inventories, which are the same everywhere.
 const SEED: u64 = 20_260_401;
 
 /// A dealer's feed.
@@ -91,10 +91,10 @@ pub(super) enum Command {
     },
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { dealers, place } => list(&dealers, &place, context),
@@ -127,7 +127,7 @@ fn sources(dealers: &[crate::config::DealerConfig]) -> Result<Vec<FeedSource>, C
     Ok(all)
 }
 
-/// The feed that is meant, and the store.
+/// Finds the named feed, and opens the store.
 fn find(which: &NamedFeed, context: &Context) -> Result<(FeedSource, Store), CommandFailure> {
     let config = which.dealers.load_with_hosted(&which.place, context)?;
     dealers::check_configured(which.dealer.as_deref(), &config)?;
@@ -145,7 +145,7 @@ fn find(which: &NamedFeed, context: &Context) -> Result<(FeedSource, Store), Com
             _ => Err(CommandFailure::usage("several dealers have a feed of this name")
                 .hint("use --dealer")),
         }?;
-    // A feed may be the first thing that fills the folder.
+    // A feed may be the first data in the folder.
     let store = which.place.create(Some(&config), context)?;
     Ok((source, store))
 }
@@ -178,7 +178,7 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
     Ok(())
 }
 
-/// A feed, what is known of it, and its last run.
+/// Feed with its state and its last run.
 type Known = (FeedSource, FeedState, Option<FeedRun>);
 
 fn about((source, state, last): &Known) -> Value {
@@ -192,7 +192,7 @@ fn about((source, state, last): &Known) -> Value {
     })
 }
 
-/// A run for programs.
+/// Returns a run as JSON.
 fn document(run: &FeedRun, with_report: bool) -> Value {
     let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
     json!({
@@ -210,7 +210,7 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
 fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
     let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
-    // All that are remembered, so that a run that is named is found.
+    // All stored runs, so that a named one is found.
     let runs = store.feed_runs(dealer, feed, u32::MAX)?;
     let shown = match wanted {
         Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
@@ -240,7 +240,7 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// What people read of a run.
+/// Describes a run for people.
 fn described(run: &FeedRun) -> String {
     let report = RunReport::of(run);
     let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
@@ -294,11 +294,10 @@ fn run_now(
     })
 }
 
-/// What is at an address, whether or not it has changed.
+/// Fetches the file at an address, whether or not it has changed.
 fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, CommandFailure> {
     let runtime = runtime(Builder::new_current_thread())?;
-    // With a state that knows nothing the question has no condition:
-    // whoever runs a feed wants it now.
+    // An empty state makes the request unconditional: the user wants the feed run now.
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
     match answer.map_err(|why| CommandFailure::new(1, why))? {
         pull::PullAnswer::Feed(file, _) => Ok(file),
@@ -306,7 +305,7 @@ fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, 
     }
 }
 
-/// Says what became of a run that somebody wanted.
+/// Reports the result of a run that the user started.
 fn report(run: &FeedRun, context: &Context) -> Outcome {
     context.output.answer(&document(run, true), described(run));
     if run.outcome == FeedOutcome::Taken {

@@ -1,7 +1,7 @@
-//! `tradepost import`: replace a dealer's inventory with a feed.
+//! `tradepost import`: replaces a dealer's inventory with a feed.
 //!
-//! All or nothing: the feed is read whole, what it would change is computed first, and only a
-//! plausible one is stored. A truncated upload must not empty the shop window.
+//! All or nothing: the feed is read completely, its changes are computed first, and it is stored
+//! only if they are plausible. A truncated upload must not empty the inventory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write as _};
@@ -24,7 +24,7 @@ use crate::config::{Config, DealerConfig};
 use crate::feeds::guard::{Guard, reasons};
 use crate::feeds::run;
 
-/// How many skipped rows people are shown; programs get all that the report keeps.
+/// Maximum number of skipped rows that people are shown; programs get all in the report.
 const SHOWN: usize = 20;
 
 /// Its arguments.
@@ -69,17 +69,17 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// What an import does to one dealer's inventory.
+/// Change of one dealer's inventory by an import.
 struct InventoryChange<'a> {
     dealer_id: &'a str,
     feed: DealerFeed,
     replacement: Replacement,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let config = arguments.dealers.load_with_hosted(&arguments.place, context)?;
     let dealers = if arguments.split {
@@ -98,12 +98,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         save_mapping(path, &mapping)?;
         context.output.talk(format!("the mapping was written to {}", path.display()));
     }
-    // In a file of many dealers, those without a row keep what they have.
+    // With a file for many dealers, those without a row keep their inventory.
     let named = targets.iter().map(|target| target.dealer_id.as_str()).zip(feeds);
     let named = named.filter(|(_, feed)| !arguments.split || feed.report.rows > 0);
     let named: Vec<(&str, DealerFeed)> = named.collect();
     if arguments.explain && !context.output.is_json() {
-        // Before anything is refused: who is refused wants to know which columns were understood.
+        // Before a refusal, because its reason may be a column that was not recognised.
         for (dealer_id, feed) in &named {
             let tables = explanation(TableWidth::Terminal, &feed.report).join("\n\n");
             context.output.line(format!("{dealer_id}\n{tables}\n"));
@@ -119,7 +119,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// The store, if there is one or is to be one: opening creates, and a dry run leaves nothing behind.
+/// Opens the store if it exists or is about to: opening creates it, and a dry run leaves nothing
+/// behind.
 fn stored(
     arguments: &Arguments,
     config: &Config,
@@ -132,7 +133,7 @@ fn stored(
     has_store.then(|| place.create(Some(config), context)).transpose()
 }
 
-/// Stores the feeds, unless one of them looks like an accident.
+/// Stores the feeds, unless one of them looks like a mistake.
 fn replace<'a>(
     feeds: Vec<(&'a str, DealerFeed)>,
     unplaced: &FeedReport,
@@ -157,7 +158,7 @@ fn replace<'a>(
             })??,
         Some(_) | None => work()?,
     };
-    // Without the lease: it changes nothing that others could change, and takes a while.
+    // Without the lease: it changes nothing that other processes could change, and takes a while.
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &changes {
             let dealer = config.dealers.iter().find(|it| it.terms.id == change.dealer_id);
@@ -168,7 +169,7 @@ fn replace<'a>(
     Ok(changes)
 }
 
-/// Says what the feeds change, and stores them where there is a store and nothing speaks against it.
+/// Reports the changes of the feeds, and stores them if there is a store and no refusal.
 fn stored_unless_refused<'a>(
     feeds: Vec<(&'a str, DealerFeed)>,
     unplaced: &FeedReport,
@@ -201,14 +202,15 @@ fn stored_unless_refused<'a>(
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &mut changes {
             change.replacement = replace(store, change.dealer_id, &change.feed, false)?;
-            // They are read again as what searches need, and both at once would be twice the room.
+            // They are read again for the search index, and both at once would need twice the
+            // memory.
             change.feed.units = Units::default();
         }
     }
     Ok(changes)
 }
 
-/// Why a feed must not be stored, if so.
+/// Returns the reason why a feed must not be stored, if there is one.
 fn refusal(
     planned: &Replacement,
     arguments: &Arguments,
@@ -245,7 +247,7 @@ pub(super) fn pick<'c>(
 /// Reads a mapping file.
 ///
 /// # Errors
-/// Every mistake in it.
+/// Lists every mistake in it.
 pub(super) fn load_mapping(path: &Path) -> Result<Mapping, CommandFailure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         CommandFailure::usage(format!("cannot read the mapping {}: {error}", path.display()))
@@ -258,7 +260,7 @@ pub(super) fn load_mapping(path: &Path) -> Result<Mapping, CommandFailure> {
     })
 }
 
-/// Writes a mapping where no file is yet.
+/// Writes a mapping to a new file.
 fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), CommandFailure> {
     let mut file = File::options().write(true).create_new(true).open(path).map_err(|error| {
         CommandFailure::usage(format!("cannot write the mapping {}: {error}", path.display()))
@@ -277,7 +279,7 @@ fn parse(
             .hint("name a readable file, or - for standard input")
     };
     if path == Path::new("-") {
-        // What flows cannot be read a second time, so it is kept, and not in memory.
+        // A stream cannot be read twice, so it is copied to a file and not to memory.
         let unkept = |error: io::Error| {
             CommandFailure::usage(format!("cannot keep what standard input has in a file: {error}"))
                 .hint("set TMPDIR to a folder with room for it")
@@ -289,7 +291,7 @@ fn parse(
     }
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    // Where standard error is no terminal, nothing is drawn.
+    // Nothing is drawn when standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -372,7 +374,7 @@ fn print(
     }
 }
 
-/// Which column fed each field, and what fed nothing.
+/// Formats the columns that each field was read from, and the unused columns.
 fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
     let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
     let fields = fields.map(|field| {
@@ -398,7 +400,7 @@ fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
     tables
 }
 
-/// What people read about an import.
+/// Formats the result of an import for people.
 fn tables(fit: TableWidth, replacement: Replacement, report: &FeedReport) -> Vec<String> {
     let numbers = |columns: [(&'static str, usize); 5]| {
         let headings = columns.map(|(heading, _)| TableColumn::Number(heading));

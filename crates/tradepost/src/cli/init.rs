@@ -1,4 +1,4 @@
-//! `tradepost init`: write a configuration file in which every key is explained.
+//! `tradepost init`: writes a configuration file in which every key is explained.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -20,13 +20,13 @@ pub struct Arguments {
     force: bool,
 }
 
-/// The file: every key with its default or an example.
+/// Configuration file: every key with its default or an example.
 pub const TEMPLATE: &str = include_str!("../config/template.toml");
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When there is such a file already, or it cannot be written.
+/// Fails when the file exists already, or cannot be written.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let Arguments { path, force } = arguments;
     let mut options = OpenOptions::new();

@@ -1,5 +1,5 @@
-//! `tradepost keys`: create, list and revoke the API keys of a dealer. A running server takes
-//! notice at its next request.
+//! `tradepost keys`: creates, lists and revokes the API keys of a dealer. A running server applies
+//! changes at its next request.
 
 use std::collections::BTreeSet;
 
@@ -78,10 +78,10 @@ pub(super) struct Create {
     place: StoreOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be used, the name is taken, or there is no such key.
+/// Fails when the store cannot be used, the name is taken, or there is no such key.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Create(arguments) => create(&arguments, context, Clock::system().now()),
@@ -99,7 +99,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let scopes = scopes(arguments)?;
     let (config, (seller_id, takes_keys)) = if arguments.admin {
-        // Such a key belongs to no dealer, so that there need not be a configuration.
+        // An administrators' key belongs to no dealer, so a configuration is optional.
         let config = arguments.dealers.load_if_there(&arguments.place, context)?;
         (config, (ADMINISTRATORS.to_owned(), true))
     } else {
@@ -108,7 +108,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         (Some(config), seller)
     };
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
-    // The server may never have run: its folder is made here then.
+    // The server may never have run: then its folder is created here.
     let store = arguments.place.create(config.as_ref(), context)?;
     let fresh = NewApiKey::generate()?;
     let key = ApiKey {
@@ -122,8 +122,8 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         revoked_at: None,
         last_used_on: None,
     };
-    // A name stays taken when its keys have ended: whoever got it
-    // would own what is kept under it.
+    // A name stays taken when its keys have expired: its next owner would get the data that is
+    // stored under it.
     if !store.add_api_key(key.clone(), arguments.same_caller)? {
         return Err(CommandFailure::usage("a key of this dealer has this name, or had it").hint(
             "choose another name, or make it a further key of the same caller with --same-caller",
@@ -146,7 +146,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     Ok(())
 }
 
-/// Shows a new key. One that nobody has seen is good for nobody, and is revoked.
+/// Shows a new key. If it cannot be printed no one has seen it, and it is revoked.
 fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome {
     context.output.hand_over(text.as_bytes()).inspect_err(|_| {
         context.output.talk(match store.revoke_api_key(id, Clock::system().now()) {
@@ -156,7 +156,7 @@ fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome 
     })
 }
 
-/// What the key permits: what buyers may do, or administrators.
+/// Returns the permissions of the key: those of buyers, or of administrators.
 fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, CommandFailure> {
     fn read<T: Vocabulary + Into<Permission>>(name: &str) -> Result<Permission, CommandFailure> {
         T::from_name(name).map(Into::into).ok_or_else(|| {
@@ -168,8 +168,8 @@ fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, CommandFailure> {
     arguments.scopes.iter().map(|name| scope(name)).collect()
 }
 
-/// Whose key is made, and whether keys are accepted there. A publisher that is alone need not be
-/// named.
+/// Returns the seller that the key is for, and true when it accepts API keys. A single publisher
+/// need not be named.
 fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), CommandFailure> {
     let publishers = &config.publishers;
     let alone = config.dealers.is_empty() && arguments.dealer.is_none();
@@ -215,7 +215,7 @@ fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> 
         );
     };
     let already = before.revoked_at.is_some();
-    // The first end counts; ending a key again changes nothing.
+    // The first revocation counts; revoking a key again changes nothing.
     let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
     let said = match already {
         true => "the key had been revoked before".to_owned(),
@@ -225,7 +225,7 @@ fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> 
     Ok(())
 }
 
-/// A key for programs, with what it is where it is shown for the only time.
+/// Returns a key as JSON; `text` is the key itself, which is shown only once.
 fn document(key: &ApiKey, text: Option<String>, now: Timestamp) -> Value {
     json!({
         "id": key.id,
@@ -255,12 +255,12 @@ fn state(key: &ApiKey, now: Timestamp) -> &'static str {
     }
 }
 
-/// When a key ends: after a duration, or when a day is over.
+/// Returns the expiry of a key: after a duration, or at the end of a day.
 fn end(text: &str, now: Timestamp) -> Result<Timestamp, CommandFailure> {
     let after = || now.checked_add(parse_duration(text)?).ok();
     let midnight = || {
         let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
-        // The day that is named is the last one on which the key is good.
+        // The named day is the last one on which the key is valid.
         let next = date.checked_add(1.day()).ok()?;
         Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };

@@ -1,4 +1,4 @@
-//! `tradepost leads`: read, show and export the leads received.
+//! `tradepost leads`: reads, shows and exports the leads received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,7 +180,7 @@ pub(super) struct Export {
 }
 
 words! {
-    /// How leads are written.
+    /// Format of leads.
     enum LeadOutputFormat {
         /// An array of the records as they are kept.
         Json = "json",
@@ -191,10 +191,10 @@ words! {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be read, or there is no such lead.
+/// Fails when the store cannot be read, or there is no such lead.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { place, selection } => {
@@ -241,7 +241,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Records what is shown or taken away of each of some leads, before it is.
+/// Records in the audit log that leads are shown or exported, before they are.
 pub(in crate::cli) fn record<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
@@ -256,7 +256,7 @@ pub(in crate::cli) fn record<'l>(
     Ok(store.record_all(entries)?)
 }
 
-/// Records that a list is shown: how many leads of each dealer.
+/// Records in the audit log that a list is shown, with the number of leads of each dealer.
 pub(in crate::cli) fn record_list(
     store: &Store,
     leads: &[LeadRecord],
@@ -274,17 +274,17 @@ pub(in crate::cli) fn record_list(
     Ok(store.record_all(entries)?)
 }
 
-/// Does something with the lead of an id at a moment; whether that was possible.
+/// Changes the lead with this id; returns true when that was possible.
 type Act = fn(&StoreTransaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
 
-/// Does something with a lead, and records it in the same transaction.
+/// Changes a lead, and records it in the audit log in the same transaction.
 fn act(
     store: &Store,
     (id, action): (String, AuditAction),
     context: &Context,
     act: Act,
 ) -> Result<bool, InternalError> {
-    // Whose record it belongs to is known in the transaction only, where the lead is found.
+    // The dealer is known only in the transaction, where the lead is found.
     let entry = context.entry("", action, Some(&id));
     store.write_blocking(move |tx| {
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
@@ -299,7 +299,7 @@ fn act(
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
     if context.output.is_json() {
-        // The documents hold everything and are easily taken away, so that they count as an export.
+        // The documents are complete and easily copied, so they count as an export.
         record(store, &leads, (AuditAction::LeadExported, Some("json")), context)?;
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
@@ -317,7 +317,7 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     despite(unreadable(&leads), context)
 }
 
-/// Those of some leads that cannot be read.
+/// Returns the ids of those leads that cannot be read.
 pub(in crate::cli) fn unreadable<'l>(
     leads: impl IntoIterator<Item = &'l LeadRecord>,
 ) -> BTreeSet<String> {
@@ -325,17 +325,17 @@ pub(in crate::cli) fn unreadable<'l>(
     leads.map(|lead| lead.lead_id.clone()).collect()
 }
 
-/// What is done with each of some leads, in words.
+/// Texts for a change of several leads.
 struct LeadActionText {
     action: AuditAction,
     word: &'static str,
-    /// For programs: the leads with which it was not done.
+    /// Member for programs: the leads that were not changed.
     not: &'static str,
-    /// The state in which leads have to be.
+    /// State that the leads must have.
     state: &'static str,
 }
 
-/// Does something with each of some leads, which it may not be possible with.
+/// Applies a change to each of some leads, of which some may not permit it.
 fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) -> Outcome {
     let store = leads.place.open(None, context)?;
     let mut missing = Vec::new();
@@ -362,9 +362,9 @@ fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) ->
         .lines(missing))
 }
 
-/// Exports.
+/// Exports leads.
 fn write(arguments: &Export, context: &Context) -> Outcome {
-    // The configuration first: its mistakes should not wait for the store.
+    // The configuration first: its mistakes are reported before the store is opened.
     let dealers = dealers(arguments, context)?;
     let store = arguments.place.open(None, context)?;
     arguments.selection.check_dealer(&store, &arguments.place, context)?;
@@ -380,8 +380,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
         entries = entries.into_iter().flat_map(|entry| entry.changes(since)).collect();
     }
     let mut taken: Vec<&LeadRecord> = entries.iter().map(ExportedLead::lead).collect();
-    // The changes of a lead stand one after another, and one entry of
-    // the record is for all of them.
+    // The changes of a lead are adjacent, and one audit entry covers all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
     record(&store, taken, (AuditAction::LeadExported, Some(arguments.format.name())), context)?;
@@ -392,7 +391,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
             context.output.hand_over(&csv)
         }
         LeadOutputFormat::Adf => {
-            // A CRM would take one without a customer for a lead.
+            // A CRM would create a lead without a customer from an unreadable one.
             let readable = entries.iter().filter(|entry| entry.is_readable());
             let prospects: Vec<_> = readable.map(ExportedLead::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
@@ -408,7 +407,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
 }
 
 impl Selection {
-    /// Checks that the dealer is known whose leads are selected.
+    /// Checks that the dealer of the selection is known.
     fn check_dealer(&self, store: &Store, place: &StoreOptions, context: &Context) -> Outcome {
         known_dealers::check_known(self.dealer.as_deref(), store, place, context)
     }
@@ -448,7 +447,7 @@ fn history(store: &Store, id: &str) -> Result<LeadHistory, CommandFailure> {
     store.lead_history(id)?.ok_or_else(absent)
 }
 
-/// That there is no such lead.
+/// Returns the failure for an unknown lead.
 fn absent() -> CommandFailure {
     CommandFailure::usage("there is no such lead").hint("`tradepost leads list` names them")
 }
@@ -461,7 +460,7 @@ fn entries(
     leads.iter().map(|lead| Ok(ExportedLead::now(history(store, &lead.lead_id)?, since))).collect()
 }
 
-/// The leads that are meant, and how many of those that are otherwise meant are held back.
+/// Returns the selected leads, and the number of held ones among all that match otherwise.
 fn select(
     store: &Store,
     selection: &Selection,
@@ -472,13 +471,13 @@ fn select(
         selection.since.is_none_or(|since| lead.changed_at >= since)
             && selection.rooftop.as_ref().is_none_or(|name| name.to_lowercase() == rooftop)
     });
-    // Counted before the state is looked at, which may leave all of them out.
+    // Counted before the filter by state, which may drop all of them.
     let held = leads.iter().filter(|lead| lead.state == LeadState::Held).count();
     leads.retain(|lead| selection.state.has(lead.state));
     Ok((leads, held))
 }
 
-/// Reads a date, which is its beginning in UTC, or a moment.
+/// Reads a timestamp, or a date, which means its beginning in UTC.
 pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
     let midnight = || {
         let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;

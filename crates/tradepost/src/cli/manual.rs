@@ -1,4 +1,4 @@
-//! `tradepost man` and `tradepost completions`: what packages install beside the binary.
+//! `tradepost man` and `tradepost completions`: files that packages install beside the binary.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub struct Completions {
 /// Writes a manual page for the program and one for each command.
 ///
 /// # Errors
-/// When the folder cannot be written to.
+/// Fails when the folder cannot be written to.
 pub fn man(arguments: &Man, program: clap::Command) -> Outcome {
     clap_mangen::generate_to(program, &arguments.folder).map_err(|error| {
         let folder = arguments.folder.display();
@@ -36,7 +36,7 @@ pub fn man(arguments: &Man, program: clap::Command) -> Outcome {
 /// Writes the completions of a shell to standard output.
 ///
 /// # Errors
-/// When they could not be written.
+/// Fails when they cannot be written.
 pub fn completions(arguments: &Completions, mut program: clap::Command, output: Output) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "tradepost", &mut script);

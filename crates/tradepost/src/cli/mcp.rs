@@ -1,4 +1,4 @@
-//! `tradepost mcp`: dealers and sellers of advertising as tools for a language model.
+//! `tradepost mcp`: offers dealers and AdCP sellers as tools for a language model.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use super::token::{TOKEN_VARIABLE, TokenFor};
 use super::{Context, Outcome};
 use crate::config::ServerConfig;
 
-/// How many seconds a person may take to answer a form that stands for the person alone.
+/// Default seconds for a person to answer a form that has no alternative.
 const PERSON_TIMEOUT: u64 = 300;
 
-/// The same where the question is asked in another way when nobody answers: clients give a call up after a minute
-/// unless told otherwise, and with it the other way.
+/// Default seconds when there is an alternative: clients end a call after a minute unless
+/// configured otherwise, and the alternative must come before.
 const PERSON_TIMEOUT_AUTO: u64 = 50;
 
-/// Where it listens when nothing else is said.
+/// Default listen address.
 const ADDRESS: &str = "127.0.0.1:8090";
 
 /// Its arguments.
@@ -109,12 +109,12 @@ impl Arguments {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    // Looked at here, where a mistake in it can still be called one of the command line.
+    // Parsed here, where a mistake can still be reported as one of the command line.
     let looked_at: Result<Targets, ParseError> = arguments.log.parse();
     looked_at.map_err(|error| CommandFailure::usage(format!("--log: {error}")))?;
     let log_filter = arguments.log.clone();
@@ -122,7 +122,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
     let runtime = runtime(Builder::new_multi_thread())?;
-    // A directory that is down is read again later, and reported beside the answers of the other dealers.
+    // A directory that cannot be reached is read again later, and reported with the answers of the
+    // other dealers.
     for trouble in runtime.block_on(bridge.read_directories()) {
         tracing::warn!("{}", trouble.text().replace('\n', "; "));
     }
@@ -141,7 +142,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             CommandFailure::new(1, format!("the client could not be served: {error}"))
         }),
     };
-    // A thread may still wait for standard input, which nobody will write to any more.
+    // A thread may still wait for standard input that never comes.
     runtime.shutdown_background();
     outcome
 }
@@ -154,7 +155,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, CommandFai
             "whoever the directory names would get the token; unset it, or name the dealer",
         ));
     }
-    // Each of them would be sent what only one of them should see.
+    // Each of them would receive a token that is for one of them only.
     if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
         let message = format!("{} is set and there are several dealers or sellers", TOKEN_VARIABLE);
         return Err(CommandFailure::usage(message)

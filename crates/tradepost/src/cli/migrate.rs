@@ -1,4 +1,4 @@
-//! `tradepost migrate`: bring what is kept up to date while no server runs on it.
+//! `tradepost migrate`: migrates the store while no server runs on it.
 
 use tradepost_wire::json::json;
 
@@ -13,10 +13,10 @@ pub struct Arguments {
     place: StoreOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the folder or the database cannot be used, or a server uses the folder.
+/// Fails when the folder or the database cannot be used, or a server uses the folder.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
     let database = place.database(None, context)?;

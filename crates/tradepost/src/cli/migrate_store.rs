@@ -1,4 +1,4 @@
-//! `tradepost migrate-store`: move what a folder keeps to a database.
+//! `tradepost migrate-store`: moves the data of a folder to a database.
 
 use std::path::PathBuf;
 
@@ -26,10 +26,10 @@ pub struct Arguments {
     config: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When a server uses the folder, the database holds something else, or one of them cannot be used.
+/// Fails when a server uses the folder, the database has other data, or one of them cannot be used.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = StoreOptions::folder(&arguments.data).with_config(arguments.config.clone());
     let output = context.output;
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         ))
     })?;
     place.check_folder()?;
-    // Nobody may write to it meanwhile.
+    // No server may write to it meanwhile.
     let _lock = lock(&place)?;
     let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
     let target = place.migrate(Some(&to))?;

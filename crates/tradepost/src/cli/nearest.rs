@@ -1,9 +1,9 @@
-//! What somebody may have meant who wrote a name that there is not.
+//! Suggestions for a misspelt name.
 
-/// How like each other two names have to be, from 0 to 1.
+/// Minimum similarity of two names, from 0 to 1.
 const LIKELY: f64 = 0.8;
 
-/// The name that is most like the wanted one; `None` when none of them is like it.
+/// Returns the name that is most similar to the wanted one; `None` when none is similar.
 pub(super) fn nearest<'n>(
     wanted: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -15,7 +15,7 @@ pub(super) fn nearest<'n>(
     best.filter(|(likeness, _)| *likeness > LIKELY).map(|(_, name)| name)
 }
 
-/// A hint that begins with the name that may have been meant, where there is one.
+/// Returns a hint that begins with the suggestion, if there is one.
 pub(super) fn hint<'n>(
     wanted: &str,
     names: impl IntoIterator<Item = &'n str>,

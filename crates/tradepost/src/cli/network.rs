@@ -1,5 +1,5 @@
-//! How commands that act for a buyer reach the other side: by the proxies of the environment, believing
-//! the machine's authorities and those of `--ca`, and with `--verbose` in front of everybody's eyes.
+//! Network settings of commands that act for a buyer: proxies of the environment, the machine's
+//! root certificates and those of `--ca`, and with `--verbose` a trace of the requests.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,11 +23,11 @@ pub struct NetworkArguments {
 }
 
 impl NetworkArguments {
-    /// The network of a command: what was said, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY`,
-    /// `ALL_PROXY` and `NO_PROXY` name.
+    /// Returns the network of a command, with the proxies of `HTTPS_PROXY`, `HTTP_PROXY`,
+    /// `ALL_PROXY` and `NO_PROXY`.
     ///
     /// # Errors
-    /// When a variable names no proxy, or the file has no certificates.
+    /// Fails when a variable is not a valid proxy, or the file has no certificates.
     pub(super) fn network(&self, context: &Context) -> Result<Network, CommandFailure> {
         let network = Network::default().with_proxies(|name| context.variable(name));
         let mut network = network.map_err(|bad| {
@@ -49,10 +49,10 @@ impl NetworkArguments {
         Ok(network)
     }
 
-    /// The transport of a command with this patience, in seconds.
+    /// Returns the transport of a command with a timeout in seconds.
     ///
     /// # Errors
-    /// As [`Self::network`].
+    /// Fails as [`Self::network`] does.
     pub(super) fn transport(
         &self,
         context: &Context,

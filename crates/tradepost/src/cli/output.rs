@@ -3,9 +3,9 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | we failed: a fault of this program or its machine; of `leads` and `privacy`: done but for what cannot be read |
+//! | 1 | internal error of this program or its machine; of `leads` and `privacy`: done except for data that cannot be read |
 //! | 2 | usage: the command line, the configuration or an input file is wrong |
-//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes); of `sandbox`: the buyer did something wrong |
+//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes); of `sandbox`: the buyer made a mistake |
 //! | 4 | the seller refused: not found or no longer available |
 //! | 5 | the seller refused: consent is missing or invalid |
 //! | 6 | the seller refused: conflict (idempotency key, appointment time) |
@@ -13,12 +13,12 @@
 //! | 8 | the seller refused: skill, operation or version not supported |
 //! | 9 | the seller refused for another reason; of `adcp call`: rows failed |
 //! | 10 | no usable answer: unreachable, timed out, or not of the protocol; of `probe`: a MUST is broken |
-//! | 11 | the card is not to be trusted: not signed, by no trusted key, or forged |
+//! | 11 | the card is not trusted: not signed, by no trusted key, or forged |
 //! | 12 | of `call --text` and `adcp call`: the agent waits for an answer or a credential |
-//! | 13 | of `call --text` and `adcp call`: the task goes on |
-//! | 14 | of `probe`: no grade, because fewer than half of the MUSTs could be looked at |
-//! | 15 | of `doctor`: something is amiss |
-//! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
+//! | 13 | of `call --text` and `adcp call`: the task is still running |
+//! | 14 | of `probe`: no grade, because fewer than half of the MUSTs could be checked |
+//! | 15 | of `doctor`: a check found a problem |
+//! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; results so far and requests in doubt are reported |
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -38,55 +38,56 @@ pub mod table;
 
 use table::{Cells, TableWidth};
 
-/// The exit code for a card that is not to be trusted.
+/// Exit code for an untrusted card.
 pub const UNTRUSTED: u8 = 11;
 
-/// The exit code for a task that waits for its caller.
+/// Exit code for a task that waits for its caller.
 pub const WAITS: u8 = 12;
 
-/// The exit code for a task that goes on.
+/// Exit code for a task that is still running.
 pub const GOES_ON: u8 = 13;
 
-/// The exit code of a probe that saw too little for a grade.
+/// Exit code of a probe with too few checks for a grade.
 pub const UNGRADED: u8 = 14;
 
-/// The exit code of a look that has found something amiss.
+/// Exit code of checks that found a problem.
 pub const AMISS: u8 = 15;
 
-/// The exit code of a call that a signal ended, as shells have it for Ctrl-C.
+/// Exit code of a call that a signal ended, as shells have it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Whether it is unknown if the other side has acted, as documents say it. `may_have_acted` is the older name: a
-/// program that looks for it alone would send again what is in doubt, were it gone without notice.
+/// Returns the members of a document that say whether the request may have acted. `may_have_acted`
+/// is the older name: a program that reads only that would retry a request in doubt if the member
+/// disappeared.
 pub fn in_doubt(is_in_doubt: bool) -> Value {
     json!({"in_doubt": is_in_doubt, "may_have_acted": is_in_doubt})
 }
 
-/// Where a command's output goes, and in which form.
+/// Format of a command's output.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     json: bool,
 }
 
-/// Why a command failed.
+/// Failure of a command.
 #[derive(Debug, Clone)]
 pub struct CommandFailure {
-    /// The exit code, from the table above.
+    /// Exit code, from the table above.
     pub exit: u8,
-    /// What went wrong: a lowercase fragment without a full stop.
+    /// Message: a lowercase fragment without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the user.
     pub hint: Option<String>,
     /// Further lines for people, such as every problem of a request.
     pub lines: Vec<String>,
-    /// What programs get besides the message, merged into the `error` object.
+    /// Further members of the `error` object for programs.
     pub data: Option<Value>,
-    /// Whether the command has said everything already, so that only the exit code is left.
+    /// True when the command has printed everything already, so that only the exit code is left.
     pub already_shown: bool,
 }
 
 impl CommandFailure {
-    /// A failure with an exit code and a message.
+    /// Creates a failure with an exit code and a message.
     #[must_use]
     pub fn new(exit: u8, message: impl Into<String>) -> Self {
         Self {
@@ -99,33 +100,33 @@ impl CommandFailure {
         }
     }
 
-    /// A usage mistake.
+    /// Creates a usage mistake.
     #[must_use]
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(2, message)
     }
 
-    /// A fault of ours, with its causes.
+    /// Creates an internal failure, with the causes of the error.
     #[must_use]
     pub fn fault(error: impl std::error::Error + 'static) -> Self {
         Self::new(1, chain(&error))
     }
 
-    /// The message for people. A refusal's message repeats its first problems for clients that
-    /// show nothing else; where they follow line by line it ends before them.
+    /// Returns the message for people. A refusal's message repeats its first problems for clients
+    /// that show nothing else; when the lines below list them, it ends before them.
     fn headline(&self) -> &str {
         let first = self.lines.first().and_then(|line| Some(line.rsplit_once(" (")?.0));
         let repeated = first.and_then(|problem| self.message.rfind(&format!(": {problem}")));
         repeated.and_then(|at| self.message.get(..at)).unwrap_or(&self.message)
     }
 
-    /// The end of a command that has said itself what is wrong.
+    /// Creates the failure of a command that has printed the problem itself.
     #[must_use]
     pub fn already_shown(exit: u8, message: impl Into<String>) -> Self {
         Self { already_shown: true, ..Self::new(exit, message) }
     }
 
-    /// Adds facts for programs, in place of those of the same name.
+    /// Adds members for programs, and replaces those of the same name.
     #[must_use]
     pub fn with_facts(mut self, facts: Value) -> Self {
         match (&mut self.data, facts) {
@@ -135,13 +136,13 @@ impl CommandFailure {
         self
     }
 
-    /// Of a request that only read: however it ended, it cannot have had an effect.
+    /// Marks the failure of a request that only read: it cannot have had an effect.
     #[must_use]
     pub fn without_effect(self) -> Self {
         self.with_facts(in_doubt(false))
     }
 
-    /// Adds what to do about it.
+    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -154,7 +155,7 @@ impl CommandFailure {
         Self { lines, ..self }
     }
 
-    /// Adds what programs get.
+    /// Adds members for programs.
     #[must_use]
     pub fn data(self, data: Value) -> Self {
         Self { data: Some(data), ..self }
@@ -167,7 +168,7 @@ impl From<InternalError> for CommandFailure {
     }
 }
 
-/// That a new file cannot be written, with what to do where there is one already.
+/// Returns the failure to write a new file, with `hint` when one exists already.
 pub(super) fn unwritten(path: &Path, error: &io::Error, hint: &str) -> CommandFailure {
     let name = path.display();
     if error.kind() == ErrorKind::AlreadyExists {
@@ -176,29 +177,29 @@ pub(super) fn unwritten(path: &Path, error: &io::Error, hint: &str) -> CommandFa
     CommandFailure::usage(format!("cannot write {name}: {error}"))
 }
 
-/// For `map_err`: a file of the user's that cannot be read.
+/// Converts the error of reading a user's file, for `map_err`.
 pub fn unreadable(path: &Path) -> impl Fn(io::Error) -> CommandFailure {
     move |error| CommandFailure::usage(format!("cannot read {}: {error}", path.display()))
 }
 
-/// The text of a file of the user's.
+/// Reads a user's file as text.
 pub(super) fn read_text(path: &Path) -> Result<String, CommandFailure> {
     std::fs::read_to_string(path).map_err(|error| {
         CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
     })
 }
 
-/// A word of a vocabulary, as the value of an option.
+/// Parses a word of a vocabulary as the value of an option.
 pub(super) fn word<T: Vocabulary>(text: &str) -> Result<T, String> {
     T::from_name(text).ok_or_else(|| format!("must be one of {}", T::NAMES.join(", ")))
 }
 
-/// The same where `--help` lists the words.
+/// Does the same, and `--help` lists the words.
 pub(super) fn one_of<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::NAMES).try_map(|text| word(&text))
 }
 
-/// The same where `--help` says of each word what it means.
+/// Does the same, and `--help` explains each word.
 pub(super) fn explained<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let value = |word: &T| {
         let docs = word.docs().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -210,32 +211,34 @@ pub(super) fn explained<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<
 /// Creates a file that only its owner can read and write; nothing is ever overwritten.
 ///
 /// # Errors
-/// When there is such a file already, or it cannot be created.
+/// Fails when the file exists already, or cannot be created.
 pub fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Writes data to a new file, which is its owner's alone from its first moment; nothing is ever overwritten.
+/// Writes data to a new file that only its owner can read from the start; nothing is ever
+/// overwritten.
 ///
 /// # Errors
-/// When there is such a file already, or it cannot be written.
+/// Fails when the file exists already, or cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = create_new(path)?;
     file.write_all(bytes)?;
-    // A key that a power cut takes away after something was sealed with it is lost for good.
+    // A key that a power failure deletes after it encrypted something is lost for good.
     file.sync_all()
 }
 
-/// Writes data to a new file that only its owner can read, or to standard output where none is named.
+/// Writes data to a new file that only its owner can read, or to standard output when no file is
+/// named.
 ///
 /// # Errors
-/// When there is such a file already, or it or standard output cannot be written.
+/// Fails when the file exists already, or it or standard output cannot be written.
 pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), CommandFailure> {
     let Some(path) = file else { return output.hand_over(bytes) };
     write_new(path, bytes).map_err(unsaved(path))
 }
 
-/// For `map_err`: a file that data was to be saved in, and cannot be written.
+/// Converts the error of writing a file of data, for `map_err`.
 pub fn unsaved(path: &Path) -> impl Fn(io::Error) -> CommandFailure {
     move |error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
@@ -246,13 +249,13 @@ pub fn unsaved(path: &Path) -> impl Fn(io::Error) -> CommandFailure {
 }
 
 impl Output {
-    /// Output for programs when `json`, for people otherwise.
+    /// Creates output for programs when `json`, and for people otherwise.
     #[must_use]
     pub fn new(json: bool) -> Self {
         Self { json }
     }
 
-    /// Whether programs read it.
+    /// Returns true when the output is for programs.
     #[must_use]
     pub fn is_json(self) -> bool {
         self.json
@@ -260,32 +263,32 @@ impl Output {
 
     /// Writes a line of data to standard output.
     pub fn line(self, line: impl AsRef<str>) {
-        // Whoever reads may have seen enough and closed the pipe, which is no failure.
+        // A reader that closes the pipe early is no failure.
         let _ = writeln!(anstream::stdout().lock(), "{}", line.as_ref());
     }
 
-    /// Writes data to standard output as it is.
+    /// Writes data to standard output unchanged.
     pub fn raw(self, bytes: &[u8]) {
         let _ = io::stdout().lock().write_all(bytes);
     }
 
-    /// Writes data to standard output that somebody counts on having: a delivery or an export.
+    /// Writes data to standard output that must arrive completely: a delivery or an export.
     ///
     /// # Errors
-    /// When not all of it could be written, also because nobody reads any more.
+    /// Fails when not all of it could be written, also because the pipe is closed.
     pub fn hand_over(self, bytes: &[u8]) -> Result<(), CommandFailure> {
         let mut out = io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
             let message = format!("cannot write to standard output: {}", error.kind());
             let failure =
                 CommandFailure::new(1, message).hint("see that there is room, and a reader");
-            // Programs look for failures where nothing can be written.
+            // Programs read failures from standard output, which cannot be written here.
             let _ = Self::new(false).fail(&failure);
             CommandFailure { already_shown: true, ..failure }
         })
     }
 
-    /// Writes a document for programs. It may hold what a seller wrote, so it is made fit for a
+    /// Writes a document for programs. It may contain a seller's text, so it is escaped for a
     /// terminal without changing its value.
     pub fn document<T: Serialize>(self, value: &T) {
         if let Ok(text) = tradepost_wire::json::to_string_pretty(value) {
@@ -293,17 +296,17 @@ impl Output {
         }
     }
 
-    /// Writes what a command has to say: a document for programs, or a line for people.
+    /// Writes the result of a command: a document for programs, or a line for people.
     pub fn answer<T: Serialize>(self, document: &T, line: impl AsRef<str>) {
         if self.json { self.document(document) } else { self.line(line) }
     }
 
-    /// The same where people are only told of it.
+    /// Does the same, with the line for people on standard error.
     pub fn note<T: Serialize>(self, document: &T, line: impl AsRef<str>) {
         if self.json { self.document(document) } else { self.talk(line) }
     }
 
-    /// Writes a list: documents for programs, and a table for people, who are told when it is empty.
+    /// Writes a list: documents for programs, and a table for people, or a note when it is empty.
     pub fn list<T, D: Serialize>(
         self,
         found: &[T],
@@ -320,23 +323,24 @@ impl Output {
         }
     }
 
-    /// Writes JSON as it came, except for what could disturb a terminal, which is escaped.
+    /// Writes JSON unchanged, except that characters that could disturb a terminal are escaped.
     pub fn json_text(self, json: &str) {
         self.raw(escape_json(json).as_bytes());
         self.raw(b"\n");
     }
 
-    /// Tells people something on standard error.
+    /// Writes a message for people to standard error.
     pub fn talk(self, line: impl AsRef<str>) {
         let _ = writeln!(anstream::stderr().lock(), "{}", line.as_ref());
     }
 
-    /// Says what people read as data, where standard output is for programs' documents alone.
+    /// Writes a line that is data for people, but a message when standard output is for documents
+    /// only.
     pub fn say(self, line: impl AsRef<str>) {
         if self.json { self.talk(line) } else { self.line(line) }
     }
 
-    /// Reports a failure and gives its exit code.
+    /// Reports a failure and returns its exit code.
     #[must_use]
     pub fn fail(self, failure: &CommandFailure) -> ExitCode {
         if failure.already_shown {

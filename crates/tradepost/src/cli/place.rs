@@ -1,4 +1,5 @@
-//! Resolves where a server's state is kept, for every command alike: in a folder, or by a PostgreSQL.
+//! Resolves the location of a server's store for every command alike: a folder, or a PostgreSQL
+//! database.
 //!
 //! The database is the one that `--database` names, else the environment variable
 //! `TRADEPOST_SERVER__DATABASE`, else `server.database` of the configuration; without any of them the
@@ -18,13 +19,13 @@ use super::output::CommandFailure;
 use super::{Context, check_config, dealers};
 use crate::config::Config;
 
-/// What names the database for commands that read no configuration, as for those that do.
+/// Environment variable with the database, for all commands.
 pub(super) const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";
 
-/// What holds the key of personal data.
+/// Environment variable with the key of personal data.
 const KEY: &str = "TRADEPOST_PRIVACY_KEY";
 
-/// What names the file with it for commands that read no configuration, as for those that do.
+/// Environment variable with the file of that key, for all commands.
 const KEY_FILE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
 
 const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
@@ -52,7 +53,7 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
-    /// Names a folder, whatever the configuration says.
+    /// Creates the location of a folder, whatever the configuration says.
     #[must_use]
     pub fn folder(data: &Path) -> Self {
         Self { data: data.to_owned(), database: None, key_file: None, config: None }
@@ -67,16 +68,16 @@ impl StoreOptions {
     /// Reads the configuration, for commands that need one.
     ///
     /// # Errors
-    /// When the file cannot be read, or with every mistake in it.
+    /// Fails when the file cannot be read, or with every mistake in it.
     pub fn load_config(&self, context: &Context) -> Result<Config, CommandFailure> {
         check_config::load(self.config_path(), &context.environment)
     }
 
-    /// Reads the configuration where there is one, for commands that can do without. A file that
-    /// `--config` names has to be there.
+    /// Reads the configuration if there is one, for commands that can do without. A file that
+    /// `--config` names must exist.
     ///
     /// # Errors
-    /// When the file cannot be read, or with every mistake in it.
+    /// Fails when the file cannot be read, or with every mistake in it.
     pub fn load_config_if_there(
         &self,
         context: &Context,
@@ -99,11 +100,11 @@ impl StoreOptions {
         }
     }
 
-    /// Returns the database that keeps the store, or `None` where a folder does. `config` is the
-    /// configuration where the command has read it; without it it is read here, where there is one.
+    /// Returns the database of the store, or `None` when it is in a folder. `config` is the
+    /// configuration if the command has read it; otherwise it is read here, if there is one.
     ///
     /// # Errors
-    /// When the configuration cannot be used, or what names a database is no URL of one.
+    /// Fails when the configuration cannot be used, or the database is not a valid URL.
     pub fn database(
         &self,
         config: Option<&Config>,
@@ -125,22 +126,22 @@ impl StoreOptions {
             return read("--database", text).map(Some);
         }
         if let Some(config) = config {
-            // The variable has been read with the configuration, in place of what the file says.
+            // The configuration already includes the variable, which overrides the file.
             return Ok(config.server.database.clone());
         }
         context.variable(VARIABLE).map(|text| read(VARIABLE, text)).transpose()
     }
 
-    /// Sets what `--config` says.
+    /// Sets the value of `--config`.
     #[must_use]
     pub fn with_config(self, config: Option<PathBuf>) -> Self {
         Self { config, ..self }
     }
 
-    /// Opens the store that is there, in which a server may be running.
+    /// Opens an existing store, which a running server may be using.
     ///
     /// # Errors
-    /// When there is none, or it cannot be used.
+    /// Fails when there is none, or it cannot be used.
     pub fn open(
         &self,
         config: Option<&Config>,
@@ -149,7 +150,7 @@ impl StoreOptions {
         let config = self.resolve_config(config, context)?;
         let config = config.as_deref();
         let database = self.database_of(config, context)?;
-        // Opening creates, which would hide a mistyped folder.
+        // Opening would create the store, which would hide a mistyped folder.
         if database.is_none() {
             let hint = "name the folder of `serve` with --data, its database with --database, or its \
                         configuration with --config";
@@ -162,7 +163,7 @@ impl StoreOptions {
     /// Checks that there is data in the folder.
     ///
     /// # Errors
-    /// When there is none.
+    /// Fails when there is none.
     pub fn check_folder(&self) -> Result<(), CommandFailure> {
         if Store::exists(&self.data) {
             return Ok(());
@@ -173,10 +174,10 @@ impl StoreOptions {
             .data(json!({"code": "store_missing"})))
     }
 
-    /// Opens the store, and creates what is missing: the server may never have run.
+    /// Opens the store and creates what is missing, because the server may never have run.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// Fails when it cannot be used.
     pub fn create(
         &self,
         config: Option<&Config>,
@@ -188,7 +189,7 @@ impl StoreOptions {
         self.open_with_keys(database.as_ref(), &self.keys_of(config.as_deref(), context)?)
     }
 
-    /// Says that a folder was named in vain, because a database is configured.
+    /// Warns that a folder was named but is unused, because a database is configured.
     fn note_unused_folder(&self, database: Option<&DatabaseUrl>, context: &Context) {
         if let Some(url) = database.filter(|_| self.data != Path::new(dealers::DATA)) {
             context.output.talk(format!(
@@ -203,17 +204,17 @@ impl StoreOptions {
         keys: &OperatorKeys,
     ) -> Result<Store, CommandFailure> {
         let store = self.open_locked(database)?;
-        // Without a key everything that needs none can still be done.
+        // Commands that need no key work without one.
         if !keys.is_empty() {
             unlock(&store, keys, false)?;
         }
         Ok(store)
     }
 
-    /// Opens the store without any key, for whoever is to encrypt it from now on.
+    /// Opens the store without any key, for a command that is about to encrypt it.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// Fails when it cannot be used.
     pub fn connect(
         &self,
         config: Option<&Config>,
@@ -229,11 +230,11 @@ impl StoreOptions {
         }
     }
 
-    /// Reads the keys of personal data, if there are any: those of the command line, of the
-    /// environment, or of the configuration, which is read here unless the command has.
+    /// Reads the keys of personal data, if there are any: from the command line, the environment,
+    /// or the configuration, which is read here unless the command has read it.
     ///
     /// # Errors
-    /// When there is a file that cannot be read, or what is no key.
+    /// Fails when a file cannot be read, or has no valid key.
     pub fn keys(
         &self,
         config: Option<&Config>,
@@ -262,10 +263,10 @@ impl StoreOptions {
         }
     }
 
-    /// Opens it and brings its schema up to date. Whoever does so in a folder has its lock.
+    /// Opens the store and migrates its schema. For a folder the caller must hold its lock.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// Fails when it cannot be used.
     pub fn migrate(&self, database: Option<&DatabaseUrl>) -> Result<Store, CommandFailure> {
         match database {
             Some(url) => Store::connect(url).map_err(|fault| no_database(url, &fault)),
@@ -273,7 +274,7 @@ impl StoreOptions {
         }
     }
 
-    /// That the folder is of no use.
+    /// Returns the failure of an unusable folder.
     pub(super) fn unusable(&self, fault: &InternalError) -> CommandFailure {
         let message =
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
@@ -283,10 +284,10 @@ impl StoreOptions {
     }
 }
 
-/// Takes the keys of personal data for a store. With `begin` it is encrypted from now on.
+/// Unlocks a store with the keys of personal data. With `begin` it is encrypted from now on.
 ///
 /// # Errors
-/// That other keys are needed.
+/// Fails when other keys are needed.
 pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, CommandFailure> {
     store.unlock(keys, begin, Clock::system().now()).map_err(|locked| {
         let hint = match &locked {
@@ -304,10 +305,10 @@ pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, C
     })
 }
 
-/// The keys in a file.
+/// Reads the keys in a file.
 ///
 /// # Errors
-/// When it cannot be read, or holds something else.
+/// Fails when it cannot be read, or has no valid key.
 pub fn load_keys(file: &Path) -> Result<OperatorKeys, CommandFailure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {

@@ -1,4 +1,5 @@
-//! `tradepost privacy`: the key that encrypts personal data, and what a customer may ask for.
+//! `tradepost privacy`: manages the keys that encrypt personal data, and handles customers'
+//! requests.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -83,10 +84,10 @@ pub(super) enum PrivacyFormat {
     Html,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store or a key cannot be used.
+/// Fails when the store or a key cannot be used.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Keygen { out } => {
@@ -151,12 +152,12 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     };
     let store = place.open(None, context)?;
     let known = store.privacy_keys()?;
-    // A server that was started without the key could not read what is encrypted by it.
+    // A server that was started without the new key could not read what it encrypts.
     let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
     let hint =
         "start the server again with the new key in the first line, or stop it while this runs";
     let _lock = is_new.then(|| lock(place)).transpose().map_err(|failure| failure.hint(hint))?;
-    // It was opened without beginning anything.
+    // So far it was opened without starting encryption with the new key.
     drop(store);
     let store = place.connect(None, context)?;
     unlock(&store, &keys, true)?;
@@ -193,7 +194,7 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     left_behind(&done.unreadable, context)
 }
 
-/// Says which rows could not be encrypted anew, because no key opens them.
+/// Reports rows that could not be encrypted again, because no key decrypts them.
 fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome {
     if unreadable.is_empty() {
         return Ok(());
@@ -206,11 +207,12 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
                 `tradepost leads erase --lead ID`";
     let failure = CommandFailure::new(1, message).hint(hint);
     let failure = failure.lines(unreadable.iter().map(line).collect());
-    // Programs have them in the document.
+    // Programs find them in the document.
     Err(CommandFailure { already_shown: context.output.is_json(), ..failure })
 }
 
-/// Everything that is kept of a customer, recorded for each lead, and the leads of which nobody can tell.
+/// Exports all data of a customer, recorded for each lead. Also returns the ids of leads that cannot
+/// be read, which may be this customer's.
 fn export(
     store: &Store,
     customer: &CustomerOptions,
@@ -235,7 +237,7 @@ fn export(
         detail: Some("privacy export".to_owned()),
         ..context.entry(&lead.dealer_id, AuditAction::LeadExported, Some(&lead.lead_id))
     };
-    // Before anything is shown: what cannot be recorded is not handed out.
+    // Before anything is shown: data is not exported unless the export is recorded.
     store.record_all(histories.iter().map(entry).collect())?;
     let mut leads = Vec::new();
     for history in histories {

@@ -1,4 +1,4 @@
-//! `tradepost probe`: find out how well an agent keeps to its specifications.
+//! `tradepost probe`: checks an agent for A2A, AAP and AdCP conformance.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,10 +24,10 @@ mod progress;
 mod text;
 mod waivers;
 
-/// The environment variable of the address under which whoever probes can be reached.
+/// Environment variable with a contact address of the person who probes.
 const CONTACT_VARIABLE: &str = "TRADEPOST_PROBE_CONTACT";
 
-/// The environment variable of another caller's bearer token.
+/// Environment variable with another caller's bearer token.
 const TOKEN_B_VARIABLE: &str = "TRADEPOST_TOKEN_B";
 
 /// The specifications to judge by.
@@ -123,7 +123,7 @@ pub struct Arguments {
     network: NetworkArguments,
 }
 
-/// An address for `User-Agent`: in its comment, so that nothing may end that.
+/// Reads an address for the comment of `User-Agent`, which it must not end.
 fn contact(text: &str) -> Result<String, String> {
     let fits = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'(' | b')' | b'\\' | b';');
     let is_address =
@@ -135,7 +135,7 @@ fn contact(text: &str) -> Result<String, String> {
     }
 }
 
-/// What is said to an agent: something, and no more than reports can show whole.
+/// Reads a message to an agent: not blank, and short enough for reports to show completely.
 fn sentence(text: &str) -> Result<String, String> {
     if text.trim().is_empty() || text.len() > MAX_TEXT {
         return Err(format!("give a sentence of at most {MAX_TEXT} bytes"));
@@ -143,11 +143,11 @@ fn sentence(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code; that a MUST is broken, that too little could be looked at, or
-/// that a signal ended the run.
+/// Returns the failure with its exit code; also when a MUST is broken, too few checks were
+/// possible, or a signal ended the run.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let options = options(&arguments, context)?;
     let transport = arguments.network.transport(context, arguments.timeout)?;
@@ -190,7 +190,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     bar.clear();
     let report = report?;
     for check in waived {
-        // A run that was stopped may not have come to the check of a waiver.
+        // A run that was stopped may not have reached the check of a waiver.
         let used = report.findings.iter().any(|it| it.check.id == check && it.waived.is_some());
         if !used && report.stopped.is_none() {
             context.output.talk(format!("the waiver of {check} is not needed"));

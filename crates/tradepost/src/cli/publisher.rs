@@ -1,5 +1,5 @@
-//! `tradepost publisher`: what a publisher's people decide, beside a running server, which takes
-//! notice at its next request and sends the notifications that come of it within a second.
+//! `tradepost publisher`: records decisions of a publisher's staff beside a running server, which
+//! applies them at its next request and sends the resulting notifications within a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -152,10 +152,10 @@ pub(super) struct PublisherOptions {
     place: StoreOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be used, there is no such thing, or it cannot be decided like that.
+/// Fails when the store cannot be used, there is no such record, or the decision is not possible.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let (step, item, reason) = match command {
         Command::Buys(command) => return sales::run(Subject::Buys, command, context),
@@ -207,7 +207,7 @@ fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Conte
     Ok(())
 }
 
-/// Why a decision was not carried out.
+/// Returns the failure of a decision.
 fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure {
     let kind = matter.name();
     match denied {
@@ -306,7 +306,7 @@ impl PublisherOptions {
         Ok(config)
     }
 
-    /// The publishers of the configuration, or the one that is named.
+    /// Returns the publishers of the configuration, or the named one.
     fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, CommandFailure> {
         let mut config = self.config(context)?;
         let mut found = std::mem::take(&mut config.publishers);
@@ -331,7 +331,7 @@ impl PublisherOptions {
         Ok(found.into_iter().map(open).collect())
     }
 
-    /// The publisher that is meant.
+    /// Returns the named publisher, or the only one.
     fn only(&self, context: &Context) -> Result<Publishing, CommandFailure> {
         let mut found = self.publishers(context)?;
         match (found.pop(), found.is_empty()) {
@@ -341,20 +341,20 @@ impl PublisherOptions {
     }
 }
 
-/// That the publisher that is named is none of these.
+/// Returns the failure for an unknown publisher.
 pub(super) fn unknown(publishers: &[config::PublisherConfig]) -> CommandFailure {
     let ids: Vec<_> = publishers.iter().map(|known| known.profile.id.as_str()).collect();
     CommandFailure::usage("the configuration has no such publisher")
         .hint(format!("its publishers are: {}", ids.join(", ")))
 }
 
-/// That one of several publishers has to be named.
+/// Returns the failure when one of several publishers has to be named.
 pub(super) fn several() -> CommandFailure {
     CommandFailure::usage("the configuration has several publishers")
         .hint("name one with --publisher")
 }
 
-/// A publisher and what it keeps.
+/// Publisher with its store.
 type Publishing = (StoreVault, Publisher);
 
 fn fields(text: &str) -> Result<(String, BTreeSet<String>), String> {

@@ -1,5 +1,5 @@
-//! `tradepost push`: the webhooks that could not be called. A running server takes notice within
-//! a second.
+//! `tradepost push`: lists failed webhooks and retries them. A running server applies changes
+//! within a second.
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -39,10 +39,10 @@ pub(super) enum Command {
     },
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be used, or there is no such webhook.
+/// Fails when the store cannot be used, or there is no such webhook.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { failing, place } => {
@@ -82,7 +82,7 @@ fn retried(count: usize, all: bool, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Without the address's path and query, which may hold a secret.
+/// Returns a webhook as JSON, without its address's path and query, which may contain a secret.
 fn document(place: &PushPosition) -> Value {
     json!({
         "task": place.task_id,

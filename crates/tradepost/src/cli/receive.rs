@@ -1,4 +1,5 @@
-//! `tradepost receive`: take the push deliveries of sellers, keep each once, and hand them on.
+//! `tradepost receive`: accepts the push deliveries of sellers, stores each once, and passes them
+//! on.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ use crate::config::ServerConfig;
 mod handle;
 mod watch;
 
-/// How long a request may take to arrive, head and body each.
+/// Maximum time for a request to arrive, for its head and its body each.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Its arguments.
@@ -132,10 +133,10 @@ fn path(text: &str) -> Result<String, String> {
     Err("must begin with a slash and have letters, digits and -_.~ only".to_owned())
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     match &arguments.command {
         None => listen(&arguments, context),
@@ -177,7 +178,7 @@ fn list(listing: &ReceiveListing, fate: Option<Fate>, context: &Context) -> Outc
     Ok(())
 }
 
-/// The lines of a file of secrets; what is in it is never shown.
+/// Returns the lines of a file of secrets, which are never shown.
 fn secrets(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }
@@ -219,12 +220,12 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Co
     Ok(required)
 }
 
-/// The sellers of AdCP whose webhooks are taken.
+/// Returns the AdCP sellers whose webhooks are accepted.
 fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, CommandFailure> {
     let keys =
         |source| signers::AgentKeys { source, revoked: arguments.revoked.clone(), cap: PER_KEY };
     let agents: Vec<_> = match &arguments.jwks {
-        // Keys that were handed over are those of one seller, which needs no name.
+        // Keys from a file belong to a single seller, which needs no name.
         Some(path) => {
             let keys = keys(KeyLocation::File(path.clone()));
             vec![SigningAgent { whose: Arc::default(), id: "jwks".to_owned(), url: None, keys }]
@@ -239,8 +240,8 @@ fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Co
             arguments.seller.iter().map(agent).collect()
         }
     };
-    // What a seller publishes must not lead into our network. One that is on this machine may lead
-    // to this machine.
+    // Addresses that a seller publishes must not lead into our network; only those of a seller on
+    // this machine may lead to this machine.
     let local = |url: &String| {
         let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
         host.is_some_and(|host| is_this_machine(&host))
@@ -296,14 +297,14 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
         let settings = server(arguments.listen).http();
         tokio::select! {
             () = http::server::serve(listener, router, &settings, stop) => Ok(()),
-            // When nothing can be handed on any more, nothing more is taken either.
+            // When deliveries cannot be passed on any more, no more are accepted.
             failure = handler.run() => Err(failure),
             failure = watched.run(&inbox, &metrics, &clock, &news, context.output) => Err(failure),
         }
     })
 }
 
-/// How the server behaves; what it logs goes nowhere.
+/// Returns the settings of the HTTP server; its log goes nowhere.
 fn server(listen: SocketAddr) -> ServerConfig {
     ServerConfig {
         listen,
@@ -316,10 +317,10 @@ fn server(listen: SocketAddr) -> ServerConfig {
     }
 }
 
-/// Where the numbers are.
+/// Path of the metrics.
 const METRICS_PATH: &str = "/metrics";
 
-/// The numbers, for this machine alone; a proxy's requests are not of this machine.
+/// Returns the metrics to this machine only; a request by a proxy does not count as local.
 async fn show_metrics(State(metrics): State<Arc<ReceiverMetrics>>, request: Request) -> Response {
     let local = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.ip().is_loopback());
     let forwarded = ["forwarded", "x-forwarded-for", "via"];

@@ -1,4 +1,4 @@
-//! `tradepost refusals`: what was refused, and what became of a request whose id somebody was given.
+//! `tradepost refusals`: lists refused requests, and shows one by its error id.
 
 use clap::Subcommand;
 use jiff::tz::TimeZone;
@@ -40,10 +40,10 @@ pub(super) enum Command {
     },
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be read, or nothing is known of the id.
+/// Fails when the store cannot be read, or the id is unknown.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { agent, code, limit, place } => {
@@ -51,7 +51,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             list(&store.refusals(agent.as_deref(), code.as_deref(), limit)?, context);
         }
         Command::Show { error_id, place } => {
-            // Ids are copied out of answers and letters, often with a space at an end.
+            // Ids are copied from answers and letters, often with a space at an end.
             let found = place.open(None, context)?.refusal(error_id.trim())?;
             let refusal = found.ok_or_else(|| {
                 CommandFailure::usage("nothing is known of this id")
@@ -96,7 +96,7 @@ fn show(refusal: &RefusalRecord, context: &Context) {
     context.output.talk(format!("`tradepost explain {}` says what the code means", refusal.code));
 }
 
-/// A refusal for programs.
+/// Returns a refusal as JSON.
 fn document(refusal: &RefusalRecord) -> Value {
     let misfit =
         |(pointer, keyword): &(String, String)| json!({"pointer": pointer, "keyword": keyword});

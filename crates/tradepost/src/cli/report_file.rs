@@ -1,4 +1,4 @@
-//! Reports that a command writes into files, in forms of which each command has its own.
+//! Reports that a command writes to files, in formats of its own.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use clap::ValueEnum;
 use super::Outcome;
 use super::output::CommandFailure;
 
-/// A further report: its form and its file.
+/// Additional report: its format and its file.
 #[derive(Debug, Clone)]
 pub struct Also<F> {
-    /// The form.
+    /// Format of the report.
     pub format: F,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
@@ -30,10 +30,10 @@ impl<F: ValueEnum> FromStr for Also<F> {
     }
 }
 
-/// Writes a report into a file, in place of what was there.
+/// Writes a report to a file, and overwrites an existing one.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// Fails when the file cannot be written.
 pub fn save(path: &Path, document: &str) -> Outcome {
     let written = std::fs::write(path, document.as_bytes());
     written.map_err(|error| {

@@ -1,4 +1,4 @@
-//! `tradepost restore`: put what is in a backup into a data folder, once it was found whole.
+//! `tradepost restore`: puts a verified backup into a data folder.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};
@@ -20,7 +20,7 @@ use super::{Context, Outcome};
 use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};
 
-/// The folder beside the database for what was there before.
+/// Folder beside the database for the data that was there before.
 const BEFORE: &str = "before-restore";
 
 /// Its arguments.
@@ -43,10 +43,10 @@ pub struct Arguments {
     force: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the backup cannot be used, the folder has data, or a server uses it.
+/// Fails when the backup cannot be used, the folder has data, or a server uses it.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let Arguments { from, place, .. } = arguments;
     let config = arguments.source.load_if_there(place, context)?;
@@ -56,8 +56,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let hint = "name a file that `tradepost backup` has written";
     let file = File::open(from).map_err(|error| unreadable(from)(error).hint(hint))?;
     if arguments.check {
-        // It may be large and hold personal data: it goes where the backup lies, if that can be written,
-        // and not where all users of the machine have theirs.
+        // The copy may be large and have personal data: it goes beside the backup if possible, and
+        // not into the shared temporary folder.
         let (scratch, _lock) = backup::beside(folder_of(from))
             .or_else(|_| backup::beside(&place.data))
             .or_else(|_| backup::beside(&std::env::temp_dir()))
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let _server = lock(place)?;
     let _copies = lock_copies(place)?;
     let data = &place.data;
-    // Under the locks, so that nobody begins anything there meanwhile.
+    // Under the locks, so that no other process starts to use the folder meanwhile.
     if copies::is_begun(data) && !arguments.force {
         return Err(CommandFailure::usage(format!("{} holds data already", data.display())).hint(
             "name an empty folder with --data; --force replaces what is there and keeps it beside",
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     }
     let scratch = backup::scratch(data)
         .map_err(|error| place.unusable(&InternalError::new("restoring", error)))?;
-    // On the disk where it will stay, so that one step puts it in place.
+    // On the target's disk, so that one rename puts it in place.
     let copy = scratch.path().join("restored.sqlite");
     let unpacked = unpack(file, from, &secret, &keys, &copy)?;
     let moment = backup::name(Clock::system().now()).with_extension("");
@@ -92,14 +92,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// What was in a backup.
+/// Contents of a backup.
 struct Unpacked {
     manifest: Manifest,
-    /// Whether the chains of consents were compared.
+    /// True when the chains of consents were compared.
     has_consents: bool,
 }
 
-/// Reads a backup into a file and looks whether it is what it says.
+/// Unpacks a backup to a file and verifies it.
 fn unpack(
     from: File,
     name: &Path,
@@ -116,7 +116,7 @@ fn unpack(
         Ok(Unpacked { manifest, has_consents })
     });
     unpacked.map_err(|why| {
-        // It may hold what nobody has found whole.
+        // It may contain unverified data.
         let _ = fs::remove_file(to);
         let name = name.display();
         match why {

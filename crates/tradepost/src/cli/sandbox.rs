@@ -1,4 +1,4 @@
-//! `tradepost sandbox`: play a scripted seller that grades whoever buys from it.
+//! `tradepost sandbox`: runs a scripted seller that grades its buyer.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
 use crate::wiring::demo::{DemoCast, TOKENS};
 
-/// The exit code when the buyer did something wrong.
+/// Exit code when the buyer made a mistake.
 const BADLY_BEHAVED: u8 = 3;
 
-/// The word that asks for the names of all scenarios.
+/// Value that lists the names of all scenarios.
 const LIST: &str = "list";
 
 /// How the report is written.
@@ -85,10 +85,10 @@ pub struct Arguments {
     size: usize,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code; also when the buyer did something wrong.
+/// Returns the failure with its exit code; also when the buyer made a mistake.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let script = match &arguments.script {
         Some(path) => read(path)?,
@@ -111,21 +111,21 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if !context.output.is_json() {
         Err(failure)
     } else if arguments.is_usual() {
-        // One document: with what is wrong, it is a failure that has the report.
+        // One document: mistakes make it a failure that includes the report.
         Err(failure.data(json!({"report": report.document()})))
     } else {
-        // The report has been written, and says it.
+        // The report has been printed already, with the mistakes.
         Err(CommandFailure { already_shown: true, ..failure })
     }
 }
 
 impl Arguments {
-    /// Whether the report goes to standard output as it usually does.
+    /// Returns true when the report goes to standard output in the default format.
     fn is_usual(&self) -> bool {
         self.format.is_none() && self.out.is_none()
     }
 
-    /// Whether standard output is for people, line by line, and no document.
+    /// Returns true when standard output is lines for people, and not a document.
     fn speaks_on_standard_output(&self) -> bool {
         self.out.is_some() || matches!(self.format, None | Some(Format::Text))
     }
@@ -176,7 +176,7 @@ async fn play(
             std::future::pending::<()>().await;
         }
     };
-    // Scripts wait for this line, which is on standard error where standard output is one document.
+    // Scripts wait for this line; it is on standard error when standard output is a document.
     let line = format!("listening on http://{address}");
     if arguments.speaks_on_standard_output() {
         context.output.say(line);
@@ -231,7 +231,7 @@ fn list(context: &Context) {
     context.output.answer(&document, table::of(TableWidth::Terminal, &scripts, &columns));
 }
 
-/// A folder for as long as the sandbox is open.
+/// Temporary folder, deleted when the sandbox ends.
 struct SandboxFolder(PathBuf);
 
 impl SandboxFolder {
@@ -245,7 +245,7 @@ impl SandboxFolder {
 
 impl Drop for SandboxFolder {
     fn drop(&mut self) {
-        // What is left behind holds nothing but fiction.
+        // Anything left behind is only fictional data.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! `tradepost serve`: put one or more dealers online.
+//! `tradepost serve`: serves one or more dealers or publishers.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,11 +42,11 @@ mod desk;
 pub(super) mod lock;
 mod reload;
 
-/// How often the server looks for inventories that `tradepost import` has replaced, and for new
-/// certificates.
+/// Interval at which the server checks for inventories that `tradepost import` has replaced, and
+/// for new certificates.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// The demo inventory is the same everywhere.
+/// Seed of the demo inventory, which is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
 
 /// Its arguments.
@@ -70,10 +70,10 @@ pub struct Arguments {
     place: StoreOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
+/// Returns the failure with its exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let demo = arguments.publisher.config();
     let source = demo.is_none();
@@ -90,7 +90,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     check_config::check_keys(&config)?;
     check_config::load_catalogues(&mut config)?;
-    // Dropped last, so that what is said at the end is written.
+    // Dropped last, so that the final lines are written.
     let log = Arc::new(start_log(&config.server)?);
     if source {
         for warning in check_config::warnings(&config) {
@@ -99,7 +99,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
     }
     let runtime = runtime(Builder::new_multi_thread())?;
-    // Before anything that takes time, because until then the signal would end the process.
+    // Before anything slow, because until then the signal would end the process.
     let hangups = {
         let _entered = runtime.enter();
         ignore_user_signals()?;
@@ -110,12 +110,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let order =
         |it: &Acme| Arc::new(Orders::new(it.clone(), clock.clone(), ClockAndRandom::system()));
     let orders = config.server.acme.as_ref().map(order);
-    // Held until the process ends, and before the schema is touched: another server may be running.
+    // Held until the process ends, and taken before the migration: another server may be running.
     let database = arguments.place.database(Some(&config), context)?;
     let _lock = database.is_none().then(|| lock(&arguments.place)).transpose()?;
     let keys = arguments.place.keys(Some(&config), context)?;
     let store = arguments.place.migrate(database.as_ref())?;
-    // What is being moved there must not meet anything that this process writes.
+    // A migration to another database must not run while this process writes.
     store.enter()?;
     if place::unlock(&store, &keys, true)? {
         tracing::info!(key = keys.ids().first(), "personal data is encrypted");
@@ -140,7 +140,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     runtime.block_on(serve(config, store, clock, (reload, hangups, data), context))
 }
 
-/// The certificate that is shown: that of files, or the one that is ordered.
+/// Returns the TLS certificate: from files, or ordered from an authority.
 fn identity(
     server: &ServerConfig,
     clock: &Clock,
@@ -153,7 +153,7 @@ fn identity(
     opened.map(Some).map_err(|mistakes| check_config::unusable_tls(&mistakes))
 }
 
-/// Gives the demo dealer its inventory.
+/// Stores the inventory of the demo dealer.
 fn stock_demo(
     config: &Config,
     store: &Store,
@@ -205,11 +205,11 @@ async fn serve(
         let desk = Arc::clone(&desk);
         async move {
             stop.await;
-            // Whoever follows a task would keep the process from ending.
+            // Subscribers of a task would keep the process from ending.
             desk.close_streams();
         }
     };
-    // Ends with the process: while the last requests are answered, operators still may look.
+    // Ends with the process: operators can still connect while the last requests are answered.
     let watched = operators.map(|(listener, address)| {
         tracing::info!(%address, "listening for operators");
         let server = for_operators(&server);
@@ -225,14 +225,14 @@ async fn serve(
     for watched in watched.into_iter().chain(console) {
         watched.abort();
     }
-    // After the last request, so that what it has taken is seen once more.
+    // Stopped after the last request, so that its leads and refusals are still seen.
     drop(stop_deliveries);
     while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Starts what looks after the server: traces, alerts, certificates, and a configuration that changes.
+/// Starts the background tasks for the server itself: traces, alerts, certificates, and reloads.
 fn keep_watch(
     wiring: &Arc<Wiring>,
     (alerts, traces): (Option<config::AlertConfig>, Option<config::Traces>),
@@ -268,7 +268,7 @@ fn keep_watch(
     Ok(())
 }
 
-/// Starts what brings things where they belong, until what is returned is dropped.
+/// Starts the background deliveries, until the returned sender is dropped.
 fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>) {
     let (stop, deliveries_stopped) = watch::channel(());
     let stopped = move || {
@@ -292,7 +292,7 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
     (stop, deliveries)
 }
 
-/// What tells people that something is amiss.
+/// Creates the sender of alerts.
 fn alarm(
     settings: config::AlertConfig,
     wiring: &Arc<Wiring>,
@@ -314,8 +314,8 @@ fn alarm(
     Ok(Arc::new(AlertSender::open(settings, watch, store, clock)?))
 }
 
-/// The listener of those who run the server, and that of the console: fewer connections than for
-/// buyers, of which one address has a part, so that it cannot keep the others out.
+/// Returns the settings of the operators' and the console's listeners: fewer connections than for
+/// buyers, and a limit for each address, so that one cannot lock the others out.
 pub(super) fn for_operators(server: &ServerConfig) -> ServerConfig {
     const CONNECTIONS: usize = 512;
     const OF_ONE_ADDRESS: usize = 64;
@@ -346,11 +346,11 @@ async fn keep_fresh(
                     let failures = orders.map(|orders| orders.failures());
                     fresh.desk.record_certificate(&identity, failures);
                 }
-                // What one of them cannot do must not keep the other from its work.
+                // A failure of one must not keep the other from its work.
                 let (followed, refreshed) = (fresh.follow(), fresh.refresh());
                 fresh.tidy();
                 if let (Err(fault), Err(_)) = (&followed, &refreshed) {
-                    // One is said here, and the other where it is handed back to.
+                    // One is logged here, and the other by the caller.
                     tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");
                     return refreshed;
                 }
@@ -365,15 +365,15 @@ async fn keep_fresh(
     .await;
 }
 
-/// Takes an address; with port 0 the one that it got.
+/// Binds an address; with port 0 the returned address has the port that was assigned.
 ///
 /// # Errors
-/// That it cannot be had.
+/// Fails when the address cannot be bound.
 pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandFailure> {
     bind_by("--listen", wanted).await
 }
 
-/// The same for an address that is named by this option.
+/// Does the same for an address of the named option.
 pub(super) async fn bind_by(
     option: &str,
     wanted: SocketAddr,
@@ -386,11 +386,10 @@ pub(super) async fn bind_by(
     Ok((listener, address))
 }
 
-/// Has SIGUSR1 and SIGUSR2, which mean nothing to us and would end the process, do no more than be
-/// logged.
+/// Makes SIGUSR1 and SIGUSR2, which have no meaning here and would end the process, only be logged.
 ///
 /// # Errors
-/// When this machine does not tell of signals.
+/// Fails when signals cannot be received on this machine.
 fn ignore_user_signals() -> Result<(), CommandFailure> {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if IS_DONE.swap(true, Ordering::Relaxed) {
@@ -409,10 +408,10 @@ fn ignore_user_signals() -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// Resolves when the process is asked to stop. Signals that ask nothing are ignored from now on.
+/// Resolves when the process is asked to stop. Signals without a meaning are ignored from then on.
 ///
 /// # Errors
-/// When this machine does not tell of signals.
+/// Fails when signals cannot be received on this machine.
 pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, CommandFailure> {
     ignore_user_signals()?;
     let mut terminate = signal(SignalKind::terminate()).map_err(CommandFailure::fault)?;
@@ -426,7 +425,7 @@ pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, CommandFailure> 
     })
 }
 
-/// Logs to standard error, so that standard output stays data.
+/// Starts the log on standard error, so that standard output stays data.
 pub(super) fn start_log(server: &ServerConfig) -> Result<Log, CommandFailure> {
     Log::start(server).map_err(|error| CommandFailure::new(1, format!("starting the log: {error}")))
 }

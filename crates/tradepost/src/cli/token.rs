@@ -1,10 +1,10 @@
-//! The bearer token of commands that call agents, and the origins that it is for.
+//! Bearer token of commands that call agents, and the origins that may receive it.
 
 use tradepost_buyer::{BearerToken, Origin};
 
 use super::Context;
 
-/// The environment variable of the bearer token.
+/// Environment variable with the bearer token.
 pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
 /// The token of one caller.
@@ -29,25 +29,25 @@ pub(super) struct TokenFor {
 }
 
 impl TokenArguments {
-    /// The token that was given, or that of the environment.
+    /// Returns the token of the option or of the environment, for its origins.
     pub(super) fn bearer(&self, context: &Context) -> Option<BearerToken> {
         let token = self.given(context)?;
         Some(BearerToken::new(token).only_for(self.origins()))
     }
 
-    /// The same without what it is for.
+    /// Returns the same token without its origins.
     pub(super) fn given(&self, context: &Context) -> Option<String> {
         self.token.clone().or_else(|| token_variable(context))
     }
 
-    /// The origins that it is for; none where nothing was said.
+    /// Returns the origins that may receive it; empty when none were named.
     pub(super) fn origins(&self) -> Vec<Origin> {
         self.token_for.token_for.clone()
     }
 }
 
 impl TokenFor {
-    /// The token of the environment for these origins.
+    /// Returns the token of the environment for these origins.
     pub(super) fn bearer(&self, context: &Context) -> Option<BearerToken> {
         Some(BearerToken::new(token_variable(context)?).only_for(self.token_for.clone()))
     }

@@ -1,30 +1,31 @@
-//! How the server gets its certificate by itself.
+//! Certificates that the server orders by itself.
 
 use std::path::PathBuf;
 
-/// What is ordered, and where (ACME, RFC 8555).
+/// Order of a certificate, and its authority (ACME, RFC 8555).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acme {
-    /// The names that the certificate is for, in lower case.
+    /// Host names of the certificate, in lower case.
     pub domains: Vec<String>,
-    /// Whom the authority may write to.
+    /// Contact addresses for the authority.
     pub contact: Vec<String>,
-    /// Where the authority says what it offers.
+    /// Address of the authority's ACME directory.
     pub directory: String,
-    /// Where the account, the certificate and its key are kept.
+    /// Folder for the account, the certificate and its key.
     pub folder: PathBuf,
-    /// Who vouches for the authority's own address, beyond those whom the machine trusts.
+    /// Additional root certificates for the connection to the authority (PEM).
     pub ca_file: Option<PathBuf>,
 }
 
-/// Let's Encrypt, unless another one is named.
+/// Directory of Let's Encrypt, the default authority.
 pub const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
-/// The name of the file with the certificate and its key.
+/// Name of the file with the certificate and its key.
 pub const CERTIFICATE: &str = "certificate.pem";
 
 impl Acme {
-    /// The file with the certificate and its key: one, so that they cannot be of two ages.
+    /// Returns the path of the file with the certificate and its key: one file, so that the two
+    /// always match.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.folder.join(CERTIFICATE)

@@ -1,4 +1,4 @@
-//! Where a dealer's leads are delivered to, and where a publisher's people are told of events.
+//! Destinations of a dealer's leads, and of messages to a publisher's staff.
 
 use std::fmt;
 use std::fs;
@@ -10,91 +10,91 @@ use tradepost_dealer::delivery::LeadDestination;
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_wire::catalog;
 
-/// A destination of leads and the way to it.
+/// Destination of leads, and the channel to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryConfig {
-    /// Which leads it is told of, and what it reads.
+    /// Leads that it receives, and their format.
     pub destination: LeadDestination,
-    /// The way to it.
+    /// Channel to the destination.
     pub by: DeliveryMethod,
-    /// How often a delivery is tried at most.
+    /// Maximum number of attempts for a delivery.
     pub attempts: u32,
-    /// After how long a delivery is given up.
+    /// Time after which a delivery is given up.
     pub give_up_after: SignedDuration,
-    /// How long an attempt may take.
+    /// Maximum time for an attempt.
     pub timeout: Duration,
 }
 
-/// A destination of what a publisher's people are told.
+/// Destination of messages to a publisher's staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublisherDestination {
-    /// The destination and the way to it.
+    /// Destination and the channel to it.
     pub delivery: DeliveryConfig,
-    /// What it is told of; everything when empty.
+    /// Events that it receives; all of them when empty.
     pub events: Vec<StaffEventKind>,
 }
 
-/// The destinations of a publisher.
+/// Destinations of messages to a publisher's staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublisherDestinations {
-    /// The publisher.
+    /// Id of the publisher.
     pub publisher_id: String,
-    /// Where its people are told of events.
+    /// Destinations of the messages.
     pub destinations: Vec<PublisherDestination>,
 }
 
-/// A way.
+/// Channel of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryMethod {
-    /// Mail.
+    /// Email.
     Smtp(Box<Smtp>),
-    /// A POST.
+    /// HTTP POST.
     Http(Http),
 }
 
-/// A web address that takes leads.
+/// Web address that accepts leads.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Http {
-    /// The address: with https, or on this machine.
+    /// Address with https, or on this machine.
     pub url: String,
-    /// What the body is.
+    /// Media type of the body.
     pub media_type: &'static str,
-    /// The bearer token.
+    /// Bearer token.
     pub bearer: Option<ConfigSecret>,
-    /// The key with which the body is signed (HMAC-SHA256).
+    /// Key that signs the body (HMAC-SHA256).
     pub hmac_key: Option<ConfigSecret>,
 }
 
 impl fmt::Debug for Http {
-    /// The addresses of chats are secrets.
+    /// Leaves the address out, because the webhook addresses of chats are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http").field("media_type", &self.media_type).finish_non_exhaustive()
     }
 }
 
-/// A mail server that takes leads.
+/// Mail server that accepts leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Smtp {
-    /// Its name or address.
+    /// Host name or address.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
-    /// How the connection is protected.
+    /// Protection of the connection.
     pub tls: SmtpTls,
-    /// Whom its certificate may come from besides those whom the machine trusts (PEM).
+    /// Additional root certificates beside those of the machine (PEM).
     pub ca_file: Option<PathBuf>,
-    /// Who we are to it.
+    /// User name and password.
     pub login: Option<(String, ConfigSecret)>,
-    /// The sender.
+    /// Sender address.
     pub from: String,
-    /// The recipients; at least one.
+    /// Recipients; at least one.
     pub to: Vec<String>,
 }
 
 catalog! {
-    /// How a connection to a mail server is protected.
+    /// Protection of a connection to a mail server.
     pub enum SmtpTls {
-        /// The port on which it is usual (RFC 8314 §3.3, RFC 6409 §3.1, RFC 5321).
+        /// Default port (RFC 8314 §3.3, RFC 6409 §3.1, RFC 5321).
         port: u16,
     }
     /// From the first byte (RFC 8314 §3.3).
@@ -105,29 +105,29 @@ catalog! {
     None = "none" { port: 25 }
 }
 
-/// Something that nobody may read in a log.
+/// Secret that must not appear in a log.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ConfigSecret {
-    /// The text itself.
+    /// Value of the secret.
     Text(String),
-    /// The file that holds it.
+    /// File that contains the secret.
     File(PathBuf),
 }
 
 opaque!(ConfigSecret);
 
 impl ConfigSecret {
-    /// Reads it.
+    /// Reads the secret.
     ///
     /// # Errors
-    /// Why it cannot be used, without anything of it.
+    /// Says why it cannot be used, without any part of it.
     pub fn read(&self) -> Result<String, String> {
         let text = match self {
             Self::Text(text) => text.clone(),
             Self::File(path) => fs::read_to_string(path)
                 .map_err(|error| format!("cannot read {}: {}", path.display(), error.kind()))?,
         };
-        // Editors and `echo` end a file with a line break, which is no part of a secret.
+        // Editors and `echo` end a file with a line break, which is not part of a secret.
         let text = text.trim();
         if text.is_empty() || text.contains(char::is_control) {
             return Err("must be one line that is not blank".to_owned());

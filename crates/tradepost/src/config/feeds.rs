@@ -1,4 +1,4 @@
-//! Where a dealer's inventory comes from by itself.
+//! Feeds that update a dealer's inventory.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,48 +10,48 @@ use tradepost_wire::words;
 use super::delivery::ConfigSecret;
 use crate::feeds::guard::Guard;
 
-/// A feed.
+/// Inventory feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedConfig {
-    /// Its name, by which it is uploaded, listed and run.
+    /// Name that identifies it in uploads, lists and runs.
     pub name: String,
-    /// How it arrives.
+    /// Source of its files.
     pub from: From,
-    /// How its columns are understood; by its headings when `None`.
+    /// Column mapping; recognised from the headings when `None`.
     pub mapping: Option<MappingSource>,
-    /// Whether it is the whole inventory or a part of it.
+    /// Full inventory or changes only.
     pub extent: Extent,
-    /// Which feeds are held back.
+    /// Rule for feeds that are held back.
     pub guard: Guard,
-    /// After how long without a feed that was taken it is stale.
+    /// Time without an accepted feed after which it is stale.
     pub stale_after: Option<SignedDuration>,
 }
 
-/// What says how columns are understood.
+/// Source of a column mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MappingSource {
-    /// A format of the field.
+    /// Preset for a common format.
     Preset(Preset),
-    /// A mapping file.
+    /// Mapping file.
     File(PathBuf),
 }
 
-/// How a feed arrives.
+/// Source of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum From {
-    /// Somebody puts files into a folder.
+    /// Folder into which files are put.
     Folder(FeedFolder),
-    /// It is fetched from somewhere else.
+    /// Remote file that is fetched.
     Pull(Pull),
-    /// It is uploaded with a key.
+    /// Upload with an API key.
     Upload {
-        /// The largest one, in bytes.
+        /// Maximum size in bytes.
         max_bytes: u64,
     },
 }
 
 impl From {
-    /// The way in a word.
+    /// Returns the name of the source.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -62,69 +62,69 @@ impl From {
     }
 }
 
-/// A folder.
+/// Folder of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedFolder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Which files are of the feed: a name in which `*` stands for anything.
+    /// Pattern of the file names, in which `*` stands for any text.
     pub files: String,
-    /// For how long a file must not change to count as complete.
+    /// Time without a change after which a file counts as complete.
     pub quiet: Duration,
 }
 
-/// An address that is asked.
+/// Remote file that is fetched at intervals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// The address.
+    /// Location of the file.
     pub place: FeedLocation,
-    /// How often it is asked.
+    /// Interval between two requests.
     pub every: SignedDuration,
-    /// How long an answer may take.
+    /// Maximum time for a response.
     pub timeout: Duration,
-    /// The largest answer, in bytes.
+    /// Maximum size of a response in bytes.
     pub max_bytes: u64,
 }
 
-/// Where a feed is fetched.
+/// Location of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedLocation {
-    /// On the web.
+    /// Web address.
     Web(FeedAddress),
-    /// At a server of SFTP.
+    /// File on an SFTP server.
     Sftp(Sftp),
 }
 
-/// A web address.
+/// Web address of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedAddress {
-    /// The address: with https, or on this machine.
+    /// Address with https, or on this machine.
     pub url: String,
-    /// The bearer token.
+    /// Bearer token.
     pub bearer: Option<ConfigSecret>,
-    /// Who we are to it.
+    /// User name and password.
     pub login: Option<(String, ConfigSecret)>,
 }
 
-/// A file at a server of SFTP. Its texts are safe to hand to the program that fetches it.
+/// File on an SFTP server. Its strings are safe to pass to the program that fetches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sftp {
-    /// Who we are to it.
+    /// User name.
     pub user: String,
-    /// The server's name or address, the latter in brackets when it is one of IPv6.
+    /// Host name or address; an IPv6 address has brackets.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
-    /// The file, from the root.
+    /// Absolute path of the file.
     pub path: String,
-    /// The private key by which it knows us.
+    /// Private key with which we authenticate.
     pub key_file: PathBuf,
-    /// The keys by which we know it, as `ssh-keyscan` writes them.
+    /// Public keys of the server, as `ssh-keyscan` writes them.
     pub known_hosts: PathBuf,
 }
 
 words! {
-    /// How much of an inventory a feed is.
+    /// Extent of a feed.
     pub enum Extent {
         /// All of it: what is not in it is no longer on offer.
         Full = "full",

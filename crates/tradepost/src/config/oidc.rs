@@ -1,37 +1,37 @@
-//! How people sign in to the console with an OpenID provider.
+//! Settings for sign-in to the console with an OpenID provider.
 
 use tradepost_dealer::staff::StaffRole;
 
 use super::delivery::ConfigSecret;
 
-/// The provider, and whom of its people the console lets in.
+/// OpenID provider, and the people whom the console admits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Oidc {
-    /// What the button says: `Sign in with …`.
+    /// Name on the button: `Sign in with …`.
     pub label: String,
-    /// Its address, exactly as it writes itself.
+    /// Issuer address, exactly as the provider writes it.
     pub issuer: String,
-    /// Who we are to it.
+    /// Client id.
     pub client_id: String,
-    /// How we prove that.
+    /// Client secret.
     pub secret: ConfigSecret,
-    /// What is asked for, with spaces between; `openid` is in it.
+    /// Requested scopes, separated by spaces; `openid` is among them.
     pub scope: String,
-    /// The claim that names somebody.
+    /// Claim that identifies the person.
     pub name_claim: String,
-    /// The claim that says what somebody belongs to.
+    /// Claim with the person's groups or roles.
     pub role_claim: String,
-    /// What that gives; the first that fits counts.
+    /// Roles that values of the claim grant; the first match counts.
     pub grants: Vec<RoleGrant>,
 }
 
-/// What a value of the claim gives.
+/// Role that a value of the claim grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleGrant {
-    /// The value.
+    /// Value of the claim.
     pub value: String,
-    /// What its people are for.
+    /// Role of the person.
     pub role: StaffRole,
-    /// Whose people they are; every dealer's of the process when `None`.
+    /// Dealer or publisher whose staff they are; all dealers of the process when `None`.
     pub dealer_id: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! Reading a configuration file, with every mistake reported at once.
+//! Reads a configuration file and reports every mistake at once.
 //!
-//! The file is read as [`toml`] reads any, by the readers of its sections (`sections`, `rooftop` and
-//! others).
+//! [`toml`] parses the file; the readers of the sections (`sections`, `rooftop` and others)
+//! interpret it.
 
 use std::collections::BTreeSet;
 
@@ -31,10 +31,10 @@ mod values;
 ///
 /// `TRADEPOST_SERVER__LISTEN=0.0.0.0:80` sets `server.listen`, and
 /// `TRADEPOST_DEALERS__0__NAME=…` the name of the first dealer: two underscores go one level down.
-/// Variables without two underscores are not ours to judge and are left alone.
+/// Variables without two underscores belong to other programs and are ignored.
 ///
 /// # Errors
-/// Every mistake, in the order of the file; those of the environment come last.
+/// Returns every mistake, in the order of the file; those of the environment come last.
 pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<TomlMistake>> {
     toml::read(text, variables(environment), config)
 }
@@ -45,11 +45,11 @@ pub fn variables(environment: &[(String, String)]) -> Variables<'_> {
     Variables { prefix: "TRADEPOST_", all: environment }
 }
 
-/// Reads a dealer that stands alone: what a section `[[dealers]]` would say, as JSON. It needs hosts,
-/// because it is one of several.
+/// Reads a single dealer from JSON with the keys of a `[[dealers]]` section. It needs hosts,
+/// because the process has other dealers too.
 ///
 /// # Errors
-/// Every mistake, each with its pointer.
+/// Returns every mistake, each with its pointer.
 pub fn dealer(value: &Value, process: ForAll) -> Result<DealerConfig, Problems> {
     let mut problems = Problems::new();
     let mut dealer = sections::dealer(value, &DocumentPlace::Root, &mut problems);
@@ -68,13 +68,13 @@ pub fn dealer(value: &Value, process: ForAll) -> Result<DealerConfig, Problems> 
     problems.into_result(dealer)
 }
 
-/// The fictional dealer group of `serve --demo`.
+/// Returns the configuration of the fictional dealer group of `serve --demo`.
 #[must_use]
 pub fn demo() -> Config {
     read(DEMO, &[]).unwrap_or_else(|_| unreachable!("the demo configuration is tested"))
 }
 
-/// The fictional publisher of `serve --demo-publisher`.
+/// Returns the configuration of the fictional publisher of `serve --demo-publisher`.
 #[must_use]
 pub fn demo_publisher() -> Config {
     read(DEMO_PUBLISHER, &[]).unwrap_or_else(|_| unreachable!("the demo configuration is tested"))
@@ -104,7 +104,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     let asks_for_certificates = value.pointer("/server/tls/client_ca").is_some();
     let process = ForAll { asks_for_certificates, retention: privacy.retention };
     let listed = items(value, "dealers");
-    // Every dealer that is wrong left the list shorter, and is a mistake anyway.
+    // An invalid dealer shortens the list, but then the whole configuration is rejected anyway.
     for (dealer, said) in dealers.iter_mut().zip(listed) {
         process.complete(dealer, said);
     }
@@ -116,12 +116,12 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     Some(Config { server, dealers, publishers, privacy, alerts, traces })
 }
 
-/// What a process says for all its dealers.
+/// Settings of the process that apply to all dealers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ForAll {
-    /// Whether it asks clients for certificates (`server.tls.client_ca`).
+    /// True when clients are asked for certificates (`server.tls.client_ca`).
     pub asks_for_certificates: bool,
-    /// For how long leads are kept where a dealer does not say (`privacy.retention`).
+    /// Time that leads are kept unless the dealer sets another (`privacy.retention`).
     pub retention: Option<SignedDuration>,
 }
 
@@ -133,7 +133,7 @@ impl ForAll {
     }
 }
 
-/// Certificates of clients have to be asked for.
+/// Rejects certificates of callers when clients are not asked for any.
 fn check_certificates(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     if dealer.pointer("/auth/certificates").is_some() {
         let message = "needs server.tls.client_ca";
@@ -141,7 +141,7 @@ fn check_certificates(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Pro
     }
 }
 
-/// A host leads to one seller.
+/// Rejects a host that leads to more than one seller.
 fn check_hosts(
     named: &[Value],
     at_hosts: &DocumentPlace<'_>,
@@ -156,10 +156,10 @@ fn check_hosts(
     }
 }
 
-/// Sellers of all kinds have ids of their own, and several need host names to be told apart.
+/// Checks that ids are unique, and that several sellers have hosts that distinguish them.
 fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
-    // Of the document and not of what was read of it: another mistake in a seller must not hide
-    // that its hosts are somebody else's.
+    // Checks the document and not the parsed sellers: another mistake in a seller must not hide
+    // that its host is already taken.
     let (dealers, publishers) = (items(value, "dealers"), items(value, "publishers"));
     let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
     let directory = value.get("server").map(|server| items(server, "directory_hosts"));
@@ -194,8 +194,8 @@ mod tests {
     use super::*;
     use crate::cli::init::TEMPLATE;
 
-    /// The keys of every table, as the readers know them: each unknown key that is planted in `text`
-    /// makes its table's reader name its keys.
+    /// Returns the keys of every table: an unknown key that is planted in each table of `text`
+    /// makes its reader list the keys that it knows.
     fn known_keys(text: &str) -> Vec<&'static str> {
         let keys = RefCell::new(Vec::new());
         let _ = toml::read(text, Variables::default(), |value, problems| {
@@ -212,8 +212,8 @@ mod tests {
         keys.into_inner()
     }
 
-    /// What a line of the template sets: `key = …`, commented out or not, or the tables of a
-    /// header.
+    /// Returns the keys that a line of the template sets: `key = …`, commented out or not, or the
+    /// tables of a header.
     fn keys_of(line: &str) -> Vec<&str> {
         let line = line.strip_prefix("# e.g. ").unwrap_or(line);
         let line = line.strip_prefix('#').unwrap_or(line);
@@ -287,8 +287,8 @@ zz = 0
 scope = { zz = 0 }
 "#;
         let known = known_keys(planted);
-        // Every table of the plant has answered, and none has been forgotten: a key whose value
-        // is a table must be among the planted ones.
+        // Every planted table must have answered; a new key whose value is a table has to be
+        // planted too.
         assert_eq!(planted.matches("zz").count(), 40);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();

@@ -1,4 +1,4 @@
-//! Somebody's own account: what they are, their password and their second factor.
+//! The visitor's own account: facts, password and second factor.
 
 use axum::http::StatusCode;
 use tradepost_dealer::staff::{AuditAction, member_detail};
@@ -15,7 +15,7 @@ impl Console {
         self.account_page(visitor, &[])
     }
 
-    /// The page again, with what could not be done.
+    /// Shows the account page again, with the reasons why a change was refused.
     pub(super) fn account_refused(&self, visitor: &Visitor<'_>, problems: &[String]) -> Answer {
         let page = self.account_page(visitor, problems)?;
         Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY))
@@ -42,7 +42,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Gives somebody the password that they chose, and ends their other sessions.
+    /// Changes the visitor's password, and ends their other sessions.
     pub(super) fn change_password(&self, visitor: &mut Visitor<'_>) -> Answer {
         if !visitor.has_password() {
             return Err(PageError::Unusable(
@@ -53,7 +53,7 @@ impl Console {
         let present = asked.filled_in("present").unwrap_or_default();
         let new = asked.filled_in("new").unwrap_or_default();
         let member = &visitor.member;
-        // Before anything is compared: a slip of the finger costs no attempt.
+        // Before the comparison, so that a mistyped new password does not use an attempt.
         let mut problems = password::problems(new, &member.name);
         if asked.filled_in("again").unwrap_or_default() != new {
             problems.push("the new password is not the same in both fields".to_owned());
@@ -83,7 +83,7 @@ impl Console {
             }
         }
         let hashed = password::hash(new)?;
-        // The cookie by which this browser is known is bound to the password.
+        // The cookie of a known browser is bound to the password.
         let changed = StaffMember { password: hashed.clone(), ..member.clone() };
         let browser = self.door.know_browser(asked, &changed)?;
         let name = member.name.clone();
@@ -91,7 +91,7 @@ impl Console {
         let session = visitor.session.id.clone();
         let mut entry =
             self.entry(member, visitor.dealer_id(), AuditAction::PasswordSet, Some(name.clone()));
-        // `audit verify` compares what is kept of the password with this.
+        // `audit verify` compares the stored password hash with this.
         entry.detail = Some(member_detail(None, &hashed));
         let is_changed = self.store.write_blocking(move |tx| {
             let is_changed = tx.change_own_password(&name, &present_hash, &hashed, &session)?;

@@ -1,5 +1,5 @@
-//! What people do with leads. Each action and its entry in the record are one transaction, and leads move
-//! by the store's own transitions alone.
+//! Actions on leads. Each action and its audit entry are one transaction, and leads change state only by
+//! the transitions of the store.
 
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
@@ -15,10 +15,10 @@ use super::request::ConsoleRequest;
 use super::{Answer, Console, PATH, PageError};
 use crate::evidence;
 
-/// The longest note.
+/// Maximum length of a note in characters.
 const NOTE: usize = 4_000;
 
-/// What a page says after something was done. The names stand in addresses, the texts on pages.
+/// Messages after an action. The names appear in URLs, the texts on pages.
 const DONE: &[(&str, &str)] = &[
     ("note", "Your note is kept."),
     ("stage", "Noted."),
@@ -41,21 +41,21 @@ const DONE: &[(&str, &str)] = &[
     ("nowhere", "There is no destination that wants this lead. An engineer can name one."),
 ];
 
-/// The text for what was done, as the address names it.
+/// Returns the message of the action that the URL names.
 pub(super) fn done(asked: &ConsoleRequest) -> Option<&'static str> {
     let name = asked.asked_for("done")?;
     DONE.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 impl Console {
-    /// A lead that somebody may see. That of another dealer is not there.
+    /// Returns the lead in the path. A lead of another dealer is answered as not found.
     pub(super) fn own_lead(&self, visitor: &Visitor<'_>) -> Result<LeadHistory, PageError> {
         let history = self.store.lead_history(visitor.id)?.ok_or(PageError::NotFound)?;
         let is_own = visitor.dealer_id().is_none_or(|own| own == history.lead.dealer_id);
         if is_own { Ok(history) } else { Err(PageError::NotFound) }
     }
 
-    /// An entry about a lead.
+    /// Creates an audit entry about a lead.
     pub(super) fn lead_entry(
         &self,
         visitor: &Visitor<'_>,
@@ -66,7 +66,7 @@ impl Console {
         self.entry(&visitor.member, Some(&lead.dealer_id), action, subject)
     }
 
-    /// Does something and records it, if it could be done; says so on the lead's page.
+    /// Performs an action and records it if it was possible; redirects to the lead's page with the result.
     fn act(
         &self,
         entry: NewAuditEntry,
@@ -74,8 +74,7 @@ impl Console {
         mut job: impl FnMut(&StoreTransaction<'_>) -> Result<bool, InternalError> + Send + 'static,
     ) -> Answer {
         let id = entry.subject.clone().unwrap_or_default();
-        // Whether it can still be done is seen in here: what a page
-        // showed may have changed since.
+        // Checked inside of the transaction: the lead may have changed since the page was shown.
         let is_done = self.store.write_blocking(move |tx| {
             let is_done = job(tx)?;
             if is_done {
@@ -98,10 +97,10 @@ impl Console {
         }
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::NoteAdded);
         let author = visitor.member.name.clone();
-        // Browsers send the line breaks of a form as two characters.
+        // Browsers send line breaks as CR LF.
         let note = LeadNote { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
         let id = visitor.id.to_owned();
-        // The note's entry has its hash, which is known when it is written.
+        // The store adds the note's hash to the entry.
         let is_done = self.store.write_blocking(move |tx| tx.add_note(&id, &note, &entry))?;
         Ok(back(visitor.id, if is_done { "note" } else { "nothing" }))
     }
@@ -116,7 +115,7 @@ impl Console {
         self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
     }
 
-    /// Has a lead delivered again, to each destination that wants it.
+    /// Delivers a lead again, to each destination that wants it.
     pub(super) fn resend(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         let lead = &history.lead;
@@ -126,7 +125,7 @@ impl Console {
         let sellers = self.sellers.all();
         let seller = sellers.iter().find(|seller| seller.dealer.terms.id == lead.dealer_id);
         let deliveries = seller.map(|seller| seller.dealer.deliveries.as_slice());
-        // As of its latest event, so that it is sent as it is now.
+        // For its latest event, so that its present state is sent.
         let event = history.events.last().map(|event| event.seq).unwrap_or_default();
         let wanted: Vec<_> = deliveries
             .unwrap_or_default()
@@ -163,7 +162,7 @@ impl Console {
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
     }
 
-    /// Hands out the evidence of a lead's consent as a file, and records its hash first.
+    /// Returns the evidence of a lead's consent as a download, and records its hash before.
     pub(super) fn evidence(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         let mut entry = self.lead_entry(visitor, &history.lead, AuditAction::EvidenceTaken);
@@ -175,7 +174,7 @@ impl Console {
         Ok(ConsoleReply::download(&name, evidence::write(&document)))
     }
 
-    /// Erases a lead, once somebody has ticked that this is meant.
+    /// Erases a lead, after the person has ticked the confirmation.
     pub(super) fn erase(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         if visitor.asked.filled_in("sure") != Some("yes") {

@@ -1,16 +1,16 @@
-//! Places of which each address may have a few at once.
+//! Limits on concurrent work by address.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Counts the places that each address has.
+/// Counts the places that each address uses.
 #[derive(Debug)]
 pub(super) struct AddressPlaces {
     places: usize,
     taken: Mutex<BTreeMap<String, usize>>,
 }
 
-/// A place of an address, given back when it is dropped.
+/// A place that an address uses until it is dropped.
 #[derive(Debug)]
 pub(super) struct AddressPlace<'p> {
     of: &'p AddressPlaces,
@@ -18,12 +18,12 @@ pub(super) struct AddressPlace<'p> {
 }
 
 impl AddressPlaces {
-    /// So many places for each address.
+    /// Creates a limit of `places` for each address.
     pub(super) fn new(places: usize) -> Self {
         Self { places, taken: Mutex::default() }
     }
 
-    /// Takes a place; `None` when the address has as many as it may.
+    /// Takes a place; `None` when the address uses all of its places.
     pub(super) fn take(&self, address: &str) -> Option<AddressPlace<'_>> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let number = taken.get(address).copied().unwrap_or_default();
@@ -40,7 +40,7 @@ impl Drop for AddressPlace<'_> {
         let mut taken = self.of.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let left = taken.get(&self.address).map_or(0, |number| number.saturating_sub(1));
         if left == 0 {
-            // Addresses that have none are not remembered.
+            // Addresses without a place are removed from the map.
             taken.remove(&self.address);
         } else {
             taken.insert(self.address.clone(), left);

@@ -1,9 +1,9 @@
 //! Limits on attempts to prove a password or a code. Only failures count.
 //!
 //! A browser in which the person has signed in before has a budget of its own, by a signed cookie, so
-//! that nobody who guesses elsewhere can lock the person out. All other attempts share the budgets of
-//! their address, and one of the name over all addresses. The budgets of names and of known browsers are
-//! in the store, where every process counts; those of addresses are each process's own.
+//! that an attacker elsewhere cannot lock the person out. All other attempts share the budgets of their
+//! address, and one of the name over all addresses. The budgets of names and of known browsers are in the
+//! store, where every process counts; each process has its own budgets of addresses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,49 +21,49 @@ use super::Console;
 use super::metrics::SignInOutcome;
 use super::request::{ConsoleRequest, digest};
 
-/// Failures from one address, whatever the names.
+/// Limit on failures from one address, for any name.
 const PER_ADDRESS: AttemptBudget =
     AttemptBudget { attempts: 20, window: SignedDuration::from_mins(5) };
 
-/// Failures of one name from one address: a person who has forgotten a password tries less.
+/// Limit on failures of one name from one address; a person who forgot a password needs fewer attempts.
 const PER_NAME_AT_ADDRESS: AttemptBudget =
     AttemptBudget { attempts: 10, window: SignedDuration::from_mins(5) };
 
-/// Failures of one name from all addresses together, in browsers that are not known.
+/// Limit on failures of one name from all addresses together, in unknown browsers.
 const PER_NAME: AttemptBudget =
     AttemptBudget { attempts: 30, window: SignedDuration::from_hours(6) };
 
-/// Failures of one name in a browser in which that person has signed in before.
+/// Limit on failures of one name in a browser in which that person has signed in before.
 const PER_BROWSER: AttemptBudget =
     AttemptBudget { attempts: 10, window: SignedDuration::from_hours(1) };
 
-/// The most addresses, and names at addresses, whose failures a process remembers.
+/// Maximum number of addresses, and of names at addresses, whose failures a process remembers.
 const REMEMBERED: usize = 20_000;
 
-/// Bytes of the hash of a name that choose its budget in the store. Names are guessed at will, so the
-/// number of budgets has to be bounded: there are 65,536.
+/// Number of bytes of a name's hash that choose its budget in the store. Names in attacks are arbitrary,
+/// so the number of budgets is bounded: there are 65,536.
 const NAME_BYTES: usize = 2;
 
-/// Number of locks that the names share. A name that is tried while the store is slow keeps only the few
-/// names waiting that share its lock.
+/// Number of locks that the names share. While the store is slow, attempts at a name only delay the few
+/// names with the same lock.
 const NAME_LOCKS: usize = 64;
 
-/// Counts failures and says who has to wait.
+/// Counts failed attempts and enforces the limits.
 #[derive(Debug)]
 pub(super) struct SignInLimiter {
     by_address: LocalBudgets,
     by_name_at_address: LocalBudgets,
-    /// The lock of a name is held from the look at its budgets until a failure is counted, so that
-    /// attempts at the name that come at once do not all see the last one free.
+    /// Locks of names. A lock is held from reading the budgets until a failure is counted, so that
+    /// concurrent attempts cannot share the last one.
     name_locks: [Mutex<()>; NAME_LOCKS],
 }
 
-/// Budgets in the memory of a process, by name.
+/// Budgets in the memory of a process, by key.
 #[derive(Debug)]
 struct LocalBudgets {
     budget: AttemptBudget,
     clock: Clock,
-    /// When each is full again, by a clock that does not leap.
+    /// Time at which each budget is full again, by the monotonic clock.
     full_at: Mutex<BTreeMap<String, Timestamp>>,
 }
 
@@ -72,7 +72,7 @@ impl LocalBudgets {
         Self { budget, clock: clock.clone(), full_at: Mutex::default() }
     }
 
-    /// The moment by the clock that does not leap.
+    /// Returns the present time by the monotonic clock.
     fn now(&self) -> Timestamp {
         let elapsed = SignedDuration::try_from(self.clock.elapsed()).unwrap_or(SignedDuration::MAX);
         Timestamp::UNIX_EPOCH.saturating_add(elapsed).unwrap_or(Timestamp::MAX)
@@ -84,13 +84,13 @@ impl LocalBudgets {
         known.map_or(SignedDuration::ZERO, |full_at| self.budget.wait(full_at, self.now()))
     }
 
-    /// Takes one attempt. Returns whether none is left afterwards.
+    /// Uses one attempt. Returns true when none is left afterwards.
     fn charge(&self, key: &str) -> bool {
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         self.charge_locked(&mut all, key)
     }
 
-    /// Takes one attempt if there is one. Returns whether none is left afterwards.
+    /// Uses one attempt if there is one. Returns true when none is left afterwards.
     ///
     /// # Errors
     /// The time until the next attempt, when none is left.
@@ -120,7 +120,7 @@ impl LocalBudgets {
         let now = self.now();
         if all.len() >= REMEMBERED && !all.contains_key(key) {
             all.retain(|_, full_at| *full_at > now);
-            // Whoever has failed least is forgotten first.
+            // The key with the fewest failures is forgotten first.
             let least = all.iter().min_by_key(|(_, full_at)| **full_at);
             let least = least.map(|(key, _)| key.clone()).filter(|_| all.len() >= REMEMBERED);
             least.map(|key| all.remove(&key));
@@ -150,7 +150,7 @@ impl SignInLimiter {
     }
 }
 
-/// What somebody tries to prove who they are with.
+/// Kind of proof in an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProofKind {
     Password,
@@ -173,42 +173,42 @@ impl ProofKind {
     }
 }
 
-/// An attempt to prove to be somebody.
+/// An attempt to prove an identity.
 #[derive(Debug)]
 pub(super) struct SignInAttempt<'a> {
     pub(super) asked: &'a ConsoleRequest,
-    /// The name that was given, whether anybody has it or not.
+    /// Name as given, which may not exist.
     pub(super) name: &'a str,
-    /// Who has the name.
+    /// The person with that name, if any.
     pub(super) member: Option<&'a StaffMember>,
     pub(super) means: ProofKind,
 }
 
-/// What became of an attempt.
+/// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proven {
     Right,
     Wrong,
-    /// Nothing was compared: too many have failed. The time until the next attempt.
+    /// Too many attempts have failed, and nothing was compared. The time until the next attempt.
     Limited(SignedDuration),
 }
 
-/// The budgets that an attempt belongs to.
+/// Budgets of an attempt.
 #[derive(Debug)]
 enum Budgets {
-    /// That of a known browser, by its bucket in the store.
+    /// Budget of a known browser, by its bucket in the store.
     OfBrowser(Vec<u8>),
-    /// Those of everybody else.
+    /// Budgets of all other attempts.
     OfOthers { address: String, name_at_address: String, name: Vec<u8> },
 }
 
-/// The bucket of a name's budget in the store.
+/// Returns the bucket of a name's budget in the store.
 pub(crate) fn name_bucket(name: &str) -> Vec<u8> {
     digest("attempts of a name", name).into_iter().take(NAME_BYTES).collect()
 }
 
-/// The network of an address, which is all of it that is ever recorded: the first 24 bits of IPv4, 48 of
-/// IPv6.
+/// Returns the network of an address, which is the only part that is recorded: the first 24 bits of IPv4,
+/// 48 of IPv6.
 pub(super) fn recorded_network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(v4) => format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() >> 8 << 8)),
@@ -224,16 +224,16 @@ impl Console {
             return Budgets::OfBrowser(digest("attempts of a browser", &browser).to_vec());
         }
         let address = network(asked.address).to_string();
-        // Of a name as much as tells it from others: it may be very long, or a mistyped password.
+        // A hash, because the name may be very long, or a mistyped password.
         let hash = tradepost_dealer::consent::hex(&digest("name at an address", name));
         let name_at_address = format!("{address} {hash}");
         Budgets::OfOthers { address, name_at_address, name: name_bucket(name) }
     }
 
-    /// Compares what somebody gives, unless too many attempts have failed, and counts a failure.
+    /// Compares a proof, unless too many attempts have failed, and counts a failure.
     ///
     /// # Errors
-    /// When the store fails; nobody is believed then.
+    /// When the store fails; then the attempt does not succeed.
     pub(super) fn prove(
         &self,
         attempt: &SignInAttempt<'_>,
@@ -254,8 +254,8 @@ impl Console {
         if wait > SignedDuration::ZERO {
             return Ok(self.limited(wait));
         }
-        // An address tries several names at once, under different locks: its attempt is taken before the
-        // comparison and given back where nothing has failed.
+        // Concurrent attempts of one address at several names use different locks: the attempt is charged
+        // before the comparison, and refunded when it does not fail.
         let mut is_last_of_address = false;
         if let Budgets::OfOthers { address, .. } = &budgets {
             match limiter.by_address.try_charge(address) {
@@ -271,21 +271,21 @@ impl Console {
             return compared.map(|_| Proven::Right);
         }
         self.metrics.count_sign_in(attempt.means.outcome());
-        // Without the name: people type passwords into that field.
+        // Without the name: people type passwords into that field by mistake.
         tracing::info!("somebody could not sign in");
         self.count_failure(attempt, budgets, is_last_of_address, now)?;
         Ok(Proven::Wrong)
     }
 
-    /// Counts that nothing was compared.
+    /// Counts an attempt that was refused without a comparison.
     fn limited(&self, wait: SignedDuration) -> Proven {
         self.metrics.count_sign_in(SignInOutcome::Limited);
         tracing::debug!("somebody tries to sign in too often");
         Proven::Limited(wait)
     }
 
-    /// The time until an address may try a name again, by what this process knows without the store. A
-    /// browser that shows a cookie for the name may have a budget of its own, and is judged later.
+    /// Returns the time until an address may try a name again, as far as this process knows without the
+    /// store. A browser with a cookie for the name may have its own budget, and is checked later.
     pub(super) fn early_wait(&self, asked: &ConsoleRequest, name: &str) -> Option<SignedDuration> {
         if self.door.shows_browser_cookie(asked, name) {
             return None;
@@ -353,12 +353,12 @@ impl Console {
         })
     }
 
-    /// The time until somebody at this address may try to sign in again, in a browser that is not known.
+    /// Returns the time until an unknown browser at this address may try to sign in again.
     pub(super) fn address_wait(&self, asked: &ConsoleRequest) -> SignedDuration {
         self.door.limiter.by_address.wait(&network(asked.address).to_string())
     }
 
-    /// Counts that the provider did not vouch for somebody.
+    /// Counts a sign-in that the provider did not confirm.
     ///
     /// # Errors
     /// When the store fails.

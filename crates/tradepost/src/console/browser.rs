@@ -1,5 +1,5 @@
-//! Cookies that the console signs: one by which it knows a browser in which somebody has signed in
-//! before, and one for the few minutes between the password and the code of the second factor.
+//! Signed cookies of the console: one that identifies a browser in which a person has signed in before,
+//! and one for the minutes between the password and the code of the second factor.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_server::fault::InternalError;
@@ -9,13 +9,13 @@ use super::door::SignInService;
 use super::password;
 use super::request::{ConsoleRequest, digest};
 
-/// For how long a browser is known after a sign-in.
+/// Time for which a browser is known after a sign-in.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(24 * 180);
 
-/// For how long the code of the second factor may be given after the password.
+/// Time within which the code of the second factor has to follow the password.
 pub(super) const CODE_WITHIN: SignedDuration = SignedDuration::from_mins(5);
 
-/// What a signed cookie says: when it was written, a random text, and more.
+/// Content of a signed cookie: the time of writing, a random text, and more.
 struct SignedText<'t> {
     written_at: Timestamp,
     random: &'t str,
@@ -35,21 +35,21 @@ impl<'t> SignedText<'t> {
 
     fn is_younger_than(&self, age: SignedDuration, now: Timestamp) -> bool {
         let passed = now.duration_since(self.written_at);
-        // A cookie of a moment to come was written under another clock.
+        // A cookie from the future was written under another clock.
         !passed.is_negative() && passed < age
     }
 }
 
 impl SignInService {
-    /// The cookie by which a browser is known for a name. People who share a browser have one each.
+    /// Returns the name of the cookie for a browser and a person. People who share a browser have one each.
     fn browser_cookie(&self, name: &str) -> String {
         let hash = tradepost_dealer::consent::hex(&digest("browser of", name));
         let short: String = hash.chars().take(12).collect();
         self.name(&format!("tradepost-browser-{short}"))
     }
 
-    /// The id of the browser that asks, where this person has signed in in it before.
-    /// A cookie from before the password was changed does not count: whoever had the old one may have it.
+    /// Returns the id of the browser if this person has signed in with it before. A cookie from before a
+    /// password change is not valid, because someone with the old password may have it.
     pub(super) fn known_browser(
         &self,
         asked: &ConsoleRequest,
@@ -63,12 +63,12 @@ impl SignInService {
         is_known.then(|| signed.random.to_owned())
     }
 
-    /// Whether the browser shows a cookie by which it could be known for a name. It may be forged.
+    /// Returns true when the browser sends a cookie for this name, which may be forged.
     pub(super) fn shows_browser_cookie(&self, asked: &ConsoleRequest, name: &str) -> bool {
         asked.cookie(&self.browser_cookie(name)).is_some()
     }
 
-    /// The cookie that has a browser known for a member, with the id that it had before, if any.
+    /// Writes the cookie that makes this browser known for a member, with its earlier id if there is one.
     pub(super) fn know_browser(
         &self,
         asked: &ConsoleRequest,
@@ -81,12 +81,12 @@ impl SignInService {
         Ok(self.cookie(&self.browser_cookie(&member.name), &value, KNOWN_FOR.as_secs()))
     }
 
-    /// The cookie of somebody whose password was right and whose code is still to come.
+    /// Returns the name of the cookie between password and code.
     pub(super) fn code_cookie(&self) -> String {
         self.name("tradepost-code")
     }
 
-    /// The same cookie with its value. It is of no use once the password is another.
+    /// Writes that cookie. It is invalid once the password changes.
     pub(super) fn await_code(&self, member: &StaffMember) -> Result<String, InternalError> {
         let text =
             format!("{}.{}.{}", self.clock.now().as_second(), password::token()?, member.name);
@@ -94,13 +94,13 @@ impl SignInService {
         Ok(self.cookie(&self.code_cookie(), &value, CODE_WITHIN.as_secs()))
     }
 
-    /// The name in the cookie of somebody whose code is to come. Nothing of it is proven yet.
+    /// Returns the name in that cookie, which is not verified.
     pub(super) fn awaited_name<'a>(&self, asked: &'a ConsoleRequest) -> Option<&'a str> {
         let (_, text) = asked.cookie(&self.code_cookie())?.split_once('.')?;
         Some(SignedText::parse(text)?.rest)
     }
 
-    /// Whether the cookie was given to this member a few minutes ago at most.
+    /// Returns true when the cookie is valid for this member and at most a few minutes old.
     pub(super) fn awaits_code_of(&self, asked: &ConsoleRequest, member: &StaffMember) -> bool {
         let purpose = ["second factor", &member.name, &member.password];
         let cookie = asked.cookie(&self.code_cookie()).unwrap_or_default();

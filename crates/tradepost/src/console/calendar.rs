@@ -59,7 +59,7 @@ impl Console {
         wanted: AppointmentChange,
         word: &str,
     ) -> Answer {
-        // Every form of ours says which version it has shown.
+        // Each form of the console contains the version that it showed.
         let version = visitor.asked.filled_in("version").and_then(|text| text.parse().ok());
         let seen_version = version.ok_or(PageError::Unusable(
             "The form does not say which version of the appointment it shows. Load the page again.",
@@ -74,7 +74,7 @@ impl Console {
             change: wanted,
         };
         let visit = change(&self.store, &dealers, &actor, request)?.map_err(|not_done| {
-            // Whoever comes so far sees the appointment: it is the configuration that lacks something.
+            // The visitor may see the appointment, so the configuration is what lacks the rooftop.
             if not_done.refusal == CalendarRefusal::UnknownRooftop {
                 return PageError::Conflict(NO_ROOFTOP.to_owned());
             }
@@ -132,7 +132,7 @@ fn wanted_time(text: &str) -> Result<WantedTime, PageError> {
     WantedTime::parse(text).ok_or(PageError::Unusable(NO_TIME))
 }
 
-/// The first day of the week of the calendar from which a form was sent.
+/// Returns the first day of the week that the form's calendar showed.
 fn week(visitor: &Visitor<'_>) -> Option<jiff::civil::Date> {
     visitor.asked.filled_in("week")?.parse().ok()
 }
@@ -142,11 +142,11 @@ fn to_calendar(visitor: &Visitor<'_>, done: &str) -> ConsoleReply {
     ConsoleReply::see(format!("{PATH}/appointments?{week}done={done}"))
 }
 
-/// The page that says why nothing was done.
+/// Returns the page for a refusal.
 fn stop(not_done: NotDone, actor: &CalendarActor) -> PageError {
     let NotDone { refusal, zone } = not_done;
     match refusal {
-        // What is another dealer's looks as if it were not there.
+        // Items of other dealers are answered as not found.
         CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => PageError::NotFound,
         CalendarRefusal::UnusablePeriod => PageError::Unusable(
             "A blocked time has to end after it begins, in the future, and within 366 days.",

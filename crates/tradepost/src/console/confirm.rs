@@ -1,5 +1,5 @@
-//! Asking for the password again before what cannot be taken back, and for what lets somebody in. The
-//! form that was sent is kept in the page that asks, so that it goes on by itself.
+//! Confirmation by password before actions that are final or give access. The page that asks for the
+//! password contains the form that was sent, so that it continues afterwards.
 
 use axum::http::StatusCode;
 use jiff::SignedDuration;
@@ -12,27 +12,27 @@ use super::reply::ConsoleReply;
 use super::request::{PROOF, session_hash};
 use super::{Console, PATH, PageError, pages, password};
 
-/// For how long a password counts that was given: at the sign-in, or when it was asked for again.
+/// Time for which a password is valid as a confirmation, from the sign-in or the last confirmation.
 const RECENT: SignedDuration = SignedDuration::from_mins(5);
 
-/// The field of the page that asks for the password.
+/// Name of the password field.
 const PASSWORD: &str = "confirm_password";
 
-/// The field of the same page that tells a password manager whose password it is.
+/// Name of the field that tells a password manager whose password is asked for.
 const USERNAME: &str = "username";
 
-/// Whether it is the person who asks.
+/// Result of a confirmation.
 pub(super) enum Confirmation {
-    /// The password was given a short while ago.
+    /// The password was given a short time ago.
     Recent,
-    /// It was given with this request. The cookie of the renewed session goes with the answer.
+    /// The password came with this request. The value is the cookie of the renewed session.
     Renewed(String),
-    /// It is to be asked for.
+    /// The password has to be asked for, with this page.
     Asked(ConsoleReply),
 }
 
 impl Console {
-    /// Sees to it that the person has given the password within the last few minutes.
+    /// Checks that the person has given the password within the last few minutes.
     pub(super) fn confirm_identity(
         &self,
         visitor: &mut Visitor<'_>,
@@ -99,8 +99,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Gives the session of a visitor another id and another secret, and has the password count from
-    /// now. Returns the cookie.
+    /// Gives the visitor's session a new id and secret, and marks it as confirmed now. Returns the cookie.
     pub(super) fn renew(&self, visitor: &mut Visitor<'_>) -> Result<String, PageError> {
         let secret = password::token()?;
         let new_id = uuid::Uuid::new_v4().simple().to_string();
@@ -120,7 +119,7 @@ impl Console {
     }
 }
 
-/// The page from which a form was sent.
+/// Returns the page from which a form was sent.
 fn page_before(path: &str) -> String {
     let mut steps = path.split('/');
     let page = match (steps.next(), steps.next()) {

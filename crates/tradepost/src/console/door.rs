@@ -1,4 +1,4 @@
-//! Who is let in: signing in, the session that follows, and signing out.
+//! Sign-in, sessions and sign-out.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
@@ -16,45 +16,45 @@ use super::request::{ConsoleRequest, proof, session_hash};
 use super::{Answer, Console, PATH, PageError, pages};
 use crate::config::ConsoleConfig as Settings;
 
-/// How exactly the use of a session is noted.
+/// Precision with which the last use of a session is stored.
 const NOTED: SignedDuration = SignedDuration::from_mins(1);
 
-/// For how long the form for signing in is good.
+/// Lifetime in seconds of the sign-in form.
 const FORM_SECONDS: i64 = 3600;
 
-/// What somebody reads who tries too often.
+/// Message after too many attempts.
 pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then try again.";
 
-/// What somebody reads whose name and password are not those of one person.
+/// Message for a wrong name or password.
 const NOT_TOGETHER: &str = "That name and password do not belong together.";
 
-/// What decides.
+/// Checks sign-ins and sessions.
 #[derive(Debug)]
 pub(super) struct SignInService {
     pub(super) judge: Judge,
     pub(super) limiter: SignInLimiter,
-    /// Signs cookies, with a key that every process on the store has.
+    /// Signs cookies, with a key that all processes on the store share.
     pub(super) seal: Seal,
     pub(super) clock: Clock,
     lifetime: SignedDuration,
     idle: SignedDuration,
-    /// Whether browsers come over TLS, so that a cookie never has to travel without.
+    /// True when browsers use TLS, so that cookies are never sent without it.
     is_secure: bool,
 }
 
-/// How somebody has signed in.
+/// Method of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignedInBy {
     /// With a password alone.
     Password,
     /// With a password and a code of the second factor.
     PasswordAndCode,
-    /// With the provider, who says when the person signed in there, or does not.
+    /// With the provider; the time of the authentication there, if the provider reports it.
     Provider(Option<Timestamp>),
 }
 
 impl SignedInBy {
-    /// When the person last proved who they are.
+    /// Returns the time at which the person last proved their identity.
     fn proven_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Password | Self::PasswordAndCode => Some(now),
@@ -63,36 +63,36 @@ impl SignedInBy {
     }
 }
 
-/// Somebody who is in, and what they ask for.
+/// A person who is signed in, with their request.
 #[derive(Debug)]
 pub(super) struct Visitor<'a> {
     pub(super) member: StaffMember,
     pub(super) session: StaffSession,
-    /// The value of the session's cookie.
+    /// Value of the session cookie.
     pub(super) secret: String,
     pub(super) asked: &'a ConsoleRequest,
-    /// The lead or the session that the path names.
+    /// Id in the path, for example of a lead or a session.
     pub(super) id: &'a str,
 }
 
 impl Visitor<'_> {
-    /// What stands in the forms.
+    /// Returns the proof that the forms of this session contain.
     pub(super) fn proof(&self) -> String {
         proof(&self.secret)
     }
 
-    /// Whether the person signs in with a password, and not with a provider.
+    /// Returns true when the person signs in with a password, and not with a provider.
     pub(super) const fn has_password(&self) -> bool {
         !self.member.password.is_empty()
     }
 
-    /// The dealer whose leads are looked for; those of every dealer when `None`.
+    /// Returns the visitor's dealer or publisher; `None` for all dealers.
     pub(super) fn dealer_id(&self) -> Option<&str> {
         self.member.dealer_id.as_deref()
     }
 
-    /// Whether somebody is among the people about whom a manager like this one decides: those of the same
-    /// dealer or publisher, or of all dealers and not of publishers.
+    /// Returns true when a manager with this visitor's scope decides about a person: one of the same
+    /// dealer or publisher, or for all dealers one who is not of a publisher.
     pub(super) fn has_among_own(&self, member: &StaffMember) -> bool {
         match self.dealer_id() {
             Some(own) => member.dealer_id.as_deref() == Some(own),
@@ -120,7 +120,7 @@ impl SignInService {
         })
     }
 
-    /// A cookie's name. With this prefix, browsers take it from this very host alone, and over TLS.
+    /// Returns a cookie's name. With the prefix, browsers only accept it from this host and over TLS.
     pub(super) fn name(&self, plain: &str) -> String {
         if self.is_secure { format!("__Host-{plain}") } else { plain.to_owned() }
     }
@@ -138,12 +138,13 @@ impl SignInService {
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
 
-    /// The cookie of somebody who is at the provider.
+    /// Returns the name of the cookie for the time at the provider.
     pub(super) fn passing_cookie(&self) -> String {
         self.name("tradepost-passing")
     }
 
-    /// The same with its value. Browsers show it when another site sends them back, and then alone.
+    /// Writes that cookie. Browsers also send it when another site redirects back, which the other
+    /// cookies exclude.
     pub(super) fn passing(&self, value: &str, lifetime: SignedDuration) -> String {
         let cookie = self.cookie(&self.passing_cookie(), value, lifetime.as_secs());
         cookie.replace("SameSite=Strict", "SameSite=Lax")
@@ -155,7 +156,7 @@ impl SignInService {
 }
 
 impl Console {
-    /// Who asks.
+    /// Returns the visitor of a request.
     pub(super) fn visitor<'a>(
         &self,
         asked: &'a ConsoleRequest,
@@ -164,13 +165,13 @@ impl Console {
         let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
             return Err(PageError::SignIn);
         };
-        // Only the hash is kept: reading the store lets nobody in.
+        // The store has only the hash, so that reading the store does not give access.
         let found = self.store.session(&session_hash(secret))?;
         let now = self.clock.now();
         let Some((session, member)) = found.filter(|(it, _)| !self.door.is_over(it, now)) else {
             return Err(PageError::SignIn);
         };
-        // A page that looks for news by itself is no person at work.
+        // An automatic refresh of a page does not count as activity.
         if !asked.is_by_itself && now.duration_since(session.seen_at) >= NOTED {
             let id = session.id.clone();
             self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
@@ -178,7 +179,7 @@ impl Console {
         Ok(Visitor { member, session, secret: secret.to_owned(), asked, id })
     }
 
-    /// The page on which people sign in, with what was wrong the last time.
+    /// Shows the sign-in page, with the error of the last attempt.
     pub(super) fn sign_in_page(
         &self,
         asked: &ConsoleRequest,
@@ -187,7 +188,7 @@ impl Console {
         if trouble.is_none() && self.visitor(asked, "").is_ok() {
             return Ok(ConsoleReply::see(PATH.to_owned()));
         }
-        // One secret for all the forms of a browser: a second tab does not spoil the first.
+        // One secret for all forms of a browser, so that a second tab does not invalidate the first.
         let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
         let secret = known.map_or_else(password::token, Ok)?;
         let page = pages::SignIn {
@@ -200,10 +201,9 @@ impl Console {
         Ok(ConsoleReply::page(&page).with_cookie(cookie))
     }
 
-    /// Lets somebody in, or says the same whatever was wrong.
+    /// Signs a person in. The error is the same for a wrong name and a wrong password.
     pub(super) fn sign_in(&self, asked: &ConsoleRequest) -> Answer {
-        // Another site's page could otherwise sign somebody in under a name of its own, and read
-        // what is written there afterwards.
+        // Otherwise another site could sign a person in under a foreign name, and read what they write.
         let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
         if !proven {
             let why = "This page was open for too long, or its cookie is gone. Try again.";
@@ -237,8 +237,8 @@ impl Console {
         self.let_in(asked, member, SignedInBy::Password)
     }
 
-    /// Lets somebody in who has proven to be this member, unless the password or the second factor is
-    /// another meanwhile.
+    /// Begins the session of a member whose proof was correct, unless the password or the second factor
+    /// has changed since.
     pub(super) fn let_in(
         &self,
         asked: &ConsoleRequest,
@@ -254,7 +254,7 @@ impl Console {
         Ok(ConsoleReply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
     }
 
-    /// The sign-in page for somebody who has to wait before the next attempt.
+    /// Shows the sign-in page to a person who has to wait before the next attempt.
     pub(super) fn refuse_for(&self, asked: &ConsoleRequest, wait: SignedDuration) -> Answer {
         Ok(self.sign_in_page(asked, Some(TOO_OFTEN))?.limited(wait))
     }
@@ -264,8 +264,8 @@ impl Console {
         Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
     }
 
-    /// Begins somebody's session; its cookie. Whom a provider vouches for is not known before. Nothing
-    /// begins where what was proven does not hold any more.
+    /// Begins a session and returns its cookie. A person confirmed by a provider is added as a member.
+    /// Returns `None` when the proof is no longer valid.
     pub(super) fn begin(
         &self,
         asked: &ConsoleRequest,
@@ -275,7 +275,7 @@ impl Console {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = StaffSession {
-            // For lists and for ending it; whoever knows it cannot come in.
+            // Used in lists and to end the session; it does not give access.
             id: uuid::Uuid::new_v4().simple().to_string(),
             name: member.name.clone(),
             begun_at: now,
@@ -324,7 +324,7 @@ impl Console {
         Ok(ConsoleReply::see(format!("{PATH}/sign-in")).with_cookie(gone))
     }
 
-    /// Ends a session: one's own, or as a manager one of the same dealer's people.
+    /// Ends a session of the visitor, or as a manager one of their people's.
     pub(super) fn end_session(&self, visitor: &Visitor<'_>) -> Answer {
         let own = &visitor.session.name;
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
@@ -354,16 +354,16 @@ impl Console {
     }
 }
 
-/// Where somebody wanted to go before they had to sign in: a page of ours.
+/// Returns the page to show after the sign-in, if it is a page of the console.
 pub(super) fn next(asked: &ConsoleRequest) -> Option<String> {
     let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
     is_page(wanted).then(|| wanted.to_owned())
 }
 
-/// Whether a path is that of a page of ours.
+/// Returns true when a path is that of a page of the console.
 pub(super) fn is_page(path: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_".contains(&b);
     let is_ours = path == PATH || path.starts_with("/console/");
-    // Behind two slashes an address is another site's.
+    // A path that begins with two slashes would lead to another site.
     is_ours && path.bytes().all(plain) && !path.contains("//")
 }

@@ -1,5 +1,5 @@
-//! Second factors: codes that an app on a phone shows and that change every half minute (RFC 6238), and
-//! recovery codes for when the phone is gone.
+//! Second factors: time-based codes of an app, which change every 30 seconds (RFC 6238), and recovery
+//! codes for the case that the phone is lost.
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
@@ -19,22 +19,22 @@ use super::request::{ConsoleRequest, digest, proof};
 use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 
-/// What an app calls the place that the codes are for.
+/// Issuer name that an app shows.
 const ISSUER: &str = "Tradepost";
 
-/// Bytes of a secret, as RFC 4226 recommends.
+/// Number of bytes of a secret, as RFC 4226 recommends.
 const SECRET: usize = 20;
 
-/// Recovery codes that somebody gets at once.
+/// Number of recovery codes that are issued at once.
 const RECOVERY_CODES: usize = 10;
 
-/// Bytes of a recovery code. 80 bits are not guessed, so a plain hash keeps them.
+/// Number of bytes of a recovery code. 80 bits cannot be guessed, so a plain hash is enough.
 const RECOVERY_CODE: usize = 10;
 
-/// What people read whose code is not right.
+/// Message for a wrong code.
 const WRONG_CODE: &str = "That code is not right, or was used before. Wait for the next one.";
 
-/// The codes of a secret.
+/// Creates the code generator of a secret.
 fn totp(secret: &str, name: &str) -> Result<Totp, InternalError> {
     const WHAT: &str = "reading a second factor";
     let secret = Secret::try_from_base32(secret)
@@ -44,23 +44,23 @@ fn totp(secret: &str, name: &str) -> Result<Totp, InternalError> {
     built.map_err(|error| InternalError::new(WHAT, error.to_string()))
 }
 
-/// The half minute whose code this is, if it is one of about now.
+/// Returns the number of the 30-second step of a code, if the code is currently valid.
 fn step_of(totp: &Totp, code: &str, now: Timestamp) -> Option<i64> {
     let seconds = u64::try_from(now.as_second()).ok()?;
     totp.check(code, seconds).and_then(|step| i64::try_from(step).ok())
 }
 
-/// A code as it was typed, without what people put between its parts.
+/// Normalises a typed code: removes spaces and dashes, and converts to lower case.
 fn typed(code: &str) -> String {
     code.chars().filter(|c| !c.is_whitespace() && *c != '-').flat_map(char::to_lowercase).collect()
 }
 
-/// The hash under which a recovery code is kept.
+/// Hashes a recovery code for the store.
 fn recovery_hash(name: &str, code: &str) -> Sha256Hash {
     digest("recovery code", &format!("{name} {}", typed(code)))
 }
 
-/// A text in groups of four, as people can type it.
+/// Splits a text into groups of four characters.
 fn grouped(text: &str, between: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let groups: Vec<String> = letters.chunks(4).map(|group| group.iter().collect()).collect();
@@ -76,7 +76,7 @@ fn recovery_codes() -> Result<Vec<String>, InternalError> {
     (0..RECOVERY_CODES).map(code).collect()
 }
 
-/// A QR code of an address, as an SVG image without a declaration of its own.
+/// Draws a QR code as an SVG image without an XML declaration.
 fn qr_code(address: &str) -> Result<String, InternalError> {
     let code = QrCode::new(address)
         .map_err(|error| InternalError::new("drawing a QR code", error.to_string()))?;
@@ -86,8 +86,8 @@ fn qr_code(address: &str) -> Result<String, InternalError> {
 }
 
 impl Console {
-    /// Whether somebody has to set up a second factor before anything else. The second factor of people
-    /// who sign in with a provider is the provider's.
+    /// Returns true when the visitor has to set up a second factor before anything else. For people who
+    /// sign in with a provider, the second factor is the provider's task.
     pub(super) fn must_set_up_factor(&self, visitor: &Visitor<'_>) -> Result<bool, InternalError> {
         match self.second_factor {
             SecondFactorPolicy::Optional => Ok(false),
@@ -97,7 +97,7 @@ impl Console {
         }
     }
 
-    /// Compares a code, or a recovery code, and uses it up.
+    /// Checks a code or a recovery code, and marks it as used.
     fn use_code(&self, member: &StaffMember, given: &str) -> Result<bool, InternalError> {
         let factor = self.store.second_factor(&member.name)?;
         let Some(factor) = factor.filter(|factor| factor.confirmed_at.is_some()) else {
@@ -106,7 +106,7 @@ impl Console {
         let given = typed(given);
         let name = member.name.clone();
         if let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, self.clock.now()) {
-            // In the store: the same code at another process is used, too.
+            // In the store, so that the code cannot be used at another process.
             return self.store.write_blocking(move |tx| tx.use_factor_step(&name, step));
         }
         let hash = recovery_hash(&name, &given);
@@ -141,14 +141,14 @@ impl Console {
         self.prove(&attempt, || self.use_code(member, given))
     }
 
-    /// Sends somebody whose password was right to the page that asks for the code.
+    /// Redirects to the page that asks for the code, after a correct password.
     pub(super) fn ask_for_code(&self, asked: &ConsoleRequest, member: &StaffMember) -> Answer {
         let next = next(asked).map(|page| format!("?next={page}")).unwrap_or_default();
         let cookie = self.door.await_code(member)?;
         Ok(ConsoleReply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
     }
 
-    /// Whoever has given the right password a few minutes ago at most.
+    /// Returns the person who gave the correct password at most a few minutes ago.
     fn awaited(&self, asked: &ConsoleRequest) -> Result<Option<StaffMember>, InternalError> {
         let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
         let member = self.store.member(name)?;
@@ -173,7 +173,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Lets somebody in whose password and code are right.
+    /// Signs in a person whose password and code are correct.
     pub(super) fn sign_in_with_code(&self, asked: &ConsoleRequest) -> Answer {
         let Some(member) = self.awaited(asked)? else {
             return self.refuse(asked, "That took too long. Sign in again.");
@@ -196,7 +196,7 @@ impl Console {
         }
     }
 
-    /// The page on which somebody sets a second factor up.
+    /// Shows the page on which a second factor is set up.
     pub(super) fn factor_page(&self, visitor: &Visitor<'_>) -> Answer {
         self.show_factor(visitor, None)
     }
@@ -229,7 +229,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Makes a secret, which counts once a code has confirmed it.
+    /// Creates a secret, which is active once a code has confirmed it.
     pub(super) fn begin_factor(&self, visitor: &Visitor<'_>) -> Answer {
         if !visitor.has_password() {
             return Err(PageError::Unusable("Your second factor is that of your provider."));
@@ -242,7 +242,7 @@ impl Console {
         Ok(ConsoleReply::see(format!("{PATH}/account/factor")))
     }
 
-    /// Has a second factor count, by the code that the app shows, and shows the recovery codes once.
+    /// Activates a second factor by a code of the app, and shows the recovery codes once.
     pub(super) fn confirm_factor(&self, visitor: &mut Visitor<'_>) -> Answer {
         let name = visitor.member.name.clone();
         let factor = self.store.second_factor(&name)?;
@@ -267,7 +267,7 @@ impl Console {
         let is_done = self.store.write_blocking(move |tx| {
             let is_done = tx.confirm_second_factor(&name, step, &hashes, now)?;
             if is_done {
-                // The others were begun with the password alone.
+                // The other sessions began with the password alone.
                 tx.end_other_sessions(&name, &session)?;
                 tx.record(&entry)?;
             }
@@ -290,7 +290,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Puts new recovery codes in the place of the old ones, and shows them once.
+    /// Replaces the recovery codes, and shows the new ones once.
     pub(super) fn new_recovery_codes(&self, visitor: &Visitor<'_>) -> Answer {
         let name = visitor.member.name.clone();
         if !self.store.has_second_factor(&name)? {
@@ -313,7 +313,7 @@ impl Console {
         self.codes_page(visitor, codes)
     }
 
-    /// Switches somebody's own second factor off, by a code of it.
+    /// Removes the visitor's second factor, by one of its codes.
     pub(super) fn remove_factor(&self, visitor: &Visitor<'_>) -> Answer {
         let name = visitor.member.name.clone();
         if !self.store.has_second_factor(&name)? {
@@ -348,10 +348,10 @@ impl Console {
         Ok(ConsoleReply::see(format!("{PATH}/account?done=factor_off")))
     }
 
-    /// Takes the second factor from one of a manager's people, whose sessions end.
+    /// Removes the second factor of a person whom the visitor manages, and ends that person's sessions.
     pub(super) fn reset_factor(&self, visitor: &Visitor<'_>) -> Answer {
         let member = self.store.member(visitor.id)?.ok_or(PageError::NotFound)?;
-        // Whoever sees every dealer is not for the manager of one to decide about.
+        // The manager of one dealer cannot change people who manage all dealers.
         if !visitor.has_among_own(&member) || !self.store.has_second_factor(&member.name)? {
             return Err(PageError::NotFound);
         }

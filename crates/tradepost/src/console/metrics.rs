@@ -1,5 +1,4 @@
-//! Counters of sign-ins to the console and of requests that it refused. No label holds a name or an
-//! address.
+//! Counters of sign-ins to the console and of refused requests. No label contains a name or an address.
 
 use std::fmt;
 
@@ -12,7 +11,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
 words! {
-    /// How an attempt to sign in, or to give the own password again, ended.
+    /// Result of an attempt to sign in, or to confirm the own password.
     pub enum SignInOutcome {
         /// Signed in.
         SignedIn = "signed_in",
@@ -33,19 +32,19 @@ impl EncodeLabelValue for SignInOutcome {
     }
 }
 
-/// The label of a counter of sign-ins.
+/// Label of the counter of sign-ins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct SignInLabel {
     outcome: SignInOutcome,
 }
 
-/// The label of a counter of refused requests: the role of who asked.
+/// Label of the counter of refused requests: the visitor's role.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RoleLabel {
     role: &'static str,
 }
 
-/// What the console of a process counts. Clones count together.
+/// Counters of a process's console. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleMetrics {
     sign_ins: Family<SignInLabel, Counter>,
@@ -53,7 +52,7 @@ pub struct ConsoleMetrics {
 }
 
 impl ConsoleMetrics {
-    /// Has the counters written with the rest of a registry.
+    /// Adds the counters to a registry.
     pub fn register(&self, registry: &mut Registry) {
         let help = "Attempts to sign in to the console, by how they ended";
         registry.register("console_sign_ins", help, self.sign_ins.clone());
@@ -61,7 +60,7 @@ impl ConsoleMetrics {
         registry.register("console_refused_actions", help, self.refused_actions.clone());
     }
 
-    /// Has every counter begin at zero, where there is a console.
+    /// Creates every counter with the value zero, when there is a console.
     pub(super) fn begin(&self) {
         for outcome in SignInOutcome::ALL {
             self.sign_ins.get_or_create(&SignInLabel { outcome: *outcome }).inc_by(0);
@@ -76,7 +75,7 @@ impl ConsoleMetrics {
         self.sign_ins.get_or_create(&SignInLabel { outcome }).inc();
     }
 
-    /// Counts a request for what a role does not permit.
+    /// Counts a request that the role does not permit.
     pub(super) fn count_refused_action(&self, role: StaffRole) {
         self.refused_actions.get_or_create(&RoleLabel { role: role.name() }).inc();
     }

@@ -1,5 +1,4 @@
-//! What is amiss with a dealer's offer, as far as its listings show it: worked out once for each
-//! inventory.
+//! Warnings about a dealer's listings, computed once for each version of the inventory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,26 +13,26 @@ use tradepost_wire::aap::vehicle::AnyCondition;
 
 use crate::feeds::FeedStatus;
 
-/// How old the latest news of an inventory may be before somebody should look at its feed.
+/// Age of the latest confirmation of a listing from which on the feed should be checked.
 pub(super) const STALE: SignedDuration = SignedDuration::from_hours(72);
 
-/// What is amiss with a listing.
+/// Warning about a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListingWarning {
-    /// It has no price out of the door (`R-PR-01`).
+    /// No out-the-door price (`R-PR-01`).
     NoPrice,
-    /// Its price out of the door lacks fees that every buyer pays (`R-PR-01`).
+    /// Out-the-door price without fees that every buyer pays (`R-PR-01`).
     WithoutFees,
-    /// It has no photo.
+    /// No photo.
     NoPhoto,
-    /// It has no VIN.
+    /// No VIN.
     NoVin,
-    /// It was driven, and nobody says how far.
+    /// Used vehicle without mileage.
     NoMileage,
 }
 
 impl ListingWarning {
-    /// What to say of it.
+    /// Returns the text of the warning.
     pub(super) const fn summary(self) -> &'static str {
         match self {
             Self::NoPrice => import::RowWarning::NotPriced.summary(),
@@ -44,7 +43,7 @@ impl ListingWarning {
         }
     }
 
-    /// Whether it is about what the customer pays.
+    /// Returns true when the warning is about the price.
     pub(super) const fn is_price(self) -> bool {
         match self {
             Self::NoPrice | Self::WithoutFees => true,
@@ -53,19 +52,19 @@ impl ListingWarning {
     }
 }
 
-/// What there is to say about an inventory.
+/// Summary of an inventory.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// How many listings there are.
+    /// Number of listings.
     pub(super) listings: usize,
-    /// Those with something amiss, by vehicle id.
+    /// Warnings by vehicle id, of the listings that have any.
     pub(super) amiss: HashMap<String, Vec<ListingWarning>>,
-    /// When a listing was last confirmed.
+    /// Time at which a listing was last confirmed.
     pub(super) latest: Option<Timestamp>,
 }
 
 impl Summary {
-    /// Looks at a listing.
+    /// Adds a listing.
     fn add(&mut self, vehicle: &Vehicle, dealer: &DealerSettings) {
         self.listings += 1;
         self.latest = self.latest.max(vehicle.updated_at);
@@ -75,13 +74,13 @@ impl Summary {
         }
     }
 
-    /// How many listings have a warning.
+    /// Counts the listings with such a warning.
     pub(super) fn count(&self, is_meant: impl Fn(ListingWarning) -> bool) -> usize {
         self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
     }
 
-    /// For how long nothing has come, when that is too long. Where a feed says when it is stale, its word
-    /// counts and not ours.
+    /// Returns the time since the last confirmation, if it is too long. Returns `None` when a feed has
+    /// its own limit for stale data.
     pub(super) fn stale_for(
         &self,
         feeds: &[FeedStatus<'_>],
@@ -94,12 +93,12 @@ impl Summary {
     }
 }
 
-/// Summaries, by dealer, each with the inventory that it is of.
+/// Summaries by dealer, each with the generation of its inventory.
 #[derive(Debug, Default)]
 pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
 
 impl Offers {
-    /// What there is to say about a dealer's inventory.
+    /// Returns the summary of a dealer's inventory.
     pub(super) fn of(
         &self,
         store: &Store,
@@ -112,8 +111,7 @@ impl Offers {
         {
             return Ok(Arc::clone(summary));
         }
-        // Without the lock: two who come at once work twice, and nobody waits
-        // for a dealer of somebody else.
+        // Without the lock: two concurrent requests do the work twice, but none waits for another dealer.
         let mut summary = Summary::default();
         store.each_listing(&dealer.id, |vehicle| summary.add(&vehicle, dealer))?;
         let summary = Arc::new(summary);
@@ -127,7 +125,7 @@ fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<ListingWarning> {
     let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
     let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
     let prices = vehicle.price.zip(vehicle.list_price);
-    // Listings do not say what everybody gets off.
+    // Listings do not contain the discounts for all buyers.
     let lacks_fees = prices.is_some_and(|(price, list)| price::omits_fees(price, list, None, fees));
     let was_driven = matches!(vehicle.condition, Some(AnyCondition::Used | AnyCondition::Cpo));
     [

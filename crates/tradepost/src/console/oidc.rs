@@ -1,6 +1,6 @@
-//! Signing in with an OpenID provider: authorization code with PKCE, and an id token that is believed by
-//! the provider's keys alone (OpenID Connect Core §3.1). What a sign-in began with is in a cookie of the
-//! browser, so that it ends where it began.
+//! Sign-in with an OpenID provider: authorization code with PKCE, and an id token that is verified with
+//! the provider's keys (OpenID Connect Core §3.1). A cookie ties the sign-in to the browser in which it
+//! began.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -29,65 +29,65 @@ use crate::config::oidc::{Oidc, RoleGrant};
 
 mod pages;
 
-/// Where the provider sends people back to, below the console.
+/// Path below the console to which the provider redirects.
 pub(super) const BACK: &str = "sign-in/oidc/back";
 
-/// How long somebody may take at the provider.
+/// Maximum time between leaving for the provider and coming back.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
-/// For how long it is remembered where the provider is.
+/// Time for which the provider's metadata are cached.
 const FRESH: SignedDuration = SignedDuration::from_mins(60);
 
-/// For how long it is remembered that the provider cannot be used: whoever comes meanwhile need not wait for
-/// it once more.
+/// Time for which a failure to read the metadata is cached, so that later sign-ins do not wait for
+/// another timeout.
 const AWAY_FOR: SignedDuration = SignedDuration::from_secs(30);
 
-/// By how much the provider's clock may be behind ours.
+/// Tolerance by which the provider's clock may be behind ours.
 const AUTH_TIME_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 
-/// The longest name of a person.
+/// Maximum length of a person's name in bytes.
 const NAME: usize = 200;
 
-/// What a request to the provider may cost.
+/// Limits of a request to the provider.
 const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(10),
     connect: Duration::from_secs(5),
     max_body: 256 * 1024,
 };
 
-/// Number of sign-ins that wait for the provider at once. Whoever comes beyond it hears that it cannot be
-/// reached: one that answers nobody keeps few waiting, and no thread.
+/// Number of sign-ins that wait for the provider at once; beyond it, sign-ins are refused. A provider
+/// that does not answer blocks only these, and no thread.
 const ASKING_AT_ONCE: usize = 32;
 
-/// Number of codes that one address, or one IPv6 network of 64 bits, may have redeemed at once.
+/// Number of codes that one address, or one IPv6 network of 64 bits, may redeem at once.
 const EXCHANGES_PER_ADDRESS: usize = 4;
 
-/// Time that a step of a sign-in may take at the provider, all its requests together.
+/// Timeout of a step of a sign-in at the provider, for all its requests together.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// A provider.
+/// An OpenID provider.
 #[derive(Debug)]
 pub(super) struct OidcProvider {
     pub(super) settings: Oidc,
     secret: String,
-    /// Where people come back, as the provider knows it.
+    /// Redirect URI that the provider knows.
     back: String,
     transport: HttpTransport,
     means: AuthDeps,
-    /// Whoever holds it is finding out.
+    /// Cached metadata; the lock is held while they are read.
     found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
-    /// Places for sign-ins that ask the provider.
+    /// Limits the sign-ins that wait for the provider.
     asking: Semaphore,
-    /// Those of them that redeem a code, by address.
+    /// Limits the codes that are being redeemed, by address.
     exchanging: AddressPlaces,
-    /// The sign-ins that have ended, each with when it began: none ends twice.
+    /// Sign-ins that have ended, each with the time of its begin: none can end twice.
     ended: Mutex<BTreeMap<String, Timestamp>>,
 }
 
-/// Where the provider is, or why that could not be found out.
+/// The provider's endpoints, or the reason why they could not be read.
 type Discovered = Result<Arc<ProviderAddresses>, String>;
 
-/// Where the provider is.
+/// The provider's endpoints and keys.
 #[derive(Debug)]
 struct ProviderAddresses {
     authorize: Url,
@@ -95,29 +95,29 @@ struct ProviderAddresses {
     keys: IssuerKeys,
 }
 
-/// A sign-in that has begun: what its cookie says, of which everything else is made.
+/// A sign-in in progress. All its values are derived from its cookie.
 #[derive(Debug)]
 pub(super) struct StartedSignIn {
     pub(super) cookie: String,
     at: Timestamp,
-    /// The session of somebody who is in and signs in anew, to prove that it is still the same person.
+    /// Session that is renewed, when a person who is signed in signs in anew to confirm their identity.
     pub(super) renews: Option<String>,
-    /// Where somebody wanted to go.
+    /// Page to show after the sign-in.
     pub(super) next: String,
 }
 
-/// Whom the provider vouches for.
+/// A person as confirmed by the provider.
 #[derive(Debug)]
 pub(super) struct Vouched {
     pub(super) name: String,
-    /// What they may, if anything.
+    /// Role, if any.
     pub(super) grant: Option<RoleGrant>,
-    /// When they gave a password or the like there, where the provider says so.
+    /// Time at which they last authenticated there, if the provider reports it.
     pub(super) signed_in_at: Option<Timestamp>,
 }
 
 impl Vouched {
-    /// The same as somebody who may come in, who has no password.
+    /// Returns the person as a member without a password, if there is a role.
     pub(super) fn member(&self, now: Timestamp) -> Option<StaffMember> {
         let grant = self.grant.as_ref()?;
         Some(StaffMember {
@@ -130,15 +130,15 @@ impl Vouched {
     }
 }
 
-/// Why nobody is believed who came back from the provider. The reasons are for the log, and say nothing of
-/// what the provider or the browser said.
+/// Reason why a sign-in at the provider failed. The texts are for the log, and repeat nothing from the
+/// provider or the browser.
 #[derive(Debug)]
 pub(super) enum RedeemFailure {
-    /// It is no sign-in that this browser began, or one that has ended. The provider was not asked.
+    /// The browser did not begin this sign-in, or it has ended. The provider was not asked.
     NotOurs(&'static str),
-    /// The provider, or a place to ask it, could not be had.
+    /// The provider did not answer, or too many sign-ins wait for it.
     ProviderAway(String),
-    /// The provider does not vouch for whoever came back, or not in a way that is believed.
+    /// The provider does not confirm the person, or its token is not valid.
     Refused(String),
 }
 
@@ -160,7 +160,7 @@ impl RedeemFailure {
 }
 
 impl StartedSignIn {
-    /// Begins one. `next` is a page of ours, or nothing; `renews` the id of a session.
+    /// Begins a sign-in. `next` is a page of the console, or empty; `renews` is the id of a session.
     pub(super) fn fresh(
         now: Timestamp,
         next: &str,
@@ -171,9 +171,9 @@ impl StartedSignIn {
         Ok(Self { cookie, at: now, renews, next: next.to_owned() })
     }
 
-    /// The one of a cookie, unless it is too old.
+    /// Reads a sign-in from its cookie, unless it is too old.
     pub(super) fn read(cookie: &str, now: Timestamp) -> Option<Self> {
-        // The page comes last, because it may have dots of its own.
+        // The page is last, because it may contain dots.
         let mut parts = cookie.splitn(4, '.');
         let at = Timestamp::from_second(parts.next()?.parse().ok()?).ok()?;
         parts.next()?;
@@ -181,15 +181,14 @@ impl StartedSignIn {
         let renews = Some(session.to_owned()).filter(|id| !id.is_empty());
         let next = parts.next()?.to_owned();
         let age = now.duration_since(at);
-        // A moment to come was not written here, and would make a sign-in last for as long as
-        // somebody likes.
+        // A time in the future was not written here, and would extend the sign-in.
         let is_fresh = !age.is_negative() && age < PATIENCE;
         is_fresh.then(|| Self { cookie: cookie.to_owned(), at, renews, next })
     }
 
     fn part(&self, purpose: &str) -> String {
-        // Of one secret three, none of which leads to another: the state stands in addresses, and
-        // must not give away the verifier by which a code is redeemed.
+        // Three values from one secret, none of which reveals another: the state appears in URLs, and
+        // must not reveal the verifier that redeems the code.
         encode(digest(purpose, &self.cookie))
     }
 
@@ -207,7 +206,7 @@ impl StartedSignIn {
 }
 
 impl OidcProvider {
-    /// Sets it up. `base` is where browsers reach the console.
+    /// Opens a provider. `base` is the console's public address.
     ///
     /// # Errors
     /// When the secret cannot be read.
@@ -231,7 +230,7 @@ impl OidcProvider {
         })
     }
 
-    /// Asks the provider for something, when there is a place for it and within a deadline.
+    /// Runs requests to the provider, with the limit on waiting sign-ins and a timeout.
     async fn in_time<T>(
         &self,
         asking: impl Future<Output = Result<T, RedeemFailure>>,
@@ -243,10 +242,10 @@ impl OidcProvider {
         answer.unwrap_or_else(|_| Err(RedeemFailure::away("the provider takes too long")))
     }
 
-    /// Where a browser goes to sign in.
+    /// Returns the URL at the provider to which a browser is sent.
     ///
     /// # Errors
-    /// Why nobody can, for the log.
+    /// The reason for the log, when the provider cannot be used.
     pub(super) async fn address(&self, begun: &StartedSignIn) -> Result<String, RedeemFailure> {
         let finding = async { self.found().await.map_err(RedeemFailure::ProviderAway) };
         let found = self.in_time(finding).await?;
@@ -261,16 +260,17 @@ impl OidcProvider {
             .append_pair("code_challenge", &encode(sha256(begun.verifier().as_bytes())))
             .append_pair("code_challenge_method", "S256");
         if begun.renews.is_some() {
-            // The provider asks the person anew, and says when (OpenID Connect Core §3.1.2.1).
+            // The provider authenticates the person again, and reports the time (OpenID Connect Core
+            // §3.1.2.1).
             url.query_pairs_mut().append_pair("prompt", "login").append_pair("max_age", "0");
         }
         Ok(url.into())
     }
 
-    /// Whom the provider vouches for, by the code with which a browser came back.
+    /// Redeems the code with which a browser came back, and returns the person.
     ///
     /// # Errors
-    /// Why nobody is believed.
+    /// The reason why the sign-in failed.
     pub(super) async fn redeem(
         &self,
         address: &str,
@@ -286,8 +286,8 @@ impl OidcProvider {
         let _place = place.ok_or_else(|| {
             RedeemFailure::away("too many sign-ins of one address wait for the provider")
         })?;
-        // Before the provider is asked: of two that come at once one goes on, and one that fails
-        // from here on is not tried again.
+        // Before the provider is asked: of two concurrent requests one continues, and a failed one cannot
+        // be repeated.
         if !self.end(begun) {
             return Err(RedeemFailure::NotOurs("it has ended before"));
         }
@@ -300,23 +300,23 @@ impl OidcProvider {
         self.vouched(&claims).map_err(RedeemFailure::Refused)
     }
 
-    /// What the provider says of whoever came back with this code.
+    /// Exchanges the code and returns the claims of its id token.
     async fn said(&self, begun: &StartedSignIn, code: &str) -> Result<Value, RedeemFailure> {
         let found = self.found().await.map_err(RedeemFailure::ProviderAway)?;
         let token = self.exchange(&found, begun, code).await?;
         self.claims(&found, &token).await
     }
 
-    /// Notes that a sign-in ends; `false` when it has ended before.
+    /// Marks a sign-in as ended; `false` when it had ended before.
     fn end(&self, begun: &StartedSignIn) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.means.clock.now();
-        // Older ones are refused by their age, so that they need not be remembered.
+        // Older ones are refused by their age, so they can be forgotten.
         ended.retain(|_, at| now.duration_since(*at) < PATIENCE);
         ended.insert(begun.state(), begun.at).is_none()
     }
 
-    /// Where the provider is, as it publishes itself (OpenID Connect Discovery §4).
+    /// Returns the provider's endpoints from its metadata (OpenID Connect Discovery §4).
     async fn found(&self) -> Discovered {
         let mut known = self.found.lock().await;
         let now = self.means.clock.now();
@@ -326,8 +326,7 @@ impl OidcProvider {
                 return found.clone();
             }
         }
-        // With the lock held: whoever comes meanwhile waits for this answer and does not ask for
-        // another.
+        // With the lock held, so that concurrent sign-ins wait for this answer and do not ask again.
         let found = self.discover().await.map(Arc::new);
         *known = Some((now, found.clone()));
         found
@@ -341,13 +340,13 @@ impl OidcProvider {
         let body = self.means.web.fetch(url).await?;
         let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
         let document = document.ok_or("what the provider publishes of itself is no JSON")?;
-        // OpenID Connect Discovery §4.3: one provider must not be able to speak for another.
+        // OpenID Connect Discovery §4.3: one provider must not be able to impersonate another.
         if document.get("issuer").and_then(Value::as_str) != Some(issuer) {
             return Err("the provider publishes another issuer".to_owned());
         }
         let address = |name: &str| {
             let url = document.get(name).and_then(Value::as_str).and_then(|it| Url::parse(it).ok());
-            // A provider on this machine may do without TLS, and nobody else.
+            // Only a provider on this machine may be used without TLS.
             let is_here =
                 |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
             let is_safe = |url: &Url| url.scheme() == "https" || is_here(&own) && is_here(url);
@@ -361,7 +360,7 @@ impl OidcProvider {
         })
     }
 
-    /// The id token that the provider gives for a code.
+    /// Exchanges a code for the id token.
     async fn exchange(
         &self,
         found: &ProviderAddresses,
@@ -395,7 +394,7 @@ impl OidcProvider {
             .ok_or_else(|| RedeemFailure::refused("the provider gave no id token"))
     }
 
-    /// Who we are to the provider (RFC 6749 §2.3.1).
+    /// Returns the client's credentials (RFC 6749 §2.3.1).
     fn credentials(&self) -> HeaderValue {
         let escaped =
             |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
@@ -405,7 +404,7 @@ impl OidcProvider {
         value.unwrap_or_else(|_| unreachable!("base64 is plain text"))
     }
 
-    /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
+    /// Verifies an id token and returns its claims (OpenID Connect Core §3.1.3.7).
     async fn claims(&self, found: &ProviderAddresses, token: &str) -> Result<Value, RedeemFailure> {
         let token = UnverifiedToken::read(token).map_err(RedeemFailure::refused)?;
         let keys = found.keys.find(token.key_id()).await;
@@ -441,7 +440,7 @@ impl OidcProvider {
         let name = name.filter(is_name).ok_or("the token has no usable name")?;
         let held = held(claims, &self.settings.role_claim);
         let granted = |grant: &&RoleGrant| held.contains(&grant.value.as_str());
-        // People of the console have names without a colon.
+        // Staff with a password have names without a colon.
         let name = format!("oidc:{name}");
         let signed_in_at = claims.get("auth_time").and_then(Value::as_i64);
         let signed_in_at = signed_in_at.and_then(|at| Timestamp::from_second(at).ok());
@@ -450,10 +449,10 @@ impl OidcProvider {
     }
 }
 
-/// The texts of a claim, which may stand inside of others: `realm_access.roles`.
+/// Returns the texts of a claim, which may be nested: `realm_access.roles`.
 fn held<'c>(claims: &'c Value, name: &str) -> Vec<&'c str> {
     let inside = || name.split('.').try_fold(claims, |value, step| value.get(step));
-    // As a whole first: claims that are named by an address have dots in them, and lead nowhere.
+    // As one name first: names of claims that are URLs contain dots.
     match claims.get(name).or_else(inside) {
         Some(Value::String(text)) => text.split(' ').collect(),
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),

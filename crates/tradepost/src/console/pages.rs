@@ -1,5 +1,4 @@
-//! The pages: what each shows, as texts. How it is laid out is in the templates, which escape every
-//! text.
+//! Data of the pages as texts. The layout is in the templates, which escape every text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ mod people;
 mod probe;
 mod refusals;
 
-/// What is around every page.
+/// Parts that all pages share.
 #[derive(Debug)]
 pub(super) struct PageFrame {
     title: &'static str,
@@ -48,7 +47,7 @@ pub(super) struct PageFrame {
     done: Option<&'static str>,
 }
 
-/// A way to another page.
+/// A link in the navigation.
 #[derive(Debug)]
 struct PageLink {
     label: &'static str,
@@ -58,7 +57,7 @@ struct PageLink {
     count: u32,
 }
 
-/// The pages, in the order of their importance: label, address, icon and what they require.
+/// Pages of the navigation, the most important first: label, path, icon and required permission.
 const NAV: [(&str, &str, &str, Right); 11] = [
     ("Inbox", "/console", "inbox", Right::Enter),
     ("Leads", "/console/leads", "leads", Right::Customers),
@@ -73,18 +72,18 @@ const NAV: [(&str, &str, &str, Right); 11] = [
     ("Audit", "/console/audit", "audit", Right::ReadRecord),
 ];
 
-/// A moment, as a page shows it.
+/// A time as a page shows it.
 #[derive(Debug, Clone)]
 pub(super) struct ShownMoment {
-    /// For machines.
+    /// In RFC 3339, for machines.
     iso: String,
-    /// In the rooftop's zone.
+    /// In the rooftop's time zone.
     text: String,
-    /// How long ago, or how long until.
+    /// Distance from now.
     ago: String,
 }
 
-/// The zone in which a page shows moments, and when it is made.
+/// Time zone of a page, and the time at which it is made.
 #[derive(Debug)]
 struct Local {
     zone: TimeZone,
@@ -100,31 +99,31 @@ impl Local {
         spoken(at, &self.zone, self.now)
     }
 
-    /// The day on which a moment is.
+    /// Returns the day of a time.
     fn date(&self, at: Timestamp) -> Date {
         at.to_zoned(self.zone.clone()).date()
     }
 }
 
-/// The page on which people sign in.
+/// The sign-in page.
 #[derive(Debug, Template)]
 #[template(path = "console/sign-in.html")]
 pub(super) struct SignIn {
     pub(super) proof: String,
     pub(super) trouble: Option<&'static str>,
     pub(super) next: String,
-    /// With whom people may sign in besides.
+    /// Label of the provider, if there is one.
     pub(super) provider: Option<String>,
 }
 
-/// The page that leads on whoever comes back from a provider.
+/// The page that leads on after a sign-in at a provider.
 #[derive(Debug, Template)]
 #[template(path = "console/signed-in.html")]
 pub(super) struct SignedIn {
     pub(super) target: String,
 }
 
-/// A page that says why there is no other.
+/// A page that reports an error.
 #[derive(Debug, Template)]
 #[template(path = "console/stopped.html")]
 struct Stopped {
@@ -134,14 +133,14 @@ struct Stopped {
 }
 
 impl Console {
-    /// What time it is at a rooftop of these dealers, the first one.
+    /// Returns the time zone of these dealers' first rooftop, and the present time.
     fn local(&self, dealers: &[Arc<DealerAgent>]) -> Local {
         let rooftop = dealers.first().and_then(|it| it.dealer.terms.rooftops.first());
         let zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         Local { zone, now: self.clock.now() }
     }
 
-    /// What is around a page.
+    /// Builds the parts that all pages share.
     pub(super) fn frame(
         &self,
         visitor: &Visitor<'_>,
@@ -161,8 +160,7 @@ impl Console {
             label,
             href,
             icon,
-            // Every address begins with that of the inbox, which is here
-            // only when it is the whole one.
+            // Every path begins with that of the inbox, which is current only when it is the whole path.
             is_here: path == href || href != PATH && path.starts_with(&format!("{href}/")),
             count: if href == PATH { new } else { 0 },
         });
@@ -183,7 +181,7 @@ impl Console {
         })
     }
 
-    /// The page that says why there is no other.
+    /// Returns the response for an error.
     pub(super) fn stopped(&self, asked: &ConsoleRequest, stop: PageError) -> ConsoleReply {
         let mut error_id = None;
         let (status, title, text) = match stop {
@@ -197,9 +195,9 @@ impl Console {
             }
             PageError::Busy => return ConsoleReply::busy(),
             PageError::SignIn => {
-                // What was to be done by a form is not done again after signing in.
+                // The action of a form is not repeated after signing in.
                 let is_page = asked.method == axum::http::Method::GET && !asked.path.is_empty();
-                // An address that could hold more than a path is not gone back to.
+                // Only a plain path is returned to after the sign-in.
                 let plain = |b: u8| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b);
                 let is_kept = is_page && asked.path.bytes().all(plain);
                 let next =
@@ -227,11 +225,11 @@ impl Console {
                 (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", why)
             }
             PageError::Broken(fault) => {
-                // The cause may name files and tables, which are none of the visitor's business.
+                // The cause may name files and tables, which are not for the visitor.
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
                 error_id = Some(id);
-                // What is over soon is no reason to call anybody, and no fault of the visitor's.
+                // A transient error is not reported as our fault: it is over soon.
                 if fault.is_transient() {
                     (
                         StatusCode::SERVICE_UNAVAILABLE,
@@ -271,7 +269,7 @@ const fn stage_name(stage: StaffStage) -> &'static str {
     }
 }
 
-/// `12 min`, `3 h 5 min`, `2 days`.
+/// Formats a duration: `12 min`, `3 h 5 min`, `2 days`.
 fn lasting(time: SignedDuration) -> String {
     let minutes = time.abs().as_mins();
     let (hours, days) = (minutes / 60, minutes / (24 * 60));
@@ -285,7 +283,7 @@ fn lasting(time: SignedDuration) -> String {
     }
 }
 
-/// `3 h 5 min ago`, or `in 2 days`.
+/// Formats a time relative to now: `3 h 5 min ago`, or `in 2 days`.
 fn ago(at: Timestamp, now: Timestamp) -> String {
     let since = now.duration_since(at);
     if since.is_negative() && since.abs().as_mins() > 0 {
@@ -297,21 +295,21 @@ fn ago(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// What a page lists of facts: those that are known.
+/// Returns the facts that are known.
 fn known<const N: usize>(
     facts: [(&'static str, Option<String>); N],
 ) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
 }
 
-/// The address of a page, with what is asked of it.
+/// Returns the URL of a page with query parameters.
 fn link<const N: usize>(page: &str, query: [(&str, Option<&str>); N]) -> String {
     let asked = query.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
     format!("{PATH}/{page}?{query}")
 }
 
-/// A number with commas between the thousands.
+/// Formats a number with commas between the thousands.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -324,18 +322,18 @@ fn thousands(number: u64) -> String {
     out
 }
 
-/// `1 lead`, `2 leads`.
+/// Formats a number with its noun: `1 lead`, `2 leads`.
 fn counted(count: usize, one: &str, several: &str) -> String {
     let noun = if count == 1 { one } else { several };
     format!("{} {noun}", thousands(count as u64))
 }
 
-/// A word of a vocabulary as people read it: `test drive`.
+/// Writes a wire name as people read it: `test drive`.
 fn plain(word: &str) -> String {
     word.replace('_', " ")
 }
 
-/// The same at the beginning of a line.
+/// Writes a wire name with a capital letter.
 fn headed(word: &str) -> String {
     let word = plain(word);
     let mut letters = word.chars();

@@ -1,5 +1,5 @@
-//! Passwords: hashed with Argon2id at the cost that OWASP asks for at least (19 MiB, two passes), and
-//! compared at the same cost whether anybody has the name or not.
+//! Passwords, hashed with Argon2id at the minimum cost that OWASP recommends (19 MiB, two passes). A
+//! comparison costs the same for unknown names.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -11,19 +11,18 @@ use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use flate2::read::GzDecoder;
 use tradepost_server::fault::InternalError;
 
-/// How long a password has to be (NIST SP 800-63B §3.1.1.2 has 15 for those that stand alone; 12 is
-/// what people keep to who sign in twice a day).
+/// Minimum length of a password in characters. NIST SP 800-63B §3.1.1.2 requires 15 for a single factor;
+/// 12 is what people accept who sign in twice a day.
 pub const SHORTEST: usize = 12;
 
-/// Beyond that, it would only keep us busy.
+/// Maximum length of a password in bytes; a longer one would only cost time.
 pub const LONGEST: usize = 256;
 
-/// The 10,000 passwords that people use most, one a line, in lower case, packed with gzip. They are the
-/// first of the list of passwords in zxcvbn 3.1.1 (`common-passwords.LICENSE`), in its
-/// order.
+/// The 10,000 most common passwords, one per line, in lower case, compressed with gzip. They are the
+/// first of the list of passwords in zxcvbn 3.1.1 (`common-passwords.LICENSE`), in its order.
 const COMMON: &[u8] = include_bytes!("assets/common-passwords.txt.gz");
 
-/// Names everything that keeps a text from being the password of somebody; empty when it can be.
+/// Lists the reasons why a person cannot have this password; empty when they can.
 #[must_use]
 pub fn problems(password: &str, name: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -42,30 +41,30 @@ pub fn problems(password: &str, name: &str) -> Vec<String> {
     problems
 }
 
-/// A password without the digits and signs that people put around a word to make it longer.
+/// Removes the digits and signs around a password, which people add to make it longer.
 fn without_ends(password: &str) -> String {
     let lower = password.to_lowercase();
     lower.trim_matches(|c: char| !c.is_alphabetic()).to_owned()
 }
 
-/// Whether a password is one of the common ones, or one of them several times.
+/// Returns true when a password is a common one, or a repetition of one.
 fn is_common(password: &str) -> bool {
     if password.is_empty() {
         return false;
     }
     let common = common();
-    // Its first letters several times over are no more than these letters.
+    // A repetition of a common password is as easy to guess.
     let ends = password.char_indices().map(|(end, c)| end + c.len_utf8());
     let mut starts = ends.filter_map(|end| password.get(..end));
     starts.any(|start| is_repeated(password, start) && common.contains(start))
 }
 
-/// Whether a text is another, once or several times.
+/// Returns true when a text is `part`, once or repeated.
 fn is_repeated(text: &str, part: &str) -> bool {
     !part.is_empty() && !text.is_empty() && text.replace(part, "").is_empty()
 }
 
-/// The common passwords.
+/// Returns the common passwords.
 fn common() -> &'static HashSet<String> {
     static UNPACKED: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let mut text = String::new();
@@ -89,16 +88,16 @@ pub fn hash(password: &str) -> Result<String, InternalError> {
     Ok(hashed.to_string())
 }
 
-/// Compares passwords with their hashes, one at a time: a crowd that guesses must not have our memory.
+/// Compares passwords with their hashes, one at a time, to limit the memory that an attack can use.
 #[derive(Debug)]
 pub struct Judge {
-    /// Nobody's, to be compared with where nobody has the name.
+    /// Hash of a random password, for comparisons with unknown names.
     nobody: String,
     turn: Mutex<()>,
 }
 
 impl Judge {
-    /// Begins.
+    /// Creates the checker.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -106,15 +105,15 @@ impl Judge {
         Ok(Self { nobody: hash(&token()?)?, turn: Mutex::default() })
     }
 
-    /// Whether a password is the one with this hash; never when there is none, at the same cost.
+    /// Returns true when a password has this hash; without a hash false, at the same cost.
     #[must_use]
     pub fn is_right(&self, password: &str, hashed: Option<&str>) -> bool {
         if password.len() > LONGEST {
             return false;
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever signs in with a provider has no hash. Without one it takes as long as with one, so that
-        // the time does not tell which names there are.
+        // People who sign in with a provider have no hash. The comparison takes the same time, so that
+        // the time does not reveal which names exist.
         let known = hashed.and_then(|hashed| PasswordHash::new(hashed).ok());
         let Some(kept) = known.clone().or_else(|| PasswordHash::new(&self.nobody).ok()) else {
             return false;
@@ -124,7 +123,7 @@ impl Judge {
     }
 }
 
-/// Text that nobody can guess: 256 bits.
+/// Returns a random text of 256 bits.
 ///
 /// # Errors
 /// When the operating system has no randomness.
@@ -133,7 +132,7 @@ pub fn token() -> Result<String, InternalError> {
     Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
 
-/// Random bytes of the operating system.
+/// Returns random bytes of the operating system.
 ///
 /// # Errors
 /// When it has none.

@@ -1,5 +1,4 @@
-//! Runs the prober against a dealer of ours, as a stranger would, and keeps what it found. One run is at
-//! work at a time.
+//! Runs the prober against one of our dealers from outside, and stores its report. One run at a time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,20 +14,20 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::{ProbeReport, Store};
 use tradepost_wire::json::{self, Value, json};
 
-/// What a request may cost.
+/// Limits of a request.
 const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(30),
     connect: Duration::from_secs(10),
     max_body: 8 * 1024 * 1024,
 };
 
-/// Requests in a second at most at an agent that limits its callers. Whoever is asked to wait, waits.
+/// Maximum number of requests per second at an agent with rate limits. Delays that it asks for are kept.
 const RATE: u32 = 10;
 
-/// How long a run may take.
+/// Maximum duration of a run.
 const DEADLINE: Duration = Duration::from_mins(10);
 
-/// Runs the prober.
+/// Runs the prober in the background.
 #[derive(Debug)]
 pub(super) struct Prober {
     store: Arc<Store>,
@@ -37,7 +36,7 @@ pub(super) struct Prober {
     at_work: Mutex<Option<AtWork>>,
 }
 
-/// How far the run is that is at work.
+/// Progress of the current run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AtWork {
     pub(super) dealer_id: String,
@@ -45,17 +44,17 @@ pub(super) struct AtWork {
     pub(super) total: usize,
     pub(super) requests: u32,
     pub(super) failed: usize,
-    /// What is looked at.
+    /// Title of the current check.
     pub(super) title: &'static str,
 }
 
-/// Whose agent is probed, where it is, and who wants it.
+/// Dealer and address of a run, and the person who began it.
 #[derive(Debug, Clone)]
 pub(super) struct WantedProbe {
     pub(super) dealer_id: String,
     pub(super) address: String,
     pub(super) by: String,
-    /// Whether the agent limits how often one may call.
+    /// True when the agent has rate limits.
     pub(super) is_limited: bool,
 }
 
@@ -64,12 +63,12 @@ impl Prober {
         Self { store, clock, transport: HttpTransport::new(LIMITS), at_work: Mutex::default() }
     }
 
-    /// The run that is at work, if there is one.
+    /// Returns the progress of the current run, if there is one.
     pub(super) fn at_work(&self) -> Option<AtWork> {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the one place that there is; it is free again when what is returned is dropped.
+    /// Begins a run if there is none; the run ends when the returned value is dropped.
     pub(super) fn enter(self: &Arc<Self>, dealer_id: &str) -> Option<ProbeSlot> {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         if at_work.is_some() {
@@ -81,19 +80,19 @@ impl Prober {
     }
 }
 
-/// The place of the run that is at work.
+/// The current run.
 #[derive(Debug)]
 pub(super) struct ProbeSlot(Arc<Prober>);
 
 impl Drop for ProbeSlot {
     fn drop(&mut self) {
-        // By dropping, because a run may also end in a panic: then nobody could begin another.
+        // In `drop`, because a panic would otherwise block all later runs.
         *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 impl ProbeSlot {
-    /// Runs the prober and keeps what it found.
+    /// Runs the prober and stores its report.
     pub(super) async fn run(self, wanted: WantedProbe) {
         let prober = &self.0;
         let now = prober.clock.now();
@@ -131,7 +130,7 @@ fn kept(
     let (document, page) = match &found {
         Ok(report) => {
             let mut document = json::to_value(report).map_err(InternalError::on(WHAT))?;
-            // What was sent and what came back is in the page that is taken away.
+            // The exchanges are in the page that people download.
             let findings = document.get_mut("findings").and_then(Value::as_array_mut);
             for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {
                 finding.shift_remove("exchanges");

@@ -1,4 +1,4 @@
-//! What a browser is sent, and the headers with which everything is sent.
+//! Responses to browsers, with the security headers of all responses.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use jiff::SignedDuration;
 
-/// An answer on its way.
+/// A response to be sent.
 #[derive(Debug)]
 pub(super) struct ConsoleReply {
     status: StatusCode,
@@ -17,32 +17,32 @@ pub(super) struct ConsoleReply {
     location: Option<String>,
     cookies: Vec<String>,
     photos: String,
-    /// Seconds until it makes sense to ask again.
+    /// Seconds after which a retry makes sense.
     retry_after: Option<u64>,
-    /// The name under which it is kept, when it is no page to look at.
+    /// `Content-Disposition` of a download.
     kept_as: Option<String>,
 }
 
-/// Seconds after which whoever found every place taken may come back.
+/// Delay in seconds for requests that waited too long for their turn.
 const BUSY_SECONDS: u64 = 2;
 
-/// For pages without photos.
+/// Photo origins of pages without photos.
 pub(super) const NO_PHOTOS: &str = "";
 
 impl ConsoleReply {
-    /// A page.
+    /// Renders a page.
     pub(super) fn page(page: &impl Template) -> Self {
         let body = page.render().unwrap_or_else(|_| unreachable!("pages hold texts alone"));
         Self::of("text/html; charset=utf-8", body)
     }
 
-    /// The way to another page, which is asked for anew.
+    /// Redirects to another page, which is requested with GET.
     pub(super) fn see(location: String) -> Self {
         let reply = Self::of("text/plain; charset=utf-8", String::new());
         Self { status: StatusCode::SEE_OTHER, location: Some(location), ..reply }
     }
 
-    /// A text of this media type.
+    /// Creates a response with this media type.
     pub(super) fn of(media_type: &'static str, body: String) -> Self {
         Self {
             status: StatusCode::OK,
@@ -56,47 +56,47 @@ impl ConsoleReply {
         }
     }
 
-    /// A page that is kept as a file, whose name has letters, digits, dots, dashes and underscores.
+    /// Creates a download. The name may have letters, digits, dots, dashes and underscores.
     pub(super) fn download(name: &str, page: String) -> Self {
         let reply = Self::of("text/html; charset=utf-8", page);
-        // Never shown in its place: what strangers have said may stand in it, and would be on a
-        // page of this origin.
+        // Never shown inline: the file may contain text from strangers, which would appear on a page of
+        // this origin.
         Self { kept_as: Some(format!("attachment; filename=\"{name}\"")), ..reply }
     }
 
-    /// The same with another status.
+    /// Sets the status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// The answer to whom no place became free in time.
+    /// Answers a request that waited too long for its turn.
     pub(super) fn busy() -> Self {
         let text = "busy; try again in a moment\n".to_owned();
         let reply = Self::of("text/plain; charset=utf-8", text);
         Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY_SECONDS), ..reply }
     }
 
-    /// The same for whoever has to wait before the next attempt.
+    /// Marks the response as rate-limited until the next attempt.
     pub(super) fn limited(self, wait: SignedDuration) -> Self {
-        // A fraction of a second is a whole one.
+        // Rounded up to whole seconds.
         let seconds = u64::try_from(wait.as_millis()).unwrap_or_default().div_ceil(1000).max(1);
         let status = StatusCode::TOO_MANY_REQUESTS;
         Self { status, retry_after: Some(seconds), ..self }
     }
 
-    /// The same with a cookie that one of its own overwrites, where both have the same name.
+    /// Adds a cookie before the others, so that a later one with the same name replaces it.
     pub(super) fn with_earlier_cookie(mut self, cookie: String) -> Self {
         self.cookies.insert(0, cookie);
         self
     }
 
-    /// The same with a cookie.
+    /// Adds a cookie.
     pub(super) fn with_cookie(mut self, cookie: String) -> Self {
         self.cookies.push(cookie);
         self
     }
 
-    /// The same, which may load these photos, and no others.
+    /// Allows the page to load these photos, and no others.
     pub(super) fn with_photos<'a>(mut self, photos: impl IntoIterator<Item = &'a str>) -> Self {
         let mut origins: Vec<_> = photos.into_iter().filter_map(origin).collect();
         origins.sort_unstable();
@@ -130,8 +130,8 @@ impl ConsoleReply {
     }
 }
 
-/// The headers of every answer. Nothing is kept by a browser or by anybody between, because it is about
-/// customers; nothing is loaded from elsewhere but what `photos` names, each with a space before.
+/// Sets the security headers of a response. It may not be cached, because it is about customers. Nothing
+/// may be loaded from other sites except the origins in `photos`, each with a space before it.
 pub(super) fn protect(headers: &mut HeaderMap, photos: &str) {
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -144,7 +144,7 @@ pub(super) fn protect(headers: &mut HeaderMap, photos: &str) {
         ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
-        // A lead's id stands in the address, and is nobody's affair.
+        // URLs contain ids of leads, which other sites must not see.
         ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
@@ -155,8 +155,8 @@ pub(super) fn protect(headers: &mut HeaderMap, photos: &str) {
     }
 }
 
-/// The origin of a photo, if it may be loaded: it has to be on the web with TLS, and named in a way that
-/// leaves the policy what it is.
+/// Returns the origin of a photo if it may be loaded: it has to use HTTPS, and must not contain
+/// characters that change the policy.
 pub(super) fn origin(photo: &str) -> Option<&str> {
     let rest = photo.strip_prefix("https://")?;
     let host = rest.find(['/', '?', '#']).map_or(rest, |end| rest.get(..end).unwrap_or_default());

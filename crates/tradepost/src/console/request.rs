@@ -1,4 +1,4 @@
-//! What a browser asks: a path, a form, and the cookies that say who it is.
+//! Requests of browsers: path, form, and the cookies of the session.
 
 use std::net::IpAddr;
 
@@ -9,40 +9,40 @@ use subtle::ConstantTimeEq as _;
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_server::http::intake;
 
-/// The member of every form that proves that the form is one of ours.
+/// Form field with the proof that the console issued the form.
 pub const PROOF: &str = "proof";
 
-/// The header of what the script asks by itself: nobody is at the keyboard.
+/// Header of automatic requests of the script, which are no activity of a person.
 const BY_ITSELF: &str = "x-tradepost-by-itself";
 
-/// How much of what a browser says that it is, is kept.
+/// Maximum length of the stored user agent, in characters.
 const BROWSER: usize = 200;
 
-/// A request, read.
+/// A parsed request.
 #[derive(Debug, Clone)]
 pub struct ConsoleRequest {
     /// The method.
     pub method: Method,
-    /// The path, below that of the console, without slashes at its ends.
+    /// Path below the console's, without slashes at its ends.
     pub path: String,
-    /// What stands behind the question mark.
+    /// Query parameters.
     query: Vec<(String, String)>,
-    /// What was filled in.
+    /// Form fields.
     form: Vec<(String, String)>,
-    /// From where it comes.
+    /// Address of the client.
     pub address: IpAddr,
-    /// What the browser says that it is, shortened.
+    /// User agent, shortened.
     pub browser: String,
-    /// Whether the page asks by itself, to see whether there is something new.
+    /// True when the page checks for news automatically.
     pub is_by_itself: bool,
-    /// Whether another site's page had the browser ask.
+    /// True when another site's page caused the request.
     is_foreign: bool,
     cookies: Vec<(String, String)>,
 }
 
 impl ConsoleRequest {
-    /// Reads the head of a request for this path, which [`route::path`](super::route::path) found
-    /// to be one of the console's. Nothing is filled in yet.
+    /// Reads the head of a request for this path, which [`route::path`](super::route::path) has accepted.
+    /// The form is empty.
     #[must_use]
     pub fn of_head(parts: &Parts, path: &str, trust_forwarded_for: bool) -> Self {
         let headers = &parts.headers;
@@ -56,72 +56,72 @@ impl ConsoleRequest {
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
             browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
             is_by_itself: headers.contains_key(BY_ITSELF),
-            // Browsers say so since 2023; the proof and the cookie's SameSite hold without it.
+            // Browsers send this header since 2023; the proof and the cookie's SameSite protect without it.
             is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),
             cookies: cookies(headers),
         }
     }
 
-    /// The same with what a form says.
+    /// Returns the request with the fields of a form.
     #[must_use]
     pub fn with_form(&self, body: &[u8]) -> Self {
         Self { form: pairs(body), ..self.clone() }
     }
 
-    /// Whether it is a form with a password or a code of somebody who wants to come in.
+    /// Returns true when the request is a sign-in form with a password or a code.
     #[must_use]
     pub fn is_sign_in_form(&self) -> bool {
         self.method == Method::POST && matches!(self.path.as_str(), "sign-in" | "sign-in/code")
     }
 
-    /// Whether the browser shows any cookie. Every form of ours was handed out with one.
+    /// Returns true when the request has any cookie. Each form of the console is issued with one.
     #[must_use]
     pub fn has_cookies(&self) -> bool {
         !self.cookies.is_empty()
     }
 
-    /// What a member behind the question mark says; nothing when it is empty.
+    /// Returns a query parameter; `None` when it is empty.
     #[must_use]
     pub fn asked_for(&self, name: &str) -> Option<&str> {
         value(&self.query, name)
     }
 
-    /// What was filled in somewhere; nothing when it is empty.
+    /// Returns a form field; `None` when it is empty.
     #[must_use]
     pub fn filled_in(&self, name: &str) -> Option<&str> {
         value(&self.form, name)
     }
 
-    /// A cookie.
+    /// Returns a cookie.
     #[must_use]
     pub fn cookie(&self, name: &str) -> Option<&str> {
         value(&self.cookies, name)
     }
 
-    /// The fields that were filled in, but for these.
+    /// Returns the form fields except these.
     #[must_use]
     pub fn fields_without(&self, left_out: &[&str]) -> Vec<(String, String)> {
         let kept = self.form.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
         kept.cloned().collect()
     }
 
-    /// Whether the form is one that we gave to whoever has this secret.
+    /// Returns true when the console issued the form to the holder of this secret.
     #[must_use]
     pub fn proves(&self, secret: &str) -> bool {
-        // Nothing filled in proves nothing: the proof of a secret is never empty.
+        // An empty proof is never valid, because the proof of a secret is not empty.
         let shown = self.filled_in(PROOF).unwrap_or_default();
         let right: bool = shown.as_bytes().ct_eq(proof(secret).as_bytes()).into();
         right && !self.is_foreign
     }
 }
 
-/// What stands in the forms of whoever has a secret. It is of no use for coming in.
+/// Returns the proof for the forms of a session. It does not give access.
 #[must_use]
 pub fn proof(secret: &str) -> String {
     tradepost_dealer::consent::hex(&digest("form", secret))
 }
 
-/// The hash under which a session is kept.
+/// Returns the hash by which the store knows a session.
 #[must_use]
 pub fn session_hash(secret: &str) -> Sha256Hash {
     digest("session", secret)
@@ -139,7 +139,7 @@ fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
 }
 
-/// Reads what a query or a form says.
+/// Parses a query or a form.
 fn pairs(bytes: &[u8]) -> Vec<(String, String)> {
     form_urlencoded::parse(bytes).into_owned().collect()
 }

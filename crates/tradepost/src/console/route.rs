@@ -1,4 +1,4 @@
-//! What there is in the console, and who may have it.
+//! Routes of the console, with the permission that each requires.
 
 use std::sync::Arc;
 
@@ -12,62 +12,62 @@ use super::request::ConsoleRequest;
 use super::{Answer, Console};
 use crate::appointments::CalendarOperation as Calendar;
 
-/// What somebody has to be permitted.
+/// A permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
-    /// Nothing: it is for those who are not in yet.
+    /// None: the route is for people who are not signed in.
     None,
-    /// To come in.
+    /// To be signed in.
     Enter,
     /// To see customers and work for them.
     Customers,
-    /// To decide about leads and see who did what.
+    /// To decide about leads and see the audit record.
     Decide,
-    /// To see who did what.
+    /// To see the audit record.
     ReadRecord,
-    /// To see how the agent stands.
+    /// To see the state of the agent.
     Operate,
     /// To see what was refused.
     SeeRefusals,
     /// To see vehicles.
     SeeVehicles,
-    /// To see what a publisher has sold, and what waits.
+    /// To see what a publisher has sold, and what waits for approval.
     ViewPublisher,
-    /// To hold back for a while what runs for a publisher, and let it go on.
+    /// To suspend and resume at a publisher, and to record demanded and settled payments.
     OperatePublisher,
     /// To decide what a publisher sells, and to whom.
     ApprovePublisher,
 }
 
-/// A row of the table of contents.
+/// A row of the route table.
 #[derive(Debug)]
 pub struct ConsoleRoute {
-    /// The method: `POST` changes something, and so has to prove that it comes of a form of ours.
+    /// The method: `POST` changes something, and so requires the proof of a form of the console.
     pub method: Method,
-    /// The path below that of the console; `{id}` stands for anything.
+    /// Path below the console's; `{id}` stands for any segment.
     pub path: &'static str,
-    /// What it requires.
+    /// Required permission.
     pub right: Right,
-    /// Whether the password has to have been given within the last few minutes, and is asked for again
+    /// True when the password must have been given within the last few minutes, and is asked for again
     /// otherwise.
     pub asks_password: bool,
-    /// Whether it is for those, too, who have to set up a second factor first.
+    /// True when the route is also for people who have to set up a second factor first.
     pub before_factor: bool,
     pub(super) act: RouteAction,
 }
 
-/// What answers.
+/// Handler of a route.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RouteAction {
-    /// A file of ours: its media type, and what is in it.
+    /// A static file: media type and content.
     File(&'static str, &'static str),
-    /// What is for those who are not in yet, too.
+    /// A handler for people who are not signed in.
     Outside(fn(&Console, &ConsoleRequest) -> Answer),
-    /// The same where another server is asked: no thread waits for it.
+    /// A handler that asks another server, without blocking a thread.
     Abroad(fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>),
-    /// What is for whoever is in.
+    /// A handler for people who are signed in.
     Inside(fn(&Console, &Visitor<'_>) -> Answer),
-    /// The same where the visitor's session goes on under another id.
+    /// A handler that gives the visitor's session a new id.
     Renewing(fn(&Console, &mut Visitor<'_>) -> Answer),
 }
 
@@ -76,13 +76,13 @@ impl ConsoleRoute {
         Self { method, path, right, asks_password: false, before_factor: false, act }
     }
 
-    /// The same, which asks for the password again unless it was given a short while ago.
+    /// Requires the password again, unless it was given a short time ago.
     const fn with_password(mut self) -> Self {
         self.asks_password = true;
         self
     }
 
-    /// The same, which is also for those who have to set up a second factor first.
+    /// Admits people who have to set up a second factor first.
     const fn before_factor(mut self) -> Self {
         self.before_factor = true;
         self
@@ -132,7 +132,7 @@ const fn renewing(
     ConsoleRoute::new(Method::POST, path, right, RouteAction::Renewing(act))
 }
 
-/// Everything that there is.
+/// All routes.
 pub const TABLE: &[ConsoleRoute] = &[
     get("", Right::Enter, Console::inbox),
     file("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
@@ -203,18 +203,16 @@ pub const TABLE: &[ConsoleRoute] = &[
     get("audit", Right::ReadRecord, Console::audit),
 ];
 
-/// Largest form in bytes but for those that have a text: names, a password, the proof, and what
-/// browsers add.
+/// Maximum size in bytes of a form without free text: names, a password, the proof, and what browsers add.
 const SMALL_FORM: usize = 4 * 1024;
 
-/// Largest form in bytes with a text: 4,000 characters, each of up to four bytes that take three in
-/// a form.
+/// Maximum size in bytes of a form with free text: 4,000 characters of up to four bytes, each of which
+/// takes three in a form.
 pub(super) const LARGE_FORM: usize = 64 * 1024;
 
-/// Finds what a path asks the console for: what stands behind `/console/`. `None` for everything
-/// that is not exactly `/console`, `/console/` or a plain path below, because a proxy in front would
-/// not know it for the console's, or for another page's: escapes, empty and dotted steps, and other
-/// cases are no second names.
+/// Returns the part of a path behind `/console/`. `None` for any path that is not exactly `/console`,
+/// `/console/` or a plain path below: paths with escapes, empty or dotted segments, or other letter cases
+/// would not be recognised by a proxy in front, so they are not accepted as second names.
 #[must_use]
 pub fn path(path: &str) -> Option<&str> {
     let below = match path.strip_prefix(super::PATH)? {
@@ -227,15 +225,16 @@ pub fn path(path: &str) -> Option<&str> {
 }
 
 impl ConsoleRoute {
-    /// What is asked for, if there is such a thing, and what stands in the place of the id.
+    /// Returns the route of a request, and the segment in place of the id.
     pub(super) fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, &'a str)> {
-        // The same as GET to whoever answers; the body is left out on the way (RFC 9110 §9.3.2).
+        // HEAD is handled like GET; the body is removed later (RFC 9110 §9.3.2).
         let method = if *method == Method::HEAD { &Method::GET } else { method };
         let mut rows = TABLE.iter().filter(|row| row.method == *method);
         rows.find_map(|row| Some((row, row.matches(path)?)))
     }
 
-    /// What stands in the place of the id; nothing where none is meant.
+    /// Returns the segment in place of the id, which is empty for a route without one. `None` when the
+    /// path does not match.
     fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (mut steps, mut id) = (path.split('/'), "");
         for wanted in self.path.split('/') {
@@ -249,7 +248,7 @@ impl ConsoleRoute {
         steps.next().is_none().then_some(id)
     }
 
-    /// Largest form in bytes that is read for it; nothing is read of what has none.
+    /// Returns the maximum size in bytes of the route's form; 0 when it has none.
     pub(super) fn form_bytes(&self) -> usize {
         if !self.changes() {
             0
@@ -260,14 +259,14 @@ impl ConsoleRoute {
         }
     }
 
-    /// Whether it changes something, and so has to prove that it comes of a form of ours.
+    /// Returns true when the route changes something, and so requires the proof of a form.
     pub(super) fn changes(&self) -> bool {
         self.method == Method::POST
     }
 }
 
 impl Right {
-    /// Whether a role has it.
+    /// Returns true when a role has this permission.
     #[must_use]
     pub const fn is_of(self, role: StaffRole) -> bool {
         match self {

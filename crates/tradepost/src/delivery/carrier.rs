@@ -1,4 +1,5 @@
-//! Ways to destinations: a letter goes one, once, and what became of it is one of few things.
+//! Carriers, which send messages to destinations. A message is sent once, and a failure has one of three
+//! verdicts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use super::http::HttpCarrier;
 use super::smtp::SmtpCarrier;
 use crate::config::delivery::{DeliveryConfig, DeliveryMethod};
 
-/// What is sent.
+/// A message to be sent.
 #[derive(Clone)]
 pub struct Letter {
-    /// By which the receiver knows it again.
+    /// Idempotency key, by which the receiver recognises a repeated message.
     pub id: String,
-    /// How often it was begun to be sent, this time included.
+    /// Number of attempts, this one included.
     pub attempt: u32,
-    /// What it says.
+    /// Subject and body.
     pub written: WrittenMessage,
 }
 
@@ -31,7 +32,7 @@ impl fmt::Debug for Letter {
 }
 
 impl Letter {
-    /// Writes a parcel in the form that a destination reads.
+    /// Writes a delivery in the format of its destination.
     #[must_use]
     pub fn of(parcel: &DeliveryContent<'_>, form: &MessageFormat, dealer: &DealerSettings) -> Self {
         let written = write(form, parcel, dealer);
@@ -39,49 +40,49 @@ impl Letter {
     }
 }
 
-/// What a failed attempt means for the next one.
+/// Consequence of a failed attempt for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptVerdict {
-    /// The receiver has not taken it, and never will.
+    /// The receiver has refused the message for good.
     Refused,
-    /// It has not taken it, and may later.
+    /// The receiver has not accepted the message, and may accept it later.
     Later,
-    /// It may have taken it: nobody knows.
+    /// In doubt: the receiver may have the message.
     Doubtful,
 }
 
-/// Why a letter was not taken, as far as is known.
+/// A failed attempt, with the reason as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptFailed {
-    /// What was answered, in short and in our words, or why there was no answer.
+    /// Short answer in our own words, or the reason why there was none.
     pub answer: String,
-    /// What it means.
+    /// Consequence for the next attempt.
     pub verdict: AttemptVerdict,
-    /// How long the receiver asks to be left alone.
+    /// Delay that the receiver asks for.
     pub retry_after: Option<Duration>,
 }
 
 impl AttemptVerdict {
-    /// A failure that means this.
+    /// Creates a failure with this verdict.
     #[must_use]
     pub fn of(self, answer: impl Into<String>) -> AttemptFailed {
         AttemptFailed { answer: answer.into(), verdict: self, retry_after: None }
     }
 }
 
-/// Carries letters.
+/// Sends messages to one destination.
 pub trait DeliveryCarrier: Send + Sync + fmt::Debug {
-    /// Carries one, once. Returns what was answered, in short.
+    /// Sends a message once. Returns a short form of the answer.
     fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>>;
 
-    /// Goes as far on the way as can be gone without sending anything. Returns how far that was.
+    /// Checks the connection without sending anything. Returns a description of the result.
     fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>>;
 }
 
-/// Sets a way up, and reads the secrets that it needs.
+/// Creates the carrier of a destination, and reads the secrets that it needs.
 ///
 /// # Errors
-/// Why it cannot be used, with the key of the configuration and without any secret.
+/// When it cannot be used: the reason, with the key of the configuration and without any secret.
 pub fn open(delivery: &DeliveryConfig, clock: &Clock) -> Result<Arc<dyn DeliveryCarrier>, String> {
     Ok(match &delivery.by {
         DeliveryMethod::Http(http) => Arc::new(HttpCarrier::open(http, delivery.timeout, clock)?),

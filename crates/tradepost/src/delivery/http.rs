@@ -1,5 +1,5 @@
-//! Letters by POST. The address is the operator's own, so it may be anywhere; redirects are not
-//! followed, since they would carry a customer to an address that nobody has chosen.
+//! Delivery by HTTP POST. The address comes from the operator, so any host is allowed. Redirects are not
+//! followed: they would send customer data to an address that the operator has not configured.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::Http;
 use tradepost_keys::hmac::SharedKey;
 
-/// By which a receiver knows a delivery that it has had.
+/// Header by which a receiver recognises a delivery that it has received before.
 const ID: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How often a delivery was begun to be sent.
+/// Header with the number of attempts, this one included.
 const ATTEMPT: HeaderName = HeaderName::from_static("tradepost-attempt");
 
-/// Carries letters by HTTP.
+/// Delivers messages by HTTP.
 pub(super) struct HttpCarrier {
     url: String,
     media_type: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct HttpCarrier {
 opaque!(HttpCarrier);
 
 impl HttpCarrier {
-    /// A way to a web address.
+    /// Creates the carrier for a URL, and reads its secrets.
     pub(super) fn open(http: &Http, timeout: Duration, clock: &Clock) -> Result<Self, String> {
         let read = |key: &str, secret: &crate::config::delivery::ConfigSecret| {
             secret.read().map_err(|why| format!("{key}: {why}"))
@@ -83,7 +83,7 @@ impl HttpCarrier {
         sent.map(|()| "taken".to_owned()).map_err(judged)
     }
 
-    /// Makes a connection and hangs up: any request could be taken for something.
+    /// Connects and closes the connection without a request, which a receiver could take for a delivery.
     async fn connect(&self) -> Result<&'static str, AttemptFailed> {
         let url =
             Url::parse(&self.url).map_err(|_| AttemptVerdict::Refused.of("the address is none"))?;
@@ -115,10 +115,10 @@ impl DeliveryCarrier for HttpCarrier {
     }
 }
 
-/// The header for a token.
+/// Writes the `Authorization` header for a bearer token.
 ///
 /// # Errors
-/// When it cannot stand in a header: the key and why.
+/// When the token cannot be sent in a header: the configuration key and the reason.
 pub(crate) fn bearer(token: &str) -> Result<HeaderValue, String> {
     let value = HeaderValue::from_str(&format!("Bearer {token}"));
     let mut value = value.map_err(|_| "bearer: must be ASCII".to_owned())?;
@@ -126,9 +126,10 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, String> {
     Ok(value)
 }
 
-/// What a failure means. Whoever answers 4xx will answer so again, but for the three that speak of
-/// the moment, and the two of credentials, which the operator mends while leads wait; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
-/// say whether the receiver behind it has the lead.
+/// Chooses the verdict of a failure. A 4xx is final, except the three that are temporary (408, 425, 429)
+/// and those of credentials (401, 403), which the operator can correct while leads wait. A redirect is
+/// final, because the operator has not configured its target. After 502 and 504 from a gateway the
+/// receiver behind it may have the lead.
 fn judged(failed: sender::AttemptError) -> AttemptFailed {
     let verdict = match failed.why {
         FailureReason::Status(401 | 403 | 408 | 425 | 429) => AttemptVerdict::Later,

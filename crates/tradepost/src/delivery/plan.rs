@@ -1,4 +1,5 @@
-//! Events of leads become deliveries: one for each destination that is told.
+//! Plans deliveries: turns each event of a lead into one delivery for each destination that is to receive
+//! it.
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryAudience, DeliveryState, NewDelivery, audience};
@@ -8,10 +9,10 @@ use tradepost_store::Store;
 
 use super::Outlet;
 
-/// How many events are looked at in one transaction.
+/// Number of events in one transaction.
 const AT_ONCE: u32 = 100;
 
-/// Looks at everything that has happened to a dealer's leads since this was done last.
+/// Plans the deliveries of all events of a dealer's leads since the last call.
 pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
     if outlet.destinations.is_empty() {
         return Ok(());
@@ -23,7 +24,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
         let last = *last;
         let mut planned = Vec::new();
         for (event, lead_id) in &events {
-            // A lead that was erased meanwhile is told to nobody, and its event is passed by.
+            // A lead that was erased since is not delivered, and its event is skipped.
             if let Some(history) = store.lead_history(lead_id)? {
                 planned.extend(of_event(store, outlet, &history, *event)?);
             }
@@ -52,7 +53,8 @@ fn of_event(
         None => destination.wants(&lead),
         Some(earlier) => earlier.iter().any(|earlier| {
             earlier.destination == destination.name
-                // An attempt in doubt counts: whoever may have the lead has to hear this, too.
+                // An attempt in doubt counts: a destination that may have the lead has to get this event,
+                // too.
                 && (earlier.state == DeliveryState::Delivered || earlier.may_have)
         }),
     });

@@ -1,6 +1,6 @@
-//! Letters as mail: the document is the body, in plain text and nothing besides, as CRM systems read
-//! it (requirements §3.5). The dialogue is our own sequence of the library's commands, because only
-//! after the last byte of the message can nobody know whether it was taken.
+//! Delivery by mail: the document is the body, in plain text without attachments, as CRM systems read it
+//! (requirements §3.5). The code sends the library's SMTP commands one by one, because an attempt can
+//! only be in doubt once the message itself is being sent.
 
 use std::fs;
 use std::io;
@@ -21,10 +21,10 @@ use tradepost_server::clock::Clock;
 use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::{Smtp, SmtpTls};
 
-/// How long a server may take to say goodbye. It is of no interest any more.
+/// Time in which a server may answer the end of the connection. The answer does not matter.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Carries letters as mail.
+/// Delivers messages by mail.
 pub(super) struct SmtpCarrier {
     host: String,
     port: u16,
@@ -37,7 +37,7 @@ pub(super) struct SmtpCarrier {
     clock: Clock,
 }
 
-/// How the connection is protected, with what it takes.
+/// Protection of the connection, with its TLS parameters.
 enum Protection {
     FirstByte(TlsParameters),
     StartTls(TlsParameters),
@@ -47,9 +47,9 @@ enum Protection {
 opaque!(SmtpCarrier);
 
 impl SmtpCarrier {
-    /// A way by a mail server.
+    /// Creates the carrier for a mail server, and reads its secrets.
     pub(super) fn open(smtp: &Smtp, patience: Duration, clock: &Clock) -> Result<Self, String> {
-        // An IPv6 address, which the library takes without its brackets.
+        // The library takes an IPv6 address without brackets.
         let host = smtp.host.trim_matches(['[', ']']).to_owned();
         let protection = match smtp.tls {
             SmtpTls::None => Protection::None,
@@ -83,13 +83,13 @@ impl SmtpCarrier {
         Ok(said(&answer))
     }
 
-    /// Everything up to the message itself: what fails here has not arrived.
+    /// Sends all commands before the message itself. A failure here means that nothing has arrived.
     async fn prepare(&self) -> Result<AsyncSmtpConnection, AttemptFailed> {
         let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
         let mut connection = self.enter().await?;
         let mail = Mail::new(Some(self.from.clone()), Vec::new());
         connection.command(mail).await.map_err(early)?;
-        // Who is refused stops it for all: the next attempt goes to everybody again.
+        // One refused recipient fails the attempt, and the next attempt addresses all recipients again.
         for to in &self.to {
             connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(early)?;
         }
@@ -97,7 +97,7 @@ impl SmtpCarrier {
         Ok(connection)
     }
 
-    /// Connects, and logs in where that is asked for.
+    /// Connects, and logs in when a login is configured.
     async fn enter(&self) -> Result<AsyncSmtpConnection, AttemptFailed> {
         let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
         let wrapper = match &self.protection {
@@ -135,7 +135,8 @@ impl SmtpCarrier {
         })
     }
 
-    /// The same delivery has the same `Message-ID`, by which mail systems know it again.
+    /// Builds the message. A repeated delivery has the same `Message-ID`, by which mail systems recognise
+    /// it.
     fn message(&self, letter: &Letter) -> Result<Vec<u8>, AttemptFailed> {
         let id = format!("<{}@{}>", letter.id, self.from.domain());
         let mut builder = Message::builder()
@@ -164,8 +165,8 @@ impl DeliveryCarrier for SmtpCarrier {
     }
 }
 
-/// The text as it is where mail can carry it so, because not every CRM decodes what it reads: ASCII in
-/// lines of at most 998 characters (RFC 5322 §2.1.1).
+/// Encodes the text. ASCII in lines of at most 998 characters (RFC 5322 §2.1.1) is sent unencoded,
+/// because not every CRM decodes mail.
 fn body(text: &str) -> Body {
     const LONGEST: usize = 998;
     let is_plain = text.is_ascii() && text.lines().all(|line| line.len() <= LONGEST);
@@ -189,9 +190,9 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
     builder.build_rustls().map_err(|_| "tls: this machine has no certificates to trust".to_owned())
 }
 
-/// What a reply means, by its first digit (RFC 5321 §4.2.1), but for those about logging in (RFC 4954
-/// §6), which the operator mends while leads wait; `None` when there was none. What it says is the
-/// other side's, and may quote the customer.
+/// Chooses the verdict of a reply by its first digit (RFC 5321 §4.2.1), except replies about the login
+/// (RFC 4954 §6), which the operator can correct while leads wait. Returns `None` when there was no
+/// reply. The reply's text is dropped, because it may quote the customer.
 fn answered(error: &Error) -> Option<AttemptFailed> {
     let code = error.status()?;
     let answer = format!("SMTP {code}");
@@ -213,7 +214,7 @@ fn unanswered(error: &Error) -> AttemptFailed {
     })
 }
 
-/// Whether the handshake failed, which the library reports like a failed connection.
+/// Returns true when the TLS handshake failed, which the library reports as a failed connection.
 fn is_of_tls(error: &Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -1,5 +1,5 @@
-//! What a publisher's people are told: events become deliveries, one for each destination that
-//! wants to hear of them, and deliveries become messages in the form that the destination reads.
+//! Messages to a publisher's people: events become deliveries, one for each destination that wants them,
+//! and deliveries become messages in the format of the destination.
 
 use jiff::Timestamp;
 use tradepost_dealer::adf::one_line;
@@ -16,13 +16,13 @@ use tradepost_wire::json::{Value, json};
 use super::carrier::Letter;
 use super::{DeliveryChannel, Outlet};
 
-/// How many events are looked at in one transaction.
+/// Number of events in one transaction.
 const AT_ONCE: u32 = 100;
 
-/// Longest text of a buyer that is repeated, in characters: an account's name, a creative's id.
+/// Maximum length in characters of a buyer's text that is repeated: an account's name, a creative's id.
 const MAX_TEXT: usize = 120;
 
-/// Looks at every event of a publisher since this was done last, and says each once in the log.
+/// Plans the deliveries of all events of a publisher since the last call, and logs each event once.
 pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
     let publisher = outlet.id();
     loop {
@@ -50,11 +50,11 @@ fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
     new.collect()
 }
 
-/// Says an event in the log, which has no ids of buyers and no budgets.
+/// Logs an event, without ids from buyers and without budgets.
 fn say(publisher: &str, kept: &KeptStaffEvent) {
     let (event, place) = (&kept.event, kept.place);
     let (subject, sandbox, count) = (event.subject, event.is_for_tests(), event.count);
-    // Of anybody else the name may be an address.
+    // The tenant of a buyer that is not an agent may be an address.
     let agent = event.tenant.strip_prefix("agent:").unwrap_or_default();
     match event.event {
         StaffEventKind::Sold => {
@@ -93,25 +93,25 @@ pub(super) fn letter(
 pub struct StaffMessage<'a> {
     /// The publisher's id.
     pub publisher: &'a str,
-    /// What has happened.
+    /// The event to be reported.
     pub event: &'a StaffEvent,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// By which the receiver knows the message again.
+    /// Idempotency key, by which the receiver recognises a repeated message.
     pub id: &'a str,
-    /// How often it was begun to be sent, this time included.
+    /// Number of attempts, this one included.
     pub attempt: u32,
-    /// Whether the destination may have it already.
+    /// True when the destination may have the message already.
     pub is_resent: bool,
 }
 
 impl StaffMessage<'_> {
-    /// Writes it in the form that a destination reads.
+    /// Writes the message in the format of its destination.
     #[must_use]
     pub fn write(&self, form: &MessageFormat) -> WrittenMessage {
         let subject = self.headline();
         let body = match form {
-            // Mail: what would be ADF for leads is text for people here.
+            // A destination by mail, which is configured with ADF for leads, gets text for people here.
             MessageFormat::Adf(_) => self.text(&subject),
             MessageFormat::Event => self.document(&subject).to_string(),
             MessageFormat::Chat { style, .. } => self.chat(*style, &subject).to_string(),
@@ -132,7 +132,7 @@ impl StaffMessage<'_> {
             },
             (StaffEventKind::Waits, StaffEventSubject::Account) => "An account waits for you",
         };
-        // First: whatever else holds, nobody runs it.
+        // In front, because a sandbox media buy is not delivered, whatever the rest says.
         let test = if event.is_for_tests() { "SANDBOX, nothing is sold. " } else { "" };
         let changes = (!event.changes.is_empty()).then(|| words(&event.changes));
         let agent = Some(format!("agent {}", event.agent()));
@@ -149,12 +149,12 @@ impl StaffMessage<'_> {
         format!("{amount} {}", self.event.currency.as_deref().unwrap_or_default())
     }
 
-    /// The account's name, which its buyer has chosen.
+    /// Returns the account's name, which the buyer has chosen.
     fn account(&self) -> Option<String> {
         self.event.account_name.as_deref().map(short)
     }
 
-    /// What people type to look at it or to decide.
+    /// Returns the command that shows the subject or approves it.
     fn command(&self) -> String {
         let (publisher, id) = (self.publisher, short(&self.event.id));
         match (self.event.event, self.event.subject) {
@@ -173,7 +173,7 @@ impl StaffMessage<'_> {
         }
     }
 
-    /// What the command does.
+    /// Returns the label of the command.
     fn command_label(&self) -> &'static str {
         match (self.event.event, self.event.subject) {
             (StaffEventKind::Sold | StaffEventKind::Changed, _) => "Look at it",
@@ -184,7 +184,7 @@ impl StaffMessage<'_> {
         }
     }
 
-    /// Everything that is said, each with its label.
+    /// Returns all facts of the event, each with its label.
     fn lines(&self) -> Vec<(&'static str, String)> {
         let event = self.event;
         let id = match (event.event, event.subject) {
@@ -194,7 +194,7 @@ impl StaffMessage<'_> {
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
                 Some(("Task", short(&event.id)))
             }
-            // They stand among what is named.
+            // `named` lists them.
             (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
                 None
             }
@@ -220,7 +220,7 @@ impl StaffMessage<'_> {
         lines.into_iter().flatten().collect()
     }
 
-    /// The products or creatives, and how many more there are.
+    /// Lists the products or creatives, and the number of those left out.
     fn named(&self) -> Option<(&'static str, String)> {
         let event = self.event;
         let label = match event.subject {
@@ -298,13 +298,13 @@ impl StaffMessage<'_> {
     }
 }
 
-/// Changes in words: `budget raised, paused`.
+/// Lists changes as text: `budget raised, paused`.
 fn words(changes: &[BuyChange]) -> String {
     let words = changes.iter().map(|change| change.name().replace('_', " "));
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// A text of a buyer's on one line, shortened where it is long.
+/// Puts a buyer's text on one line, shortened to [`MAX_TEXT`].
 fn short(text: &str) -> String {
     let line = one_line(text);
     if line.chars().count() <= MAX_TEXT {

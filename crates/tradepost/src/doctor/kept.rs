@@ -1,4 +1,4 @@
-//! What is kept: whether the store can be read, of which version it is, and what waits in it.
+//! Checks of the store: it can be read, its version is known, and nothing in it waits for an operator.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,17 @@ use crate::config::DealerConfig;
 use crate::config::feeds::{FeedConfig, From};
 use crate::hosting::{self, Fixed};
 
-/// Where things are kept.
+/// Location of the store.
 #[derive(Debug, Clone)]
 pub enum Keeping {
-    /// In a folder.
+    /// A data folder.
     Folder(PathBuf),
-    /// By a PostgreSQL.
+    /// A PostgreSQL database.
     Database(Box<DatabaseUrl>),
 }
 
 impl Keeping {
-    /// The dealers that are hosted there.
+    /// Reads the dealers that are hosted in the store.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -30,7 +30,7 @@ impl Keeping {
         self.open()?.map_or(Ok(Vec::new()), |store| hosting::kept_dealers(&store, fixed))
     }
 
-    /// The store; `None` when there is nothing yet. Opening creates, and nothing is to be changed here.
+    /// Opens the store; `None` when there is none yet. Checked first, because opening would create it.
     fn open(&self) -> Result<Option<Store>, InternalError> {
         Ok(Some(match self {
             Self::Folder(path) if !Store::exists(path) => return Ok(None),
@@ -90,7 +90,7 @@ impl Examiner {
         Ok(findings)
     }
 
-    /// That what is encrypted in it cannot be opened. Nothing is encrypted from now on.
+    /// Returns a finding when personal data in the store cannot be decrypted. It does not start encryption.
     fn locked(&self, store: &Store) -> Option<DoctorFinding> {
         let why = match &self.keys {
             Ok(keys) => store.unlock(keys, false, self.now()).err()?.to_string(),

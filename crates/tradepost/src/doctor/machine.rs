@@ -1,4 +1,4 @@
-//! This machine: whether there is room, and who may read what nobody else should.
+//! Checks of this machine: disk space, and permissions of private files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
 use crate::config::feeds::{FeedConfig, FeedLocation, From};
 
-/// How many times the space that is kept free has to be left.
+/// Multiple of the space to be kept free below which a warning is given.
 const AMPLE: u64 = 8;
 
 impl Examiner {
@@ -30,7 +30,7 @@ impl Examiner {
         looks.begin_blocking(about, move || examiner.permissions().into());
     }
 
-    /// What it names has to be usable, and what will be regretted is said.
+    /// Checks that the files named in the configuration are usable, and returns its warnings.
     fn configuration(&self, about: &FindingSubject) -> Vec<DoctorFinding> {
         let mut config = Config::clone(&self.config);
         let checks =
@@ -50,7 +50,7 @@ impl Examiner {
 
     fn disk(&self, about: &FindingSubject, folder: &Path) -> Vec<DoctorFinding> {
         let least = self.config.server.min_free_space;
-        // Before the first start there is no folder.
+        // Before the first start the folder does not exist.
         let there = folder.ancestors().find(|it| it.is_dir()).unwrap_or(Path::new("."));
         let hint = "make room, or have the data on a larger disk; below server.min_free_space leads are \
                     refused";
@@ -75,7 +75,7 @@ impl Examiner {
             && Store::exists(folder)
         {
             let about = FindingSubject::new(Area::Permissions, folder.display().to_string());
-            // Tried, because a mode does not tell of disks that are full or mounted for reading.
+            // A write is tried, because the mode does not show that a disk is full or mounted read-only.
             let probe = tempfile::Builder::new().prefix(".tradepost-doctor-").tempfile_in(folder);
             findings.push(match (probe, open_to(folder)) {
                 (Err(error), _) => about.bad(
@@ -106,12 +106,12 @@ impl Examiner {
         findings
     }
 
-    /// The files that hold a secret, with the key of the configuration that names each.
+    /// Returns the files that contain a secret, each with its configuration key.
     fn secrets(&self) -> Vec<(String, PathBuf)> {
         let mut files = Vec::new();
         match (&self.config.server.tls, &self.config.server.acme) {
             (Some(tls), None) => files.push(("server.tls.key".to_owned(), tls.key.clone())),
-            // What is ordered may not be there yet.
+            // The key of an ordered certificate may not exist yet.
             (Some(tls), Some(_)) if tls.key.exists() => {
                 files.push(("server.tls.acme.folder".to_owned(), tls.key.clone()));
             }
@@ -152,7 +152,7 @@ impl Examiner {
     }
 }
 
-/// Those of these secrets that are files, each with its key behind `of`.
+/// Returns those of these secrets that are files, each with its key after the prefix `of`.
 fn files_of<const N: usize>(
     of: &str,
     secrets: [(&str, Option<&ConfigSecret>); N],
@@ -164,7 +164,7 @@ fn files_of<const N: usize>(
     secrets.into_iter().filter_map(file).collect()
 }
 
-/// The files by which a feed's place knows us, with the keys that name them.
+/// Returns the files with the credentials of a feed, each with its configuration key.
 fn secrets_of_feed(dealer: &str, feed: &FeedConfig) -> Vec<(String, PathBuf)> {
     let of = format!("{dealer}/{}: ", feed.name);
     let From::Pull(pull) = &feed.from else { return Vec::new() };
@@ -191,7 +191,7 @@ fn secrets_of(whose: &str, delivery: &DeliveryConfig) -> Vec<(String, PathBuf)> 
     }
 }
 
-/// The mode of what others than its owner may read or enter.
+/// Returns the mode of a path that users other than its owner may read or enter.
 fn open_to(path: &Path) -> Option<u32> {
     let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then_some(mode)

@@ -1,5 +1,6 @@
-//! What agents find: the names of hosts, the certificates behind them, and the card at each address. The
-//! card is asked for twice, by its public address and where the server listens, and has to be the same.
+//! Checks from the point of view of agents: host names, their certificates, and the agent card at each
+//! address. The card is requested twice, at its public address and where the server listens, and must be
+//! the same.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -16,13 +17,13 @@ use super::{Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, Looks, 
 use crate::acme;
 use crate::config::acme::Acme;
 
-/// Where a card is (A2A §8.2).
+/// Path of an agent card (A2A §8.2).
 const CARD: &str = "/.well-known/agent-card.json";
 
-/// The largest card that is read, in bytes.
+/// Maximum size of a card in bytes.
 const LARGEST: usize = 1024 * 1024;
 
-/// An address at which agents reach a seller.
+/// An address at which agents reach a dealer or publisher.
 #[derive(Debug, Clone)]
 struct AgentAddress {
     seller: String,
@@ -47,7 +48,7 @@ impl Examiner {
         }
     }
 
-    /// The addresses of the sellers; those that are none are said to be.
+    /// Returns the addresses of the dealers and publishers; one without an address is reported.
     fn doors(&self, looks: &mut Looks) -> Vec<AgentAddress> {
         let server = &self.config.server;
         let origin = server.origin(self.inside());
@@ -62,7 +63,7 @@ impl Examiner {
                 443 => format!("https://{host}"),
                 port => format!("https://{host}:{port}"),
             };
-            // A host that the public address names is reached there.
+            // The public address covers its own host.
             let is_public = |host: &&String| {
                 let public = public_url.as_deref().and_then(|url| Url::parse(url).ok());
                 public.is_some_and(|url| url.host_str() == Some(host.as_str()))
@@ -85,7 +86,7 @@ impl Examiner {
         doors
     }
 
-    /// Where the server is reached on this machine.
+    /// Returns the address of the server on this machine.
     fn inside(&self) -> SocketAddr {
         let listen = self.config.server.listen;
         let here: IpAddr = match listen.ip() {
@@ -96,7 +97,7 @@ impl Examiner {
         SocketAddr::new(ip, listen.port())
     }
 
-    /// Our own certificate, as the files have it.
+    /// Checks our own certificate from its files.
     fn look_at_certificate(&self, looks: &mut Looks) {
         let Some(files) = self.config.server.tls.clone() else { return };
         let acme = self.config.server.acme.clone();
@@ -155,7 +156,7 @@ impl Examiner {
                                 chain";
                     seen.findings.push(tls.bad(format!("not to be trusted: {why}"), hint));
                 }
-                // What follows says so.
+                // The request for the card reports it.
                 Err(PeerError::Unreachable(_) | PeerError::NoRoots) => {}
             }
         } else if !is_this_machine(&host) {
@@ -184,7 +185,7 @@ impl Examiner {
         {
             seen.clocks.push((host.clone(), ahead));
         }
-        // Under the same name, by which the server tells its sellers apart.
+        // With the same host name, by which the server chooses the agent.
         let mut address = door.base.clone();
         let is_secure = self.config.server.tls.is_some();
         let scheme = if is_secure { "https" } else { "http" };
@@ -200,7 +201,7 @@ impl Examiner {
     }
 }
 
-/// That the last order of a certificate has failed, and why.
+/// Returns a finding when the last order of a certificate failed.
 fn failed_order(about: &FindingSubject, acme: &Acme) -> Option<DoctorFinding> {
     let standing = acme::standing(acme);
     let code = standing.code.filter(|_| standing.failures > 0)?;
@@ -241,7 +242,7 @@ fn compare(
     }
 }
 
-/// A card as all replicas have it: each signs for itself.
+/// Removes the signatures of a card, which differ between replicas.
 fn unsigned(card: &Value) -> Value {
     let mut card = card.clone();
     if let Some(members) = card.as_object_mut() {
@@ -250,13 +251,13 @@ fn unsigned(card: &Value) -> Value {
     card
 }
 
-/// A card, and by how much the clock of whoever answered is ahead.
+/// A card, and the time by which the answering clock is ahead.
 struct Fetched {
     card: Value,
     ahead: Option<SignedDuration>,
 }
 
-/// Asks for a card; at this address in the place of the one that the name leads to.
+/// Requests a card, at the address `instead` if given and otherwise where the name leads.
 async fn fetch(
     base: &Url,
     instead: Option<SocketAddr>,
@@ -289,7 +290,7 @@ async fn fetch(
     let status = response.status();
     let stated = response.headers().get(reqwest::header::DATE);
     let stated = stated.and_then(|value| date::read(value.to_str().ok()?));
-    // Of a cache the age is part of it.
+    // The date of a cached answer is too old.
     let is_fresh = response.headers().get(reqwest::header::AGE).is_none();
     let ahead = stated.filter(|_| is_fresh).map(|stated| ahead(stated, asked, examiner.now()));
     if !status.is_success() {
@@ -308,8 +309,8 @@ async fn fetch(
     Ok(Fetched { card, ahead })
 }
 
-/// By how much a clock is ahead that said `told` at some moment between two of ours. It leaves out parts
-/// of seconds.
+/// Returns the time by which a clock is ahead that showed `stated` at some moment between two of ours.
+/// `stated` has no fractions of a second.
 fn ahead(stated: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuration {
     let next = stated.saturating_add(SignedDuration::from_secs(1)).unwrap_or(stated);
     if next < asked {
@@ -321,7 +322,7 @@ fn ahead(stated: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDura
     }
 }
 
-/// Where a name leads.
+/// Resolves a host name.
 async fn name(about: &FindingSubject) -> DoctorFinding {
     let hint = "have the name lead to this server or its proxy; changes take a while to be known";
     let host = about.subject.as_str();

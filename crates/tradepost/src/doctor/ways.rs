@@ -1,5 +1,5 @@
-//! Ways to others: destinations of leads, feeds that are asked for, issuers of tokens. A mail server is
-//! logged in to and told goodbye; with others a connection is made and nothing is said.
+//! Checks of connections to other servers: destinations, feed addresses, token issuers. A mail server is
+//! logged in to; for other servers only a connection is made.
 
 use jiff::Timestamp;
 use reqwest::Url;
@@ -88,7 +88,7 @@ impl Examiner {
     }
 }
 
-/// Whether a server of SFTP is the one that is meant, and lets us in.
+/// Checks that an SFTP server has the expected host key and accepts our login.
 fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
     looks.begin(about.clone(), async move {
         let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
@@ -99,9 +99,9 @@ fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
     });
 }
 
-/// What to do about an answer, which is in our words.
+/// Returns the action for an answer, which is one of our own texts.
 fn mend(answer: &str) -> &'static str {
-    // 530, 534 and 535 are about who logs in and how (RFC 4954 §6).
+    // 530, 534 and 535 are about the login (RFC 4954 §6).
     if answer.starts_with("SMTP 53") {
         "correct `user` and `password_file` of the destination; the server does not take them"
     } else if answer.contains("TLS") {
@@ -112,7 +112,7 @@ fn mend(answer: &str) -> &'static str {
     }
 }
 
-/// Whether somebody can be reached at an address, which may be a secret.
+/// Checks the connection to an address, which may contain a secret.
 async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFinding {
     let parsed = Url::parse(url).ok();
     let host =
@@ -122,7 +122,7 @@ async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFin
     };
     match peer::look(host, port, url.scheme() == "https").await {
         Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
-            // Only an end that is near is worth telling instead of what follows.
+            // Only a certificate that ends soon replaces the finding below.
             finding if finding.hint.is_some() => finding,
             _ => about.ok("takes connections, with a certificate that is trusted"),
         },

@@ -1,6 +1,6 @@
-//! Files that somebody puts into a folder. A file counts when it has not changed for a moment: whoever
-//! uploads says nothing of the end, and a rename is the end at once. What was taken stays where it is,
-//! and is known by when it last changed.
+//! Feed files in a folder. A file is complete when it has not changed for a configured time, because an
+//! upload does not signal its end; a file that is renamed into place is complete at once. Files stay in
+//! the folder after they were stored, and are recognised by the time of their last change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,41 +12,41 @@ use tradepost_server::fault::InternalError;
 
 use crate::config::feeds::{Extent, FeedFolder};
 
-/// How many files of a folder are looked at.
+/// Maximum number of files of a folder that are read.
 const MOST: usize = 10_000;
 
-/// How names end while the files are on their way.
+/// Suffixes of files that are still being uploaded.
 const UNFINISHED: &[&str] =
     &[".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~"];
 
-/// A file that can be taken.
+/// A file of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// When it last changed, its size and its name: a later one is greater.
+    /// Time of its last change, its size and its name. A later file has a greater mark.
     pub mark: String,
 }
 
-/// What is known of the files of a folder.
+/// Knowledge of the files of a folder.
 #[derive(Debug, Default)]
 pub struct FolderWatch {
-    /// Files that are not known to be complete: what they were, and since when.
+    /// Files that may be incomplete: the mark of each, and the time since which it is unchanged.
     growing: BTreeMap<String, (String, Duration)>,
-    /// Up to where files were taken.
+    /// Mark of the newest file that was processed.
     passed: Option<String>,
-    /// Whether the folder could not be read last time, so that it is said once.
+    /// True when the folder could not be read last time, so that the error is reported once.
     troubled: bool,
 }
 
 impl FolderWatch {
-    /// The complete files that nobody has taken, the oldest first; where a feed is the whole inventory
-    /// only the latest file, once that is complete.
+    /// Returns the complete new files, the oldest first. For a feed that is the whole inventory only the
+    /// latest file counts, once it is complete.
     ///
     /// # Errors
-    /// That the folder cannot be read, once.
+    /// When the folder cannot be read, once until it can be read again.
     pub fn look(
         &mut self,
         folder: &FeedFolder,
@@ -81,7 +81,7 @@ impl FolderWatch {
                 (*mark, *since) = (found.mark.clone(), elapsed);
             }
             if elapsed.saturating_sub(*since) < folder.quiet {
-                // What comes after it has to wait for it.
+                // Later files have to wait for this one.
                 break;
             }
             complete.push(found);
@@ -89,13 +89,13 @@ impl FolderWatch {
         Ok(complete)
     }
 
-    /// Notes that a file was looked into.
+    /// Records that a file was processed.
     pub fn pass(&mut self, mark: String) {
         self.passed = self.passed.take().max(Some(mark));
     }
 }
 
-/// The files of a feed that are in its folder.
+/// Lists the files of a feed in its folder.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -108,10 +108,10 @@ pub fn files(folder: &FeedFolder) -> std::io::Result<Vec<FoundFile>> {
         if name.starts_with('.') || unfinished || !fits(&folder.files, &name) {
             continue;
         }
-        // It may be gone by now.
+        // The file may have been deleted since.
         let Ok(about) = fs::metadata(entry.path()) else { continue };
         if about.is_file() {
-            // Nobody can set the time of the last change of a file, unlike that of its contents.
+            // The change time, because it cannot be set by a program, unlike the modification time.
             let (seconds, nanoseconds, size) = (about.ctime(), about.ctime_nsec(), about.len());
             let mark = format!("{seconds:020}.{nanoseconds:09} {size} {name}");
             found.push(FoundFile { path: entry.path(), name, mark });
@@ -120,7 +120,7 @@ pub fn files(folder: &FeedFolder) -> std::io::Result<Vec<FoundFile>> {
     Ok(found)
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Returns true when a name matches a pattern in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -184,7 +184,7 @@ mod tests {
         let mark = files(&folder).unwrap().pop().unwrap().mark;
         watch.pass(mark);
         assert!(look(&mut watch, 9_000).is_empty());
-        // Files are dated in steps of a few milliseconds; in earnest more than that lies between.
+        // File times have a resolution of a few milliseconds; real uploads are further apart.
         let date =
             |name: &str| fs::metadata(directory.path().join(name)).unwrap().modified().unwrap();
         while date("feed.csv.part") <= date("feed.csv") {

@@ -1,39 +1,39 @@
-//! Whether a feed is let in: one that looks like an accident is held back, whoever brings it.
+//! Rules by which a feed that looks like an accident is held back, whatever its source.
 
 use tradepost_dealer::import::report::KindCount;
 use tradepost_dealer::import::{FeedReport, SkipReason};
 use tradepost_store::Replacement;
 
-/// How many skipped rows an objection mentions.
+/// Number of skipped rows that an objection lists.
 const MENTIONED: usize = 5;
 
-/// What is permitted.
+/// Limits of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
-    /// What share of the units on offer may vanish, in percent.
+    /// Maximum share in percent of the units on offer that a feed may remove.
     pub max_drop: u8,
-    /// Whether a feed may look incomplete.
+    /// True when a feed may look incomplete.
     pub force: bool,
 }
 
-/// Why a feed is held back.
+/// A reason to hold a feed back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedObjection {
-    /// What is wrong: a lowercase fragment.
+    /// Reason: a lowercase fragment.
     pub message: String,
-    /// What to do about it.
+    /// Action for the operator.
     pub hint: &'static str,
-    /// What was found, and the first rows that were skipped.
+    /// Findings, and the first skipped rows.
     pub lines: Vec<String>,
 }
 
 impl Guard {
-    /// Why a feed must not be stored, if so.
+    /// Returns the reason why a feed must not be stored, if there is one.
     #[must_use]
     pub fn objection(&self, planned: &Replacement, report: &FeedReport) -> Option<FeedObjection> {
         let max_drop = self.max_drop;
         let currency_doubt = report.currency_doubt.as_ref().filter(|_| !self.force);
-        // The first two hold with `force`, too: an empty file is no way to empty an inventory.
+        // The first two hold with `force`, too: an empty file must not empty an inventory.
         let (message, hint) = if report.rows == 0 {
             let hint = "look whether the right file was uploaded, and whether it was complete";
             ("the feed has no rows".to_owned(), hint)
@@ -69,7 +69,7 @@ impl Guard {
     }
 }
 
-/// What a report says of a feed that is held back.
+/// Lists the facts of a report for a feed that is held back.
 fn lines(report: &FeedReport) -> Vec<String> {
     let sold = (report.accepted == 0 && report.sold > 0)
         .then(|| format!("{} marked as sold", count(report.sold)));
@@ -78,7 +78,7 @@ fn lines(report: &FeedReport) -> Vec<String> {
     report.doubts.iter().cloned().chain(sold).chain(reasons(report)).chain(skips).collect()
 }
 
-/// How many rows were skipped, by reason.
+/// Counts skipped rows by reason, one line for each.
 #[must_use]
 pub fn reasons(report: &FeedReport) -> Vec<String> {
     let line = |entry: &KindCount<SkipReason>| {
@@ -91,9 +91,9 @@ fn count(rows: usize) -> String {
     if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") }
 }
 
-/// Whether more than `max_drop` percent of the units on offer would vanish.
+/// Returns true when more than `max_drop` percent of the units on offer would be removed.
 fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
-    // Multiplied, because a division would round what is just above the limit down to it. Where
-    // nothing was on offer before, nothing is too much.
+    // Multiplied, because a division would round a value just above the limit down to it. When no unit
+    // was on offer before, no loss is too large.
     planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
 }

@@ -1,6 +1,6 @@
-//! A feed from an address that the operator has named. It is asked with what is known of the last
-//! answer, so that what has not changed is not sent again; but a feed that nobody has read for half a
-//! day is fetched anew, because its vehicles have to be confirmed (`R-IS-04`).
+//! Downloads of a feed from an address that the operator has configured. The request is conditional, so
+//! that an unchanged feed is not sent again. When the last stored feed is half a day old, it is fetched
+//! unconditionally, because its vehicles have to be confirmed (`R-IS-04`).
 
 use std::fs::File;
 use std::time::Duration;
@@ -16,22 +16,22 @@ use super::sftp;
 use super::spool::{FeedNotKept, Spool};
 use crate::config::feeds::{FeedAddress, FeedLocation, Pull};
 
-/// For how long "it has not changed" is as good as reading it again.
+/// Time during which the answer "not changed" is accepted in place of a full download.
 const CONFIRMED: SignedDuration = SignedDuration::from_hours(12);
 
-/// An answer.
+/// Answer of an address.
 #[derive(Debug)]
 pub enum PullAnswer {
-    /// What there was last time.
+    /// The feed has not changed since the last download.
     Unchanged,
-    /// A feed, and what is known of it.
+    /// A feed, and the mark for the next conditional request.
     Feed(File, String),
 }
 
-/// Asks.
+/// Downloads the feed.
 ///
 /// # Errors
-/// Why there is no answer, without the address.
+/// The reason why there is no answer, without the address.
 pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<PullAnswer, String> {
     let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
@@ -64,12 +64,12 @@ async fn ask(
             request = request.header(name, value);
         }
     }
-    // What went wrong is told without the address, which may hold a secret.
+    // The message omits the address, which may contain a secret.
     let failed = |error: reqwest::Error| format!("it cannot be fetched: {}", error.without_url());
     let mut response = request.send().await.map_err(failed)?;
     match response.status() {
         StatusCode::NOT_MODIFIED => return Ok(PullAnswer::Unchanged),
-        // They would take the secret of this request to an address that nobody has named.
+        // A redirect would take the secret of this request to an address that is not configured.
         status if status.is_redirection() => {
             return Err(format!("the answer has the status {status}; redirects are not followed"));
         }

@@ -1,54 +1,54 @@
-//! What a run has told, read again for people: its report is kept as JSON.
+//! Reports of runs, read back for people from the JSON that is stored.
 
 use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_store::FeedRun;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-/// The report of a run. Everything is empty where the feed was not read.
+/// The report of a run; all fields are empty when the feed was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// How many rows there were, and what became of them.
+    /// Numbers of rows by result.
     pub rows: Vec<(&'static str, u64)>,
-    /// What changed in the inventory, or would have changed.
+    /// Numbers of units by change of the inventory, made or planned.
     pub changes: Vec<(&'static str, u64)>,
-    /// What lines of skips count: `line` or `item`.
+    /// Unit in which skipped rows are counted: `line` or `item`.
     pub place: &'static str,
-    /// The first rows that are not on offer.
+    /// The first skipped rows.
     pub skips: Vec<ReportSkip>,
-    /// How many rows are not on offer.
+    /// Number of skipped rows.
     pub skipped: u64,
-    /// What is odd about rows that are on offer, by kind.
+    /// Warnings about accepted rows, by kind.
     pub warnings: Vec<ReportCount>,
-    /// What speaks against the file as a whole.
+    /// Objections to the file as a whole.
     pub doubts: Vec<String>,
-    /// Headings that mean nothing to us.
+    /// Column headings that are not recognised.
     pub ignored_columns: Vec<String>,
 }
 
-/// A row that is not on offer.
+/// A skipped row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportSkip {
-    /// Which.
+    /// Number of the line or item.
     pub line: u64,
-    /// Why, for programs.
+    /// Reason code.
     pub reason: String,
-    /// Why, in a few words.
+    /// Reason in a few words.
     pub summary: String,
-    /// Why, for people.
+    /// Reason for people.
     pub message: String,
 }
 
 /// Warnings of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportCount {
-    /// Which, for programs.
+    /// Code of the kind.
     pub kind: String,
-    /// Which, in a few words.
+    /// Kind in a few words.
     pub summary: String,
-    /// How many.
+    /// Number of warnings.
     pub count: u64,
-    /// The first ones: where, and what.
+    /// The first warnings: line or item, and text.
     pub examples: Vec<(Option<u64>, String)>,
 }
 
@@ -56,7 +56,7 @@ const ROWS: [&str; 4] = ["rows", "accepted", "sold", "skipped"];
 const CHANGES: [&str; 5] = ["before", "added", "changed", "unchanged", "removed"];
 
 impl RunReport {
-    /// What a run has told.
+    /// Reads the report of a run.
     #[must_use]
     pub fn of(run: &FeedRun) -> Self {
         let whole: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
@@ -77,8 +77,7 @@ impl RunReport {
 
 fn skip(value: &Value) -> ReportSkip {
     let reason = text(value, "reason");
-    // A run may have been kept by another version: a reason without words here is shown by its
-    // code.
+    // Another version may have written the run: an unknown reason is shown by its code.
     let known = SkipReason::from_name(&reason);
     ReportSkip {
         line: number(value, "line").unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! One run of a feed, from its bytes to the inventory: read, compared, taken or held back, and kept
-//! with its report. Nothing changes unless all of it is taken.
+//! One run of a feed from its bytes to the inventory: it is read, compared, stored or held back, and
+//! recorded with its report. The inventory changes completely or not at all.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,24 +19,25 @@ use super::guard::Guard;
 use super::pull::PullAnswer;
 use crate::config::feeds::Extent;
 
-/// For how long a run keeps others away unless it says that it goes on: a process that ends in the middle
-/// of one keeps them away no longer.
+/// Duration of a lease unless it is renewed. When a process ends during a run, the lease ends after this
+/// time.
 const LEASE: SignedDuration = SignedDuration::from_mins(5);
 
-/// How often a run that goes on says so.
+/// Interval at which a run renews its lease.
 const RENEWED: Duration = Duration::from_mins(1);
 
-/// What becomes of a feed that was read.
+/// Result of a feed that was read.
 struct FeedVerdict {
     outcome: FeedOutcome,
     message: Option<String>,
     report: Value,
 }
 
-/// Works on the inventories of dealers while nobody else does. `None` when somebody works on one of them.
+/// Runs `work` with a lease on the inventories of these dealers. Returns `None` when one of them is
+/// leased already.
 ///
 /// # Errors
-/// When the store fails, or the work does.
+/// When the store or the work fails.
 pub fn leased<T>(
     store: &Store,
     clock: &Clock,
@@ -44,7 +45,7 @@ pub fn leased<T>(
     work: impl FnOnce() -> Result<T, InternalError>,
 ) -> Result<Option<T>, InternalError> {
     let holder = uuid::Uuid::now_v7().to_string();
-    // In one order, whoever asks: two that want the same ones do not wait for each other.
+    // In one order for all callers, so that two that want the same dealers do not block each other.
     let mut ids: Vec<String> = dealers.iter().map(|dealer| (*dealer).to_owned()).collect();
     ids.sort_unstable();
     let lease = || {
@@ -54,8 +55,8 @@ pub fn leased<T>(
         store.write_blocking(move |tx| {
             for id in &ids {
                 if !tx.lease_feeds(id, &who, now, until)? {
-                    // Of several all or none: whoever has half of them waits for nobody,
-                    // and others would wait for him.
+                    // All or none: a caller that kept some of the leases would block others without
+                    // working.
                     release(tx, &ids, &who)?;
                     return Ok(false);
                 }
@@ -70,7 +71,7 @@ pub fn leased<T>(
     let renew = &lease;
     let done = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // It ends with the work, when nobody is left to say anything.
+            // The channel closes when the work ends, and with it this thread.
             while ended.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
                 match renew() {
                     Ok(true) => {}
@@ -81,8 +82,7 @@ pub fn leased<T>(
                 }
             }
         });
-        // Dropped with the work, even by a panic: the other thread ends by
-        // that, and the scope waits for it.
+        // Dropped with the work, even by a panic: that ends the other thread, for which the scope waits.
         let _end = end;
         work()
     });
@@ -98,19 +98,19 @@ fn release(
     dealers.iter().try_for_each(|dealer| tx.release_feeds(dealer, holder))
 }
 
-/// Takes what comes of a feed.
+/// Runs a feed and stores its result.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedResultSink<'a> {
-    /// Where its inventory is.
+    /// The store with the inventory.
     pub store: &'a Store,
-    /// What time it is.
+    /// The clock.
     pub clock: &'a Clock,
     /// The feed.
     pub source: &'a FeedSource,
 }
 
 impl FeedResultSink<'_> {
-    /// Runs a feed that is a file in a folder.
+    /// Runs a feed from a file in a folder.
     ///
     /// # Errors
     /// When the store fails.
@@ -123,7 +123,7 @@ impl FeedResultSink<'_> {
         self.end((began_at, found.name.clone()), judged, Some(found.mark.clone()))
     }
 
-    /// Runs a feed that was fetched; `None` when there is nothing new.
+    /// Runs a feed that was downloaded; `None` when it has not changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -142,7 +142,7 @@ impl FeedResultSink<'_> {
             }
             Ok(PullAnswer::Feed(file, mark)) => {
                 let judged = self.judge(file, self.source.feed.guard, began_at)?;
-                // What was not taken is asked for again, whether or not it has changed.
+                // A feed that was not stored is downloaded again, also when it has not changed.
                 let is_taken = judged.outcome == FeedOutcome::Taken;
                 (judged, is_taken.then_some(mark))
             }
@@ -151,7 +151,7 @@ impl FeedResultSink<'_> {
         self.end((began_at, "pull".to_owned()), judged, mark).map(Some)
     }
 
-    /// Runs a feed whose bytes are here, as somebody permits.
+    /// Runs a feed from an open file, with the caller's limits.
     ///
     /// # Errors
     /// When the store fails.
@@ -189,7 +189,7 @@ impl FeedResultSink<'_> {
             Extent::Full => feed.units,
             Extent::Delta => with_the_others(store, &dealer, feed.units)?,
         };
-        // First without changing anything. Nobody else changes it in between, because of the lease.
+        // First without changing anything. The lease prevents changes in between.
         let planned = store.replace_inventory(&dealer, &units, now, true)?;
         if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
             let parts = [vec![objection.message], objection.lines].concat();
@@ -200,18 +200,18 @@ impl FeedResultSink<'_> {
             });
         }
         let done = store.replace_inventory(&dealer, &units, now, false)?;
-        // They are read again as what searches need, and both at once would be twice the room.
+        // The index reads them again from the store, and both at once would need twice the memory.
         drop(units);
         let lifetime = source.dealer.terms.tombstone_lifetime;
         if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
-            // It is the inventory all the same, and whoever asks for it makes what is missing.
+            // The inventory is stored all the same; the first request prepares what is missing.
             tracing::warn!(%dealer, cause = %fault.chain(), "an inventory could not be made ready");
         }
         let report = report(&done, &feed.report);
         Ok(FeedVerdict { outcome: FeedOutcome::Taken, message: None, report })
     }
 
-    /// Keeps a run.
+    /// Stores a run.
     fn end(
         &self,
         (began_at, from): (Timestamp, String),
@@ -231,8 +231,8 @@ impl FeedResultSink<'_> {
         };
         let kept = run.clone();
         self.store.write_blocking(move |tx| {
-            // The inventory is on disk already. Where the process ends before this, the feed is not
-            // marked, is taken again, and finds nothing changed.
+            // The inventory is stored already. If the process ends before this transaction, the feed has
+            // no new mark, is run again, and changes nothing.
             tx.mark_feed(&kept.dealer_id, &kept.feed, mark.as_deref(), kept.ended_at)?;
             if kept.outcome == FeedOutcome::Taken {
                 tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;
@@ -247,7 +247,7 @@ fn failed(why: String) -> FeedVerdict {
     FeedVerdict { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
 }
 
-/// A part may say of nothing but sold units, and of vehicles of which nobody has taken a photo yet.
+/// Judges a feed. A partial feed may consist of sold units only, and of vehicles without photos.
 fn objection(
     guard: Guard,
     extent: Extent,
@@ -264,7 +264,7 @@ fn objection(
     }
 }
 
-/// The units of a part, and those on offer of which it says nothing, as fresh as they were.
+/// Adds the units on offer that a partial feed does not mention, with their age unchanged.
 fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, InternalError> {
     let (mut ids, mut vins) = (HashSet::new(), HashSet::new());
     for unit in &units {

@@ -1,6 +1,6 @@
-//! A feed from a server of SFTP, fetched by the `sftp` of OpenSSH, which knows its protocol better than we
-//! would. It is told everything and asks nobody: no shell, no settings of a user, no agent with keys, and
-//! a host key that is not known is the end.
+//! Download of a feed by SFTP with OpenSSH's `sftp` program. All options are given to it, and it asks no
+//! questions: it uses no shell, no user settings and no key agent, and an unknown host key ends the
+//! connection.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -20,27 +20,27 @@ use tradepost_wire::json::{Value, json};
 use super::pull::PullAnswer;
 use crate::config::feeds::Sftp;
 
-/// What the fetched file is called in a folder of its own, and the key of its mark.
+/// Name of the downloaded file in its temporary folder, and key of its mark.
 const FETCHED: &str = "feed";
 const SUM: &str = "sha256";
 
-/// How often it is looked at whether the file has become too large.
+/// Interval at which the size of the file is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How much of it is read at once.
+/// Number of bytes that are read at once.
 const PIECE: usize = 64 * 1024;
 
-/// How much is read of what the program says is wrong, and how much of it is told.
+/// Number of bytes of error output that are read, and number of characters that are reported.
 const MOST_SAID: u64 = 16 * 1024;
 const LONGEST_REASON: usize = 200;
 
-/// Options of the connection that are the same for all servers: only the named key and the named host keys
-/// count, nothing is asked, and a server that falls silent is left.
+/// Options of the connection, the same for all servers: only the configured key and host keys count, no
+/// question is asked, and a server that stops answering is left.
 const OPTIONS: &str = "StrictHostKeyChecking=yes GlobalKnownHostsFile=none UpdateHostKeys=no \
                        IdentitiesOnly=yes IdentityAgent=none PreferredAuthentications=publickey \
                        ConnectTimeout=20 ServerAliveInterval=15 ServerAliveCountMax=4 LogLevel=ERROR";
 
-/// How the program says what is wrong, and how we say it.
+/// Parts of the program's error messages, and our messages for them.
 const REASONS: &[(&str, &str)] = &[
     (
         "Host key verification failed",
@@ -63,11 +63,11 @@ const REASONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Fetches a file. One whose sum is that of `known` has not changed: what a server lists of a file says
-/// the minute of its last change and its size, which two files can have in common.
+/// Downloads a file. A file with the checksum in `known` has not changed. The checksum decides, because a
+/// server lists the minute of the last change and the size, which two files can have in common.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why there is no file.
 pub async fn fetch(
     sftp: &Sftp,
     (timeout, most): (Duration, u64),
@@ -80,13 +80,13 @@ pub async fn fetch(
     let fetched = tokio::time::timeout(timeout, perform(sftp, &command, folder.path()));
     tokio::select! {
         done = fetched => done.map_err(|_| "the server took too long".to_owned())??,
-        // The program knows no limit, so that the file is watched while it grows.
+        // The program has no size limit, so the file is checked while it grows.
         () = outgrown(&path, most) => return Err(too_large()),
     }
     let summed = piece("reading a fetched feed", move || sum(folder)).await;
     let (file, size, sum) =
         summed.ok_or_else(|| "it could not be read".to_owned())?.map_err(|error| unkept(&error))?;
-    // It may have passed the limit and ended between two looks.
+    // The file may have passed the limit and ended between two checks.
     if size > most {
         return Err(too_large());
     }
@@ -96,18 +96,18 @@ pub async fn fetch(
     Ok(PullAnswer::Feed(file, json!({SUM: sum}).to_string()))
 }
 
-/// Logs in and leaves again.
+/// Logs in and disconnects.
 ///
 /// # Errors
-/// Why that was not possible.
+/// The reason why that failed.
 pub async fn knock(sftp: &Sftp) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| unkept(&error))?;
     perform(sftp, "pwd\n", folder.path()).await
 }
 
-/// Has the program do something in a folder. It ends with whoever waits for it.
+/// Runs a command of the program in a folder. The program ends when the future is dropped.
 async fn perform(sftp: &Sftp, command: &str, folder: &Path) -> Result<(), String> {
-    // The program is silent about files that it cannot read.
+    // The program reports nothing about files that it cannot read.
     for (key, path) in [("key_file", &sftp.key_file), ("known_hosts", &sftp.known_hosts)] {
         File::open(path).map_err(|error| format!("{key} cannot be read: {}", error.kind()))?;
     }
@@ -135,18 +135,19 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         .arg("--")
         .arg(format!("{}@{}", sftp.user, sftp.host))
         .current_dir(folder)
-        // What is said on errors is known in English alone (`REASONS`).
+        // The error messages in `REASONS` are English.
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
-        // A group of its own, by which the `ssh` that it runs can be ended with it (`Group`).
+        // A process group, so that the `ssh` process that the program starts can be ended with it
+        // (`Group`).
         .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
     let mut group = Group(child.id());
     if let Some(mut input) = child.stdin.take() {
-        // What has ended before it was told anything says why.
+        // A program that ended before it read the command reports the reason itself.
         let _ = input.write_all(command.as_bytes()).await;
     }
     let mut said = Vec::new();
@@ -154,32 +155,34 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         stderr.take(MOST_SAID).read_to_end(&mut said).await?;
     }
     let status = child.wait().await?;
-    // The number may soon be another's.
+    // The process id may be reused.
     group.0 = None;
     Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// The program with the `ssh` that it runs, which would outlive it: it waits for the server.
+/// Process group of the program and of its `ssh` process, which would otherwise outlive it while it waits
+/// for the server.
 struct Group(Option<u32>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let pid = self.0.and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(pid) = pid {
-            // Those that have ended already are none.
+            // An error means that the processes have ended already.
             let _ = rustix::process::kill_process_group(pid, Signal::TERM);
         }
     }
 }
 
-/// Resolves when a file is larger than it may be.
+/// Resolves when a file exceeds its maximum size.
 async fn outgrown(path: &Path, most: u64) {
     while std::fs::metadata(path).map_or(0, |about| about.len()) <= most {
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// The file that was fetched, its size and its sum. Its folder goes, and what is in it with whoever holds it.
+/// Returns the downloaded file with its size and checksum. Its folder is deleted; the content remains as
+/// long as the file is open.
 fn sum(folder: TempDir) -> io::Result<(File, u64, String)> {
     let path = folder.path().join(FETCHED);
     let (mut hasher, mut size) = (Sha256::new(), 0);
@@ -201,7 +204,7 @@ fn unkept(error: &io::Error) -> String {
     format!("it cannot be kept: {error}")
 }
 
-/// What went wrong in our words, or in the last ones of the program.
+/// Returns our message for the program's error output, or its last line.
 fn why(said: &str) -> String {
     let known = REASONS.iter().find(|(theirs, _)| said.contains(theirs));
     if let Some((_, ours)) = known {

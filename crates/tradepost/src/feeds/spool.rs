@@ -1,9 +1,9 @@
-//! A feed on its way to the disk, piece by piece, up to a size.
+//! Temporary file into which a feed is received piece by piece, up to a maximum size.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 
-/// What has come of a feed. It is nowhere to be found by a name, and gone with whoever holds it.
+/// A received feed. The file has no name, and is deleted when it is closed.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
@@ -11,29 +11,29 @@ pub struct Spool {
     most: u64,
 }
 
-/// Why a feed was not kept.
+/// Reason why a feed was not written.
 #[derive(Debug)]
 pub enum FeedNotKept {
-    /// It has more bytes than that.
+    /// The feed has more than this number of bytes.
     TooLarge(u64),
-    /// The disk does not take it.
+    /// The disk failed.
     Disk(io::Error),
 }
 
 impl Spool {
-    /// Takes up to `most` bytes.
+    /// Creates a file for up to `most` bytes.
     ///
     /// # Errors
-    /// When there can be no file.
+    /// When the file cannot be created.
     pub fn new(most: u64) -> Result<Self, FeedNotKept> {
         let file = tempfile::tempfile().map_err(FeedNotKept::Disk)?;
         Ok(Self { file, size: 0, most })
     }
 
-    /// Takes the next piece.
+    /// Appends the next piece.
     ///
     /// # Errors
-    /// When it is one too many, or the disk does not take it.
+    /// When the maximum size is exceeded, or the disk fails.
     pub fn take(&mut self, piece: &[u8]) -> Result<(), FeedNotKept> {
         self.size = self.size.saturating_add(piece.len() as u64);
         if self.size > self.most {
@@ -42,10 +42,10 @@ impl Spool {
         self.file.write_all(piece).map_err(FeedNotKept::Disk)
     }
 
-    /// All that came, to be read from its beginning.
+    /// Returns the file, positioned at its beginning.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// When it cannot be rewound.
     pub fn finish(mut self) -> Result<File, FeedNotKept> {
         self.file.rewind().map_err(FeedNotKept::Disk)?;
         Ok(self.file)

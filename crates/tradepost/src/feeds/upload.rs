@@ -1,4 +1,4 @@
-//! `PUT /feeds/NAME`: a feed that is uploaded with a key. The key has to name the permission; one that
+//! `PUT /feeds/NAME`: upload of a feed with an API key. The key has to name the permission; a key that
 //! permits everything was made for buyers.
 
 use std::fs::File;
@@ -30,16 +30,16 @@ use super::{FeedSource, Feeds, run};
 use crate::config::feeds::From;
 use crate::gate::KeyScope;
 
-/// How long a whole upload may take.
+/// Maximum duration of an upload.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The route.
+/// Returns the route.
 pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<AgentRegistry>> {
     let take = move |desk, path, request| take(Arc::clone(&feeds), desk, path, request);
     Router::new().route("/feeds/{name}", put(take))
 }
 
-/// Why an upload is not taken.
+/// Refusal of an upload: HTTP status, error name and message.
 struct UploadRefused(StatusCode, &'static str, String);
 
 async fn take(
@@ -51,12 +51,12 @@ async fn take(
     let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
-    // A feed has one address: in an escaped one a proxy in front would not see its name.
+    // The path must be unescaped, so that a proxy in front sees the feed's name.
     if request.uri().path() != format!("/feeds/{name}") {
         return not_found().await;
     }
     let (parts, body) = request.into_parts();
-    // A host without feeds has nothing here, whoever asks.
+    // A host without feeds answers "not found" to all callers.
     let sources = feeds.sources();
     let of_agent = |source: &&Arc<FeedSource>| {
         source.id() == agent.id() && matches!(source.feed.from, From::Upload { .. })
@@ -67,7 +67,7 @@ async fn take(
     if let Err(denied) = permitted(&desk, &agent, &parts).await {
         return closed(deny(agent.as_ref(), denied));
     }
-    // Only now by its name: which feeds there are is for those who may bring one.
+    // By name only after the permission check: others cannot find out which feeds there are.
     let found = sources.iter().find(|source| of_agent(source) && source.feed.name == name);
     let Some(source) = found.cloned() else {
         return not_found().await;
@@ -110,7 +110,7 @@ async fn upload(
     if declared.is_some_and(|length: u64| length > most) {
         return Err(too_large(most));
     }
-    // Two limits: one for a body that stands still, one for a body that trickles.
+    // Two limits: one for a body that stops, one for a body that is slow.
     let received = receive(body, most, desk.settings.read_timeout);
     let late = |_| {
         UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned())
@@ -141,7 +141,7 @@ async fn upload(
     }
 }
 
-/// Writes a body to the disk as it comes.
+/// Writes a body to the disk as it arrives.
 async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, UploadRefused> {
     let unkept = |unkept: FeedNotKept| match unkept {
         FeedNotKept::TooLarge(most) => too_large(most),
@@ -204,7 +204,7 @@ fn refusal(status: StatusCode, name: &str, message: &str) -> Response {
     closed(json_response(status, json!({"error": error}).to_string()))
 }
 
-/// What is left of the body would be read as the next request.
+/// Closes the connection, because the unread body would be read as the next request.
 fn closed(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

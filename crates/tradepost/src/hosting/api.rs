@@ -1,7 +1,8 @@
-//! `/admin/v1`: dealers taken in, changed, suspended and removed by programs, on the listener of those who
-//! run the server. What there is to ask is in the OpenAPI document, `docs/admin-openapi.json`.
+//! `/admin/v1`: API to add, change, suspend and remove dealers, on the operators' listener. Its OpenAPI
+//! document is `docs/admin-openapi.json`.
 //!
-//! Whoever asks shows a key of a kind of its own: keys of dealers are none, and these open no dealer.
+//! It requires an administrator's key: keys of dealers are not valid here, and administrators' keys are
+//! not valid at a dealer.
 
 use std::sync::Arc;
 
@@ -28,24 +29,24 @@ use super::{HostingError, HostingErrorCode, HostingRefusal};
 use crate::config::ServerConfig;
 use crate::wiring::Wiring;
 
-/// The document that says all this to programs.
+/// The OpenAPI document.
 pub const OPENAPI: &str = include_str!("../../../../docs/admin-openapi.json");
 
-/// Where everything is.
+/// Path prefix of the API.
 pub const BASE: &str = "/admin/v1";
 
-/// Under this id the keys of administrators are kept. No seller can have it.
+/// Id under which administrators' keys are stored; no dealer or publisher can have it.
 pub const ADMINISTRATORS: &str = "*admin";
 
-/// How many dealers a page has, when nothing else is said and at most.
+/// Number of dealers on a page: default and maximum.
 const PAGE: (u32, u32) = (100, 1_000);
 
-/// How a document may be built.
+/// Limits of a document's structure.
 const BOUNDS: ReadLimits =
     ReadLimits { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
 
 tradepost_wire::catalog! {
-    /// What an administrator's key permits.
+    /// Permission of an administrator's key.
     pub enum AdminScope {}
     /// List and read dealers.
     DealersRead = "dealers:read" {}
@@ -66,7 +67,7 @@ struct Api {
     bodies: BodyReader,
 }
 
-/// The routes, where the configuration wants dealers to come and go.
+/// Returns the routes, if the configuration allows hosted dealers.
 pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
     wiring.house()?;
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
@@ -103,7 +104,7 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     }
 }
 
-/// Why there is no answer.
+/// Reason why a request is not answered.
 enum ApiError {
     Denied(AuthRefusal),
     Trouble(HostingError),
@@ -126,7 +127,7 @@ impl ApiAnswer {
         Self { status: StatusCode::OK, body: Some(body), location: None }
     }
 
-    /// The same with what has become of the change: one that waits is kept all the same.
+    /// Marks the answer of a change that is stored but not served yet.
     fn of_change(mut self, is_served: bool) -> Self {
         if is_served {
             return self;
@@ -160,7 +161,7 @@ impl ApiAnswer {
     }
 }
 
-/// What is asked for, once it is known who asks.
+/// Operation of a request.
 #[derive(Debug, Clone, Copy)]
 enum AdminOperation {
     List,
@@ -198,20 +199,20 @@ impl AdminOperation {
     }
 }
 
-/// What the query and the head say.
+/// Query parameters and the `If-Match` header.
 #[derive(Debug, Default)]
 struct RequestParameters {
     after: String,
     limit: Option<u32>,
     all: bool,
     reuse: bool,
-    /// The revision that a change is made to.
+    /// Revision that the change applies to.
     expected: Option<i64>,
 }
 
 impl Api {
     async fn answer(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<ApiAnswer, ApiError> {
-        // Before the address is looked at: to strangers one is like the other.
+        // Before the path is read, so that callers without a key cannot tell paths apart.
         let principal = self.who(parts).await.map_err(ApiError::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
@@ -265,8 +266,8 @@ impl Api {
         read(&bytes)
     }
 
-    /// Does it, where waiting for the disk disturbs nobody. What was changed is served when this
-    /// returns, or the answer says that it is not.
+    /// Performs the operation on a thread that may block. A change is served when this returns, or the
+    /// answer says that it is not.
     fn act(
         &self,
         who: &Principal,
@@ -310,11 +311,11 @@ impl Api {
         Ok(answer.of_change(is_served))
     }
 
-    /// Has the change served here at once; other processes see it within a second. Whether it is: what
-    /// could not be opened is tried again.
+    /// Applies a change in this process at once; other processes read it within a second. Returns true
+    /// when it is served here; a dealer that could not be opened is retried.
     fn changed(&self, who: &Principal, what: &str, id: &str) -> bool {
         tracing::info!(administrator = %who.name, dealer = %id, "a hosted dealer was {what}");
-        // It is stored all the same, and found at the next look.
+        // The change is stored all the same, and is applied at the next check.
         let followed = self.wiring.follow().inspect_err(|fault| {
             tracing::error!(cause = %fault.chain(), "a change of the hosted dealers waits");
         });
@@ -378,7 +379,7 @@ fn refuse(trouble: &HostingError) -> Response {
     response
 }
 
-/// One document, in which no member is there twice.
+/// Parses one JSON document and refuses duplicate keys.
 fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
     let invalid = |message: &str, problems| {
         let refusal = HostingRefusal::new(HostingErrorCode::InvalidJson, message);
@@ -421,7 +422,7 @@ fn said(parts: &Parts) -> Result<RequestParameters, HostingRefusal> {
     Ok(said)
 }
 
-/// `If-Match`: the revision in quotes, as `ETag` has it.
+/// Reads `If-Match`: the revision in quotes, as in `ETag`.
 fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
     let Some(tag) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let tag = tag.to_str().unwrap_or_default().trim();

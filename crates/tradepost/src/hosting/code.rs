@@ -1,15 +1,16 @@
-//! Why a change of the hosted dealers is not made: one row for each code.
+//! Error codes of refused changes to hosted dealers: one row for each code.
 
 tradepost_wire::catalog! {
-    /// The code of a refusal.
+    /// Error code of a refusal.
     pub enum HostingErrorCode {
-        /// The HTTP status.
+        /// HTTP status.
         http: u16,
-        /// The exit code of `tradepost dealer`.
+        /// Exit code of `tradepost dealer`.
         exit: u8,
-        /// Whether the connection ends: what is left of the body would be read as the next request.
+        /// Returns true when the connection is closed, because the unread body would be read as the next
+        /// request.
         closes: bool,
-        /// What to do.
+        /// Action for the caller.
         hint: &'static str,
     }
     /// There is no credential that is good here.

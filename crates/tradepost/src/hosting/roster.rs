@@ -1,5 +1,5 @@
-//! Who answers now: the dealers of the file and those of the store. What has changed in the store is opened
-//! and takes its place, everybody else stays as they are.
+//! The dealers that a process serves: those of the file and those of the store. A dealer that has changed
+//! in the store is opened anew; all others are untouched.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use super::{Fixed, read_kept, usable};
 use crate::aap::seller::{DealerAgent, DealerDeps, erase_old};
 use crate::config::DealerConfig;
 
-/// From how many on dealers are opened beside each other.
+/// Number of dealers from which on they are opened concurrently.
 const MANY: usize = 32;
 
-/// How many at once: most wait for a commit, which one makes for all of them.
+/// Number of threads that open dealers. Most of them wait for a commit, which one thread makes for all.
 const AT_ONCE: usize = 16;
 
-/// The dealers of a process. Cheap to copy.
+/// The dealers of a process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Roster {
     fixed: Arc<Fixed>,
-    /// Those of the file, in its order.
+    /// Dealers of the file, in its order.
     file: Arc<[Arc<DealerAgent>]>,
     hosted: Arc<BTreeMap<String, Arc<DealerAgent>>>,
-    /// Those that were removed, each with the number of that change: their leads are still erased when
-    /// their time has come.
+    /// Removed dealers, each with the revision of its removal. Their leads are still erased at the end of
+    /// their retention.
     removed: Arc<BTreeMap<String, (Arc<DealerConfig>, i64)>>,
-    /// Those that could not be opened, and are tried again.
+    /// Dealers that could not be opened, and are retried.
     failed: Arc<BTreeMap<String, Arc<HostedDealer>>>,
-    /// Up to which change of the store it goes.
+    /// Last revision of the store that is applied.
     revision: i64,
 }
 
 impl Roster {
-    /// The dealers of the file alone.
+    /// Opens the dealers of the file alone.
     ///
     /// # Errors
     /// When one cannot be opened.
@@ -48,16 +48,16 @@ impl Roster {
         Ok(Self { fixed, file, hosted, removed, failed, revision: 0 })
     }
 
-    /// All of them: first those of the file, whose hosts are theirs, then the others by id.
+    /// Returns all dealers: first those of the file, whose hosts have priority, then the hosted ones by id.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<DealerAgent>> {
         self.file.iter().chain(self.hosted.values()).cloned().collect()
     }
 
-    /// Puts other dealers in the place of those of the file.
+    /// Replaces the dealers of the file.
     ///
     /// # Errors
-    /// When one cannot be opened; then everything stays.
+    /// When one cannot be opened; then nothing changes.
     pub fn replace_file(
         &self,
         fixed: Arc<Fixed>,
@@ -76,13 +76,13 @@ impl Roster {
             }
         }
         let file = open_file(dealers, ground)?;
-        // What holds for all dealers is in each of them: where it is another, all are read again.
+        // The settings for all dealers are part of each dealer: when they change, all are read again.
         let revision = if fixed.process == self.fixed.process { self.revision } else { 0 };
         Ok(Self { fixed, file, revision, ..self.clone() })
     }
 
-    /// What the store says by now; `None` when it says nothing new. A dealer that cannot be opened stays
-    /// as it was, and the log says why; one that is suspended is gone then.
+    /// Applies the changes in the store; `None` when there are none. A dealer that cannot be opened stays
+    /// as it was, and the log has the reason; one that is suspended is no longer served then.
     ///
     /// # Errors
     /// When the store fails.
@@ -99,10 +99,10 @@ impl Roster {
         Ok((is_news || opened_some).then_some(fresh))
     }
 
-    /// Takes in what is to be done with each dealer that has changed behind a revision or is tried again;
-    /// what is left has to be opened.
+    /// Sorts the dealers that have changed after a revision, or are retried. Returns those that have to
+    /// be opened.
     fn sort(&mut self, changed: Vec<HostedDealer>, before: i64) -> Vec<ToOpen> {
-        // Whoever has changed is tried once, with what is new.
+        // A dealer that has changed is opened once, with its new document.
         let is_new: HashSet<&str> = changed.iter().map(|known| known.dealer_id.as_str()).collect();
         let again = self.failed.values().filter(|known| !is_new.contains(known.dealer_id.as_str()));
         let again: Vec<_> = again.cloned().collect();
@@ -117,7 +117,7 @@ impl Roster {
                     if is_new {
                         tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
                     }
-                    // Tried again, so that it is served when the file gives its id up.
+                    // Retried, so that it is served once the file no longer has its id.
                     failed.insert(id.clone(), known);
                     continue;
                 }
@@ -135,7 +135,7 @@ impl Roster {
                     to_open.push((known, Arc::new(dealer)));
                 }
                 Err(fault) => {
-                    // What it was must not go on answering for it.
+                    // A dealer that is suspended or removed must not be served from its old document.
                     if known.state != HostedState::Serving {
                         take(&mut self.hosted, id);
                     }
@@ -147,7 +147,7 @@ impl Roster {
         to_open
     }
 
-    /// Opens dealers; whether one could be.
+    /// Opens dealers. Returns true when at least one could be opened.
     fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, ground: &DealerDeps) -> bool {
         let mut opened_some = false;
         for (known, opened) in open_all(dealers, ground) {
@@ -158,8 +158,7 @@ impl Roster {
                     Arc::make_mut(&mut self.hosted).insert(id, Arc::new(seller));
                 }
                 Err(fault) => {
-                    // Who is to be silent must not go on answering because its
-                    // files cannot be read.
+                    // A suspended dealer must stop even when its files cannot be read.
                     if known.state == HostedState::Suspended {
                         take(&mut self.hosted, &id);
                     }
@@ -174,19 +173,20 @@ impl Roster {
         opened_some
     }
 
-    /// Whether a dealer should be served as it is kept, and is not yet.
+    /// Returns true when a dealer should be served but could not be opened yet.
     #[must_use]
     pub fn waits(&self, id: &str) -> bool {
         self.failed.get(id).is_some_and(|known| known.state == HostedState::Serving)
     }
 
-    /// Erases what the removed dealers keep no longer of leads, also of those that nobody was told of: there
-    /// is nobody left who could. The leads of one that the file has again are its seller's.
+    /// Erases the leads of removed dealers whose retention has ended, also leads that no destination has
+    /// received: no delivery can follow. The leads of a dealer that the file has again belong to that
+    /// dealer.
     pub fn tidy(&self, ground: &DealerDeps) {
         let now = ground.means.clock.now();
         let removed = self.removed.iter().filter(|(id, _)| !self.fixed.has(id));
         for (id, (dealer, revision)) in removed {
-            // By this process's roster, which may be a moment old: the store looks whether it is so.
+            // This roster may be slightly out of date, so the store checks the revision.
             let how = (true, Some(*revision));
             if let Err(fault) = erase_old(&ground.store, &dealer.terms, how, now) {
                 let cause = fault.chain();
@@ -195,7 +195,7 @@ impl Roster {
         }
     }
 
-    /// Says which hosts of a hosted dealer lead to a seller of the file.
+    /// Logs the hosts of a hosted dealer that belong to a dealer or publisher of the file.
     fn tell_of_hosts(&self, dealer: &DealerConfig) {
         let id = &dealer.terms.id;
         for host in dealer.hosts.iter().filter(|it| self.fixed.hosts.contains(it)) {
@@ -203,14 +203,14 @@ impl Roster {
         }
     }
 
-    /// How many hosted dealers there are.
+    /// Returns the number of hosted dealers.
     #[must_use]
     pub fn hosted(&self) -> usize {
         self.hosted.len()
     }
 }
 
-/// Leaves a member out, where it is there: a map that others have, too, is copied for a change alone.
+/// Removes an entry if there is one; the map is copied only for a change, because others share it.
 fn take<T: Clone>(map: &mut Arc<BTreeMap<String, T>>, id: &str) {
     if map.contains_key(id) {
         Arc::make_mut(map).remove(id);
@@ -251,7 +251,7 @@ fn open_all(dealers: Vec<ToOpen>, ground: &DealerDeps) -> Vec<Opened> {
         let threads: Vec<_> = parts.into_iter().map(work).collect();
         let opened = threads.into_iter().map(|thread| match thread.join() {
             Ok(opened) => opened,
-            // As if it had been opened on this thread: none is left out in silence.
+            // As on this thread, so that no dealer is left out unnoticed.
             Err(panic) => std::panic::resume_unwind(panic),
         });
         opened.flatten().collect()

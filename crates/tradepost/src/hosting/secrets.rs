@@ -7,14 +7,14 @@
 
 use tradepost_wire::json::Value;
 
-/// Stands in the place of a secret that is kept.
+/// Mark in the place of a hidden secret.
 pub(super) const KEPT: &str = "(kept)";
 
 /// Members whose values are secrets.
 const SECRET_MEMBERS: [&str; 3] = ["bearer", "hmac_key", "password"];
 
-/// Members that say where a secret is sent. It is put back only where they are what they were:
-/// otherwise whoever may change a dealer could have its secrets sent to an address of their own.
+/// Members that say where a secret is sent. A secret is only put back when all of them are unchanged:
+/// otherwise a person who may change a dealer could have its secrets sent to an address of their own.
 const DESTINATION_MEMBERS: [&str; 7] = ["by", "url", "host", "port", "user", "tls", "allow_plain"];
 
 /// An address, cut into the parts that may hold secrets and those that do not.
@@ -28,7 +28,7 @@ struct AddressParts<'a> {
 }
 
 impl<'a> AddressParts<'a> {
-    /// Cuts a text that is an address; `None` for other texts.
+    /// Parses an address; `None` for other texts.
     fn parse(text: &'a str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let is_scheme =
@@ -53,7 +53,7 @@ impl<'a> AddressParts<'a> {
         Some(Self { scheme, user_info, host, path, query, fragment })
     }
 
-    /// Writes it with a mark in the place of everything that may be a secret.
+    /// Writes the address with a mark in the place of each possible secret.
     fn hidden(&self) -> String {
         let mark = |text: &str| if text.is_empty() { "" } else { KEPT };
         let mut shown = format!("{}://", self.scheme);
@@ -78,7 +78,7 @@ impl<'a> AddressParts<'a> {
         shown
     }
 
-    /// Whether a mark stands where a secret would.
+    /// Returns true when a mark stands in place of a secret.
     fn has_mark(&self) -> bool {
         let in_query = self
             .query
@@ -89,12 +89,13 @@ impl<'a> AddressParts<'a> {
     }
 }
 
-/// Hides what may be a secret in an address; other texts stay as they are.
+/// Hides the possible secrets of an address; other texts are unchanged.
 fn hidden_text(text: &str) -> String {
     AddressParts::parse(text).map_or_else(|| text.to_owned(), |address| address.hidden())
 }
 
-/// Whether the value of a member is a secret as a whole. The address of a chat lets in whoever knows it.
+/// Returns true when the whole value of a member is a secret. The URL of a chat webhook is one, because
+/// it needs no other credential.
 fn is_secret(name: &str, is_chat: bool) -> bool {
     SECRET_MEMBERS.contains(&name) || is_chat && name == "url"
 }
@@ -122,7 +123,7 @@ pub(super) fn hide(document: &mut Value) {
     }
 }
 
-/// Whether the value of a member has the mark of a secret in the place of one.
+/// Returns true when the value of a member has the mark of a hidden secret.
 pub(super) fn has_mark(name: &str, value: &Value) -> bool {
     let Some(text) = value.as_str() else { return false };
     let is_marked_secret = text == KEPT && (is_secret(name, true));
@@ -151,8 +152,8 @@ pub(super) fn restore(said: &mut Value, before: &Value) {
     }
 }
 
-/// Finds what an item of a list was before: the one of the same name, of the same hidden form, or in
-/// the same place.
+/// Finds the earlier form of an item of a list: the item with the same name, with the same hidden form,
+/// or at the same index.
 fn counterpart<'b>(item: &Value, index: usize, known: &'b [Value]) -> Option<&'b Value> {
     if let Some(name) = item.get("name") {
         return known.iter().find(|known| known.get("name") == Some(name));

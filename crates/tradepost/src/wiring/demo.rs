@@ -1,4 +1,4 @@
-//! The demo dealer and the demo publisher, as the sandbox plays them.
+//! Demo dealer and demo publisher of the sandbox.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::{Wiring, site};
 use crate::config::{Config, read};
 use crate::gate::Scopes;
 
-/// The credentials of the demo publisher, which are no secret, and whose they are.
+/// Credentials of the demo publisher, which are public, each with the name of its buyer.
 pub const TOKENS: [(&str, &str); 4] = [
     ("demo-acme-outdoor-v1", "acme-outdoor"),
     ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
@@ -29,10 +29,10 @@ pub const TOKENS: [(&str, &str); 4] = [
     ("demo-billing-passthrough-v1", "billing-passthrough"),
 ];
 
-/// When invoices of the demo publisher may be paid, the usual first.
+/// Payment terms of the demo publisher, the default first.
 const TERMS: [&str; 3] = ["net_30", "net_45", "net_60"];
 
-/// The demo publisher with its credentials and with what it sells.
+/// Returns the demo publisher with its credentials and its products.
 #[must_use]
 pub fn publisher() -> Config {
     let mut config = read::demo_publisher();
@@ -49,14 +49,14 @@ pub fn publisher() -> Config {
     config
 }
 
-/// Whoever a script of the sandbox wants, for each buyer in a folder of its own.
+/// Sellers that a sandbox script needs; each buyer gets a folder of its own.
 #[derive(Debug)]
 pub struct DemoCast {
-    /// The folder of those folders.
+    /// Parent of the buyers' folders.
     pub folder: PathBuf,
-    /// What time it is.
+    /// Clock of the process.
     pub clock: Clock,
-    /// Where the process listens.
+    /// Address on which the process listens.
     pub address: SocketAddr,
 }
 
@@ -99,7 +99,7 @@ impl Cast for DemoCast {
     }
 }
 
-/// The demo dealer, who has nothing to sell yet.
+/// Demo dealer, which has no vehicles yet.
 #[derive(Debug)]
 struct DemoDealer {
     store: Arc<Store>,

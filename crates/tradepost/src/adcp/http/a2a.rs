@@ -1,5 +1,5 @@
-//! A publisher over A2A, as JSON-RPC: who is turned away before a tool is reached, and what callers of
-//! 0.3 say in another place than AdCP does.
+//! A2A binding of a publisher (JSON-RPC): refuses requests before they reach a tool, and converts
+//! members of A2A 0.3 to AdCP's own.
 
 use axum::http::HeaderValue;
 use axum::response::Response;
@@ -16,7 +16,7 @@ use super::intake;
 use crate::adcp::misfits;
 use crate::adcp::seller::PublisherAgent;
 
-/// The argument by which AdCP itself says where to call.
+/// AdCP's own argument for the webhook.
 const PUSH: &str = "push_notification_config";
 
 /// Answers a request on the endpoint.
@@ -25,11 +25,11 @@ pub(in crate::adcp) async fn answer(
     posted: RawRequest<'_>,
 ) -> LoggedResponse {
     let RawRequest { desk, parts, bytes, .. } = posted;
-    // The envelope is read before the credential is judged: the refusal is in the release of AdCP
+    // The envelope is read before the credential is checked: the refusal is in the AdCP release
     // that the caller names (D-6).
     let mut envelope = match jsonrpc::read(bytes) {
         Ok(envelope) => envelope,
-        // As over MCP: of a body that can be read in two ways a signature says nothing.
+        // As over MCP: a signature proves nothing about a body that can be parsed in two ways.
         Err(reject)
             if !reject.twice.is_empty()
                 && let Err(refused) = intake::signed(desk, publisher, parts, bytes).await =>
@@ -50,7 +50,7 @@ pub(in crate::adcp) async fn answer(
             return Denial::refused(publisher, refused).respond(&envelope.id, arguments);
         }
     };
-    // What calls a tool is counted there.
+    // A tool call is counted by the tool.
     if tool.is_none()
         && let Err(wait) = publisher.admit(&caller)
     {
@@ -65,21 +65,21 @@ pub(in crate::adcp) async fn answer(
         name_profile(&mut response);
     }
     let skill = stamp.skill.or(tool.map(AdcpTool::name));
-    // A refusal that its caller was given no id for has one for the log.
+    // A refusal whose answer has no error id gets one for the log.
     let is_refusal = stamp.code != "OK";
     let error_id = stamp.error_id.or_else(|| is_refusal.then(misfits::fresh_id));
     let stamp = LogFields { skill, error_id, ..stamp };
     (response, stamp.by(&caller))
 }
 
-/// Says that the answer is the profile's, also to those who did not ask for it: there is no other way
-/// of calling a task here (A2A extensions, "Activation").
+/// Names the profile in the response, also for callers that did not ask for it: a task can be
+/// called in no other way here (A2A extensions, "Activation").
 fn name_profile(response: &mut Response) {
     let headers = response.headers_mut();
     headers.entry(a2a::EXTENSIONS_HEADER).or_insert(HeaderValue::from_static(EXTENSION));
 }
 
-/// The data of a message with one data part, as an object.
+/// Returns the data of a message with one data part, when it is an object.
 fn sole_data(params: &Value) -> Option<&Map> {
     let parts = params.get("message")?.get("parts")?.as_array()?;
     let mut data = parts.iter().filter_map(|part| part.get("data"));
@@ -87,8 +87,8 @@ fn sole_data(params: &Value) -> Option<&Map> {
     data.next().is_none().then_some(first)
 }
 
-/// Clients of 0.3 say in the protocol's configuration where to call; AdCP's own argument of the
-/// tools that have one is where that belongs.
+/// Moves the webhook from the protocol's configuration, where A2A 0.3 has it, to AdCP's argument of
+/// the tools that have one.
 fn move_push(params: &mut Value) {
     let configuration = params.get_mut("configuration").and_then(Value::as_object_mut);
     let push = configuration.and_then(|given| given.swap_remove("pushNotificationConfig"));
@@ -99,7 +99,7 @@ fn move_push(params: &mut Value) {
         let name = if data.get("input").is_some() { "input" } else { "parameters" };
         let input = data.get_mut(name).and_then(Value::as_object_mut);
         if let (Some(input), true) = (input, tool.is_some_and(takes_push)) {
-            // What AdCP's own argument says goes before what the protocol says.
+            // AdCP's own argument has precedence.
             input.entry(PUSH).or_insert_with(|| push.clone());
         }
     }

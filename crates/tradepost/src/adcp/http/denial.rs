@@ -1,6 +1,6 @@
-//! What a publisher's callers hear when a request is turned away before it reaches a tool: a
-//! JSON-RPC error of the numbers that AdCP reserves, with the error object in `data` (AdCP transport
-//! errors, "MCP Binding"), and the HTTP status that says the same. Both bindings say it alike.
+//! Refusals of requests to a publisher before they reach a tool: a JSON-RPC error with a number
+//! that AdCP reserves and the error object in `data` (AdCP transport errors, "MCP Binding"), with
+//! the matching HTTP status. Both bindings use the same form.
 
 use std::time::Duration;
 
@@ -27,13 +27,13 @@ use crate::adcp::identity::{self, Unbelieved};
 use crate::adcp::misfits;
 use crate::adcp::seller::PublisherAgent;
 
-/// The number of an error for which AdCP reserves none: JSON-RPC leaves it to the server.
+/// JSON-RPC error number of errors for which AdCP reserves none; the range is the server's.
 const SERVER_ERROR: i32 = -32000;
 
-/// Whose codes these are.
+/// Domain of the error codes.
 const DOMAIN: &str = "adcontextprotocol.org";
 
-/// An answer in place of a tool's.
+/// Answer in place of a tool's.
 pub(super) struct Denial {
     status: StatusCode,
     number: i32,
@@ -49,10 +49,10 @@ impl Denial {
         Self { status, number, error, challenge: None, error_id: None }
     }
 
-    /// Somebody who is not let in.
+    /// Refuses an unauthenticated caller.
     pub(super) fn refused(agent: &PublisherAgent, refused: Unbelieved) -> Self {
         let challenge = match &refused {
-            // The code and nothing else, as it is published.
+            // Only the code, which is public.
             Unbelieved::Signature(fault) => Some(identity::challenge(*fault)),
             Unbelieved::Denied(denied) => agent.auth.challenge(denied),
         };
@@ -87,7 +87,7 @@ impl Denial {
                 let message = "too many attempts with credentials that are not accepted; wait and \
                                send a valid one";
                 let seconds = u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX);
-                // As far as AdCP lets it go.
+                // Within the range that AdCP permits.
                 let retry_after = Some(seconds.clamp(1, 3600));
                 let error =
                     AdcpError { retry_after, ..refuse::error(AdcpCode::RateLimited, message) };
@@ -104,19 +104,19 @@ impl Denial {
         Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message)) }
     }
 
-    /// Somebody who comes too often for what reaches no tool.
+    /// Refuses a caller that exceeds the rate limit of requests that reach no tool.
     pub(super) fn too_often(wait: LimitWait) -> Self {
         let error = refuse::rate_limited(wait, "account");
         Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }
 
-    /// The answer to a request of A2A with this id and these arguments.
+    /// Answers the A2A request with this id and these arguments.
     pub(super) fn respond(self, id: &Id, arguments: Option<&Map>) -> LoggedResponse {
         RpcErrors(id).profile(*self.refusal(arguments))
     }
 
-    /// What is said of a request with these arguments: the code is one that the named release has
-    /// (`D-6`), and the context comes back (`X-2`).
+    /// Returns the refusal of a request with these arguments: with a code that exists in the named
+    /// release (`D-6`), and with the request's context (`X-2`).
     pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
         self.error.pin(arguments.map_or(AdcpRelease::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));

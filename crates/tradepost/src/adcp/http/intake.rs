@@ -1,4 +1,4 @@
-//! Who calls a publisher: a signature counts before every other credential.
+//! Authentication of a publisher's callers: a signature counts before every other credential.
 
 use axum::http::HeaderValue;
 use axum::http::header::AUTHORIZATION;
@@ -12,8 +12,8 @@ use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 use crate::adcp::identity::{ReceivedRequest, SenderClaim, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};
 
-/// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
-/// request, whatever other credential it has. `is_open` is for what everybody may ask.
+/// Authenticates a caller. A signature is checked first: a wrong one ends the request, whatever
+/// other credential there is. `is_open` is true for requests that need no credential.
 pub(super) async fn caller(
     desk: &AgentRegistry,
     publisher: &PublisherAgent,
@@ -40,7 +40,7 @@ pub(super) async fn caller(
         Ok(caller) if needed && caller.principal.is_anonymous() => {
             Err(SignatureError::Required.into())
         }
-        // What this tool lacks is a signature, and not a better token.
+        // This call lacks a signature; a better token would not help.
         Err(AuthRefusal::Missing | AuthRefusal::Invalid { .. } | AuthRefusal::Expired)
             if needed =>
         {
@@ -50,8 +50,9 @@ pub(super) async fn caller(
     }
 }
 
-/// The request with the token of `x-adcp-auth` as its bearer token, which clients of AdCP send where something on
-/// the way uses `Authorization` itself. `None` if there is no such header, or `Authorization` is there as well.
+/// Returns the request with the token of `x-adcp-auth` as its bearer token: AdCP clients use that
+/// header when an intermediary needs `Authorization` itself. `None` without the header, or when
+/// there is an `Authorization` too.
 fn adcp_auth(parts: &Parts) -> Option<Parts> {
     let token = parts.headers.get("x-adcp-auth")?.to_str().ok()?.trim();
     if parts.headers.contains_key(AUTHORIZATION) {
@@ -68,7 +69,7 @@ fn adcp_auth(parts: &Parts) -> Option<Parts> {
     Some(with_credential)
 }
 
-/// Who has signed a request to a publisher.
+/// Returns the signer of a request to a publisher.
 pub(super) async fn signed(
     desk: &AgentRegistry,
     publisher: &PublisherAgent,
@@ -82,7 +83,7 @@ pub(super) async fn signed(
         ReceivedRequest { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
     let judge = identity.judge(&received, desk.clock.now());
     intake::in_time(desk, judge).await?.inspect_err(|refused| {
-        // Not counted against the address: the code is what a signer finds its mistake by.
+        // Not counted against the address: a signer finds its mistake by the code.
         if let Unbelieved::Signature(fault) = refused {
             tracing::info!(
                 agent = publisher.id(),

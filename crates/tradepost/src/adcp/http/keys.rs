@@ -1,4 +1,5 @@
-//! What receivers of a publisher's webhooks find its keys by: the key set and `brand.json`.
+//! Serves the documents by which receivers of webhooks find a publisher's keys: the key set and
+//! `brand.json`.
 
 use std::sync::Arc;
 
@@ -10,8 +11,7 @@ use tradepost_server::http::{host, json_response, not_found};
 
 use crate::adcp::seller::Documents;
 
-/// For how long a receiver need not ask again: no longer than it may go on with a key that was
-/// withdrawn.
+/// Cache lifetime at receivers, which limits how long they use a withdrawn key.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 pub(super) async fn jwks(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {

@@ -1,7 +1,8 @@
-//! A publisher over MCP: its tools, and who is turned away before one is reached.
+//! MCP binding of a publisher: its tools, and refusals before one is reached.
 //!
-//! What introduces the seller (`initialize`, the lists of tools and of resources) and its capabilities are
-//! open to everybody and the same for everybody (`N-4`); whoever shows a credential is judged all the same.
+//! Requests that introduce the seller (`initialize`, the lists of tools and of resources) and its
+//! capabilities need no credential and answer every caller alike (`N-4`); a credential that is sent
+//! is checked all the same.
 
 use futures_util::future::BoxFuture;
 use tradepost_server::agent::Caller;
@@ -21,7 +22,7 @@ use super::intake;
 use crate::adcp::seller::PublisherAgent;
 use crate::adcp::{listing, misfits};
 
-/// What the seller says about itself.
+/// Instructions to models.
 const INSTRUCTIONS: &str = "An AdCP seller. Call get_adcp_capabilities first; every failed call \
                             says in adcp_error what to do. The list of tools names what most calls \
                             need; all that a tool takes is in its resource, tradepost://schemas/ \
@@ -41,7 +42,8 @@ impl Tools for PublisherAgent {
         self.listing.get_or_init(|| listing::of(&self.tools))
     }
 
-    /// A task of AdCP that other agents have is answered, too: not here.
+    /// Returns true also for AdCP tasks that only other agents have: calls to them get an AdCP
+    /// answer.
     fn has(&self, name: &str) -> bool {
         self.tool(name).is_some() || tool::is_unsupported_task(name)
     }
@@ -67,7 +69,7 @@ impl Tools for PublisherAgent {
             let error = answer.errors.first().filter(|_| answer.is_failure());
             let code = error.and_then(|error| error.code.known()).map_or("OK", AdcpCode::name);
             let refused = error.map_or(&[][..], |_| answer.errors.as_slice());
-            // What broke has the id that its caller was given.
+            // An internal error has the id that its caller got.
             let given = error.and_then(|error| error.details.get("error_id")?.as_str());
             let error_id = error.map(|_| given.map_or_else(misfits::fresh_id, str::to_owned));
             ToolOutcome::Answer(Box::new(tools::ToolAnswer {
@@ -82,11 +84,11 @@ impl Tools for PublisherAgent {
     }
 }
 
-/// Lets a caller in, in the order of AdCP: its signature, its credential, and how often it comes.
+/// Admits a caller in the order of AdCP: its signature, its credential, its rate limit.
 async fn admit(publisher: &PublisherAgent, knock: ToolAuth<'_>) -> Result<Caller, AuthRejected> {
     let ToolAuth { desk, parts, bytes, request, .. } = knock;
     let Some(request) = request else {
-        // Whoever has signed what can be read in two ways hears that in the words of the signatures.
+        // A signed body that can be parsed in two ways gets the refusal for signatures.
         let signed = intake::signed(desk, publisher, parts, bytes).await;
         signed.map_err(|refused| Denial::refused(publisher, refused).refusal(None))?;
         let address = shared::address(desk, parts);
@@ -108,8 +110,8 @@ async fn admit(publisher: &PublisherAgent, knock: ToolAuth<'_>) -> Result<Caller
     Ok(caller)
 }
 
-/// An answer as the result of a call: the document, the same as text for whoever reads nothing else,
-/// and a sentence (requirements §2.4).
+/// Converts an answer to a tool result: the document, the same as text for clients that read
+/// nothing else, and a sentence (requirements §2.4).
 fn written(answer: &AdcpAnswer) -> ToolResult {
     ToolResult {
         document: answer.text(),
@@ -119,7 +121,7 @@ fn written(answer: &AdcpAnswer) -> ToolResult {
     }
 }
 
-/// One sentence for people and models.
+/// Returns one sentence for people and models.
 fn sentence(answer: &AdcpAnswer) -> String {
     let Some(error) = answer.errors.first().filter(|_| answer.is_failure()) else {
         return answer.message.clone();

@@ -24,10 +24,10 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(NOW + seconds).unwrap()
 }
 
-/// Somebody who signs.
+/// Buyer agent that signs.
 struct Buyer {
     key: SigningKey,
-    /// Its key as the seller has it.
+    /// Public key as the seller has it.
     public: Value,
 }
 
@@ -40,7 +40,7 @@ impl Buyer {
         Self { key, public }
     }
 
-    /// A signed call, with headers and body as they go out.
+    /// Signs a call, and returns its headers and body.
     fn sign(&self, url: &str, body: &str, nonce: u8) -> Sent {
         let target = TargetUri::read(url).unwrap();
         let post = PostToSign {
@@ -59,7 +59,7 @@ impl Buyer {
     }
 }
 
-/// A request on its way.
+/// Request in transit.
 #[derive(Debug, Clone)]
 struct Sent {
     path: String,
@@ -68,7 +68,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Without a signature.
+    /// Creates a request without a signature.
     fn plain(body: &str) -> Self {
         let headers = vec![("host".to_owned(), "ads.example".to_owned())];
         Self { path: "/mcp".to_owned(), headers, body: body.to_owned() }
@@ -108,7 +108,7 @@ fn agent(id: &str) -> Arc<BuyerAgent> {
     })
 }
 
-/// A seller that has these keys of these agents.
+/// Seller that knows keys of some agents.
 struct Seller {
     identity: SignatureIdentity,
     _directory: tempfile::TempDir,
@@ -143,8 +143,8 @@ impl Seller {
         Self { identity, _directory: directory }
     }
 
-    /// What is made of a request: the agent, `-` for nobody and `!` when a signature is needed, or
-    /// the code.
+    /// Returns the result for a request: the agent, `-` for an unsigned one and `!` when a
+    /// signature is needed, or the code.
     fn hears(&self, sent: &Sent, seconds: i64) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in &sent.headers {
@@ -176,7 +176,7 @@ fn usual(path: PathBuf) -> AgentKeys {
 #[test]
 fn b_2_a_signature_establishes_whose_it_is() {
     let (ed, ec) = (Buyer::new(Jws::EdDsa, "ed"), Buyer::new(Jws::Es256, "ec"));
-    // Two agents may have used one name for their keys.
+    // Two agents may have used one key id.
     let rival = Buyer::new(Jws::EdDsa, "ed");
     let known: [(&str, &[&Value]); 2] =
         [("rival", &[&rival.public]), ("acme", &[&ed.public, &ec.public])];

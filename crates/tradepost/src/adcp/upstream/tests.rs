@@ -1,4 +1,4 @@
-//! A real server that answers as it is told, and a clock that is moved by hand.
+//! Tests against a real server with scripted responses, and a clock that is advanced by hand.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tradepost_server::clock::{Clock, ManualClock};
 use super::{AdServer, NAME, SETTING, pause};
 use crate::config;
 
-/// The answers to come, the first first; when there are none, the connection is closed.
+/// Responses to come, the first one first; without any, the connection is closed.
 type Script = Arc<Mutex<Vec<String>>>;
 
 fn answer(status: &str, body: &str) -> String {
@@ -19,7 +19,7 @@ fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
 }
 
-/// An ad server with this script, freshness 60 s and keep 600 s.
+/// Starts an ad server with this script, freshness 60 s and keep 600 s.
 async fn serve(script: &[String]) -> (AdServer, Script, ManualClock) {
     let script: Script = Arc::new(Mutex::new(script.to_vec()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -88,7 +88,7 @@ async fn while_it_fails_what_it_said_is_served_as_stale_until_it_is_too_old() {
     assert_eq!(gone(&supply), ("a".to_owned(), 100, true));
     let stale = supply.unwrap().stale.unwrap();
     assert_eq!((stale.upstream.as_str(), stale.freshness_target_seconds), (NAME, 60));
-    // It is left alone: an answer that would be there now is not asked for.
+    // During the backoff it is not requested, even if it could answer now.
     script.lock().unwrap().push(answer("200 OK", r#"{"sold_out": ["b"]}"#));
     assert_eq!(gone(&upstream.supply().await), ("a".to_owned(), 100, true));
     hand.advance(SignedDuration::from_secs(1));

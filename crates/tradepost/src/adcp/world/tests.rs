@@ -1,5 +1,5 @@
-//! Verifiers of creatives, each a real server: what it says or fails to say, and with which credential it
-//! was asked.
+//! Tests with verifiers of creatives that are real servers: their answers and failures, and the
+//! credentials they receive.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,25 +16,25 @@ use tradepost_wire::mcp::Version;
 use super::{Credentials, Outside};
 use crate::config::Rates;
 
-/// How long an agent may take.
+/// Maximum time for an agent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a verifier does when it is called.
+/// Behaviour of a verifier when it is called.
 #[derive(Clone)]
 enum Does {
-    /// It closes the connection.
+    /// Closes the connection.
     Hangs,
-    /// It never answers.
+    /// Never answers.
     Waits,
-    /// It answers with this status and body.
+    /// Answers with this status and body.
     Says(u16, String),
-    /// Its tool answers with this.
+    /// Returns this tool result.
     Finds(Value),
-    /// It wants a handshake first, takes its time over each request, and answers the last one with this.
+    /// Wants a handshake first, delays each response, and answers the last request with this.
     Dawdles(Value),
 }
 
-/// The `Authorization` of each request.
+/// `Authorization` of each request.
 type Shown = Arc<Mutex<Vec<String>>>;
 
 async fn verifier(does: Does) -> (String, Shown) {
@@ -93,10 +93,10 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
     let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
 }
 
-/// The tools of these agents.
+/// Tools of these agents.
 const KNOWN: [&str; 2] = ["get_creative_features", "check_governance"];
 
-/// MCP, as far as a client needs it that calls a tool.
+/// Answers MCP, as far as a client that calls a tool needs it.
 fn answered(message: &Value, found: &Value) -> (u16, String) {
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
@@ -111,7 +111,7 @@ fn answered(message: &Value, found: &Value) -> (u16, String) {
     (200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
 }
 
-/// A publisher's world whose verifiers have little time, and know it by these credentials.
+/// Creates a publisher's services with a short timeout and these credentials for verifiers.
 fn world(credentials: Vec<(String, String)>) -> Outside {
     let (clock, _) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
     let egress = Egress::new(Resolver::system(), true);

@@ -1,5 +1,5 @@
-//! What a seller of AdCP answered: the payload as it came, and on standard error what stands
-//! beside it: how far the task is, warnings, and rows that failed with what to do about them.
+//! Answer of an AdCP seller: the payload unchanged on standard output, and on standard error the
+//! task's state, warnings, and failed rows with advice.
 
 use tradepost_buyer::adcp::SellerAnswer;
 use tradepost_buyer::outcome::{AdcpTaskStatus, FailedRow};
@@ -15,13 +15,13 @@ use super::super::Outcome;
 use super::super::course::{KEY, gave_up};
 use super::super::output::{CommandFailure, GOES_ON, Output, WAITS, in_doubt};
 
-/// The exit code when rows failed.
+/// Exit code when rows failed.
 const ROWS: u8 = 9;
 
-/// The longest message of a seller that is shown, in bytes (AdCP `Z-3`).
+/// Maximum length of a seller's message in bytes (AdCP `Z-3`).
 const MESSAGE: usize = 256;
 
-/// Shows the answer and says what comes next: with the exit code, when anything does.
+/// Prints the answer and the next step; fails with an exit code when there is one.
 pub(super) fn answered(
     recovered: Recovered<SellerAnswer>,
     retries: bool,
@@ -32,7 +32,7 @@ pub(super) fn answered(
     let failed: Vec<_> = answer.failed_rows().map(row).collect();
     let next = next(&answer);
     if !output.is_json() {
-        // Data is data whatever became of the rest.
+        // The payload is data, whatever the result is.
         output.document(&answer.payload);
         for again in &answer.again {
             output.document(&again.payload);
@@ -56,7 +56,7 @@ pub(super) fn answered(
     {
         facts.extend(doubt);
     }
-    // What is left over of an earlier request says the failure itself, when there is one.
+    // Doubt about an earlier request is part of the failure, when there is one.
     let left = (lost.is_none() && doubt.in_doubt()).then(|| doubt.to_string());
     let failure = match (lost, next, failed.is_empty()) {
         (Some(lost), _, _) => Some(gave_up(retries, *lost)),
@@ -94,7 +94,7 @@ fn standing(answered: &SellerAnswer) -> Option<&str> {
     answered.outcome.standing.as_ref().map(Open::name)
 }
 
-/// Why the task is not done, when it is not.
+/// Returns the reason why the task is not done, if it is not.
 fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
     let (exit, message, hint) = match &answered.outcome.standing {
         None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
@@ -129,13 +129,13 @@ fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
     Some(CommandFailure::new(exit, message).hint(hint))
 }
 
-/// An error, for people: the code with the seller's words, and what it means.
+/// Formats an error for people: the code with the seller's message, and its meaning.
 fn said(error: &AdcpError) -> String {
     let code = plain(error.code.name(), WORD);
     format!("{code}: {} ({})", bounded(&error.message, MESSAGE), of_code(error))
 }
 
-/// What to do about a row in general.
+/// Returns the general advice for a failed row.
 fn advice(row: &FailedRow) -> Option<String> {
     let limits = RetryLimits::default();
     let budget = RetryBudget { attempts: limits.attempts, time: limits.elapsed, tokens: 1 };

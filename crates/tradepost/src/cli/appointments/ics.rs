@@ -1,5 +1,5 @@
-//! The calendar as iCalendar (RFC 5545). Written here because the crates that write it bring a second
-//! library of moments with them, and this needs one component with a handful of properties.
+//! Calendar as iCalendar (RFC 5545). Written here because the crates for it bring a second date
+//! library with them, and this needs one component with a handful of properties.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,10 +10,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{CalendarRow, remark};
 
-/// The longest line in bytes (RFC 5545 §3.1).
+/// Maximum length of a line in bytes (RFC 5545 §3.1).
 const LINE: usize = 75;
 
-/// Writes a calendar. What has no time is left out, because an event needs one.
+/// Writes a calendar. Appointments without a time are left out, because an event needs one.
 pub(super) fn write(rows: &[CalendarRow], now: Timestamp) -> String {
     let mut out = String::new();
     line(&mut out, "BEGIN:VCALENDAR");
@@ -90,12 +90,12 @@ fn description(row: &CalendarRow) -> String {
     lines.join("\n")
 }
 
-/// A moment in UTC (§3.3.5, form 2).
+/// Formats a time in UTC (§3.3.5, form 2).
 fn moment(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// A text in which nothing ends the value or begins another line (§3.3.11).
+/// Escapes text so that it neither ends the value nor begins another line (§3.3.11).
 fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
@@ -111,13 +111,13 @@ fn text(value: &str) -> String {
     out
 }
 
-/// Writes a line, folded where it is too long (§3.1), never inside of a character.
+/// Writes a line, folded when it is too long (§3.1), never inside of a character.
 fn line(out: &mut String, content: &str) {
     let mut room = LINE;
     for c in content.chars() {
         if c.len_utf8() > room {
             out.push_str("\r\n ");
-            // The space counts.
+            // The leading space counts.
             room = LINE - 1;
         }
         room -= c.len_utf8();

@@ -1,5 +1,5 @@
-//! Checks what is kept beside the chains: notes and staff against the record, and that everything
-//! encrypted opens.
+//! Checks data beside the chains: notes and staff against the audit log, and that everything
+//! encrypted can be decrypted.
 
 use tradepost_store::Store;
 use tradepost_store::verification::{NoteCheck, NoteFault, SealedCheck, StaffCheck, StaffFault};
@@ -8,7 +8,7 @@ use tradepost_wire::json::{Value, json};
 use crate::cli::Context;
 use crate::cli::output::CommandFailure;
 
-/// Result of all these checks.
+/// Result of these checks.
 pub(super) struct ContentsCheck {
     notes: NoteCheck,
     staff: StaffCheck,
@@ -19,7 +19,8 @@ impl ContentsCheck {
     /// Checks a store.
     ///
     /// # Errors
-    /// When the store cannot be read, also because something is encrypted and no key was given.
+    /// Fails when the store cannot be read, also because something is encrypted and no key was
+    /// given.
     pub(super) fn read(store: &Store) -> Result<Self, CommandFailure> {
         Ok(Self {
             notes: store.check_notes()?,
@@ -28,7 +29,7 @@ impl ContentsCheck {
         })
     }
 
-    /// Says what does not fit, line by line.
+    /// Describes the mismatches, line by line.
     pub(super) fn fault_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for NoteFault { lead_id, kind } in &self.notes.faults {
@@ -46,7 +47,7 @@ impl ContentsCheck {
         lines
     }
 
-    /// Writes the result for programs.
+    /// Returns the result as JSON.
     pub(super) fn document(&self) -> Value {
         let note =
             |fault: &NoteFault| json!({"lead": fault.lead_id, "fault": fault.kind.summary()});
@@ -71,7 +72,7 @@ impl ContentsCheck {
         })
     }
 
-    /// Says the same to people, and what cannot be checked.
+    /// Prints the result for people, and what cannot be checked.
     pub(super) fn tell(&self, context: &Context) {
         let output = context.output;
         output.line(format!("notes: {} as recorded", self.notes.verified));

@@ -1,5 +1,5 @@
-//! `tradepost call URL --text "…"`: say something to an agent of any kind, follow the task that
-//! comes of it, and show what it needs next.
+//! `tradepost call URL --text "…"`: sends a message to an agent of any kind, follows the resulting
+//! task, and shows what it needs next.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::Arguments;
 
 mod show;
 
-/// The exit code for a task that ended without a result and does not say why.
+/// Exit code for a task that ended without a result or a reason.
 const OTHER: u8 = 9;
 
 /// What to say.
@@ -58,7 +58,7 @@ fn carrier(text: &str) -> Result<CardTransport, String> {
     found.ok_or_else(|| format!("must be one of {}", CardTransport::NAMES.join(", ")))
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let said = outgoing(arguments)?;
     let output = context.output;
@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let follower = Follower { recoverer: &recoverer, patience };
         let mut last = String::new();
         let watch = |task: &AgentTask| {
-            // How it stands at the end is told at the end.
+            // The final state is printed at the end.
             let line = show::progress(task);
             if !task.is_settled() && line != last {
                 output.talk(&line);
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     tell(&arguments.url, agent, followed, overall.is_some(), context)
 }
 
-/// What there is to say, if anything.
+/// Returns the message to send, if there is one.
 fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, CommandFailure> {
     let mut stdin = std::io::stdin().lock();
     let text = match arguments.words.text.as_deref() {
@@ -125,7 +125,7 @@ fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, CommandFailure> {
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         return Err(CommandFailure::usage("--text is empty"));
     }
-    // Standard input can be named for both; whichever comes second finds it empty.
+    // Both options can name standard input; the second one finds it empty.
     let data = arguments.payload.data(&mut stdin)?;
     let said = match (text, data) {
         (Some(text), Some(data)) => Outgoing::text(text).with_data(data),
@@ -143,7 +143,7 @@ fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, CommandFailure> {
     }))
 }
 
-/// Shows the answer and says what comes next: with the exit code, when anything does.
+/// Prints the reply and the next step; fails with an exit code when there is one.
 fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Context) -> Outcome {
     let Followed { reply, end, .. } = followed;
     let next = next(url, &reply, &end);
@@ -185,7 +185,7 @@ fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Co
     }
 }
 
-/// What the caller can do next.
+/// Next call that is possible.
 struct NextCall {
     action: &'static str,
     command: String,
@@ -195,7 +195,7 @@ fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<NextCall> {
     let AgentReply::Task(task) = reply else { return None };
     let follow = |more: &str| {
         let (url, id) = (show::argument(url), show::argument(&task.id));
-        // Following asks by the task alone; an answer is a message, which has a conversation.
+        // Following needs only the task; an answer is a message, which has a conversation.
         let conversation = task.context_id.as_deref().filter(|_| !more.is_empty());
         let conversation = conversation.map(|id| format!(" --conversation {}", show::argument(id)));
         format!("tradepost call {url} --task {id}{}{more}", conversation.unwrap_or_default())
@@ -203,14 +203,14 @@ fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<NextCall> {
     let (action, command) = match (end, task.state.known()) {
         (FollowEnd::TimeUp | FollowEnd::Stopped | FollowEnd::Lost(_), _) => ("follow", follow("")),
         (FollowEnd::Settled, Some(TaskState::InputRequired)) => ("answer", follow(" --text \"…\"")),
-        // The permission is given elsewhere, so there is nothing to say to the agent itself.
+        // The permission is given elsewhere, so no message to the agent is needed.
         (FollowEnd::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
         (FollowEnd::Settled, _) => return None,
     };
     Some(NextCall { action, command })
 }
 
-/// Why the command does not end with 0, if it does not.
+/// Returns the failure of the command, if it does not end with 0.
 fn failure(
     reply: &AgentReply,
     end: FollowEnd,
@@ -225,7 +225,7 @@ fn failure(
     match end {
         FollowEnd::Lost(failed) => {
             let failure = gave_up(retries, *failed);
-            // Whatever happened, happened to a question about the task.
+            // The failure was one of polling the task, which has no effect.
             let failure = failure.without_effect();
             let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
             Some(failure.hint(format!("{hint}the task may go on; follow it with {command}")))
@@ -257,7 +257,7 @@ fn failure(
     }
 }
 
-/// A task that ended without a result.
+/// Returns the failure of a task that ended without a result.
 fn ended(task: &AgentTask) -> CommandFailure {
     let failure = match task.failure() {
         Some(failure) => CommandFailure::from(failure),
@@ -269,7 +269,7 @@ fn ended(task: &AgentTask) -> CommandFailure {
     CommandFailure { lines, ..failure }
 }
 
-/// What a message says, for people.
+/// Formats a message for people.
 fn words(message: &AgentMessage) -> String {
     show::parts(&message.parts)
 }

@@ -1,4 +1,4 @@
-//! The course of a skill's call. A lead has its key before it is sent.
+//! Call of a skill, with retries. A lead gets its idempotency key before it is sent.
 
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use uuid::Uuid;
 use super::super::course::{KEY, gave_up, recoverer};
 use super::super::output::{CommandFailure, Output};
 
-/// Gives a lead an idempotency key, when it has none: without one nobody could say how to send it
-/// again.
+/// Gives a lead an idempotency key if it has none: without one, it could not be retried safely.
 pub(super) fn give_key(skill: Skill, payload: &mut Value) {
     if skill == Skill::LeadSubmit
         && let Some(members) = payload.as_object_mut()
@@ -21,7 +20,7 @@ pub(super) fn give_key(skill: Skill, payload: &mut Value) {
     }
 }
 
-/// Calls a skill, again and again when there is a time for it.
+/// Calls a skill, with retries if there is a time limit for them.
 pub(super) async fn call(
     client: &SkillClient,
     skill: Skill,

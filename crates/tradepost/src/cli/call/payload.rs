@@ -1,4 +1,4 @@
-//! From flags, a file or standard input to the payload of a request.
+//! Builds the payload of a request from flags, a file or standard input.
 
 use std::io::Read;
 
@@ -85,18 +85,18 @@ pub(super) struct PayloadRequest {
     sort: Option<String>,
 }
 
-/// Where in a payload a flag's value goes.
+/// Part of a payload to which a flag's value goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PayloadPlace {
-    /// A filter.
+    /// Filter.
     Filter,
-    /// A filter, or an identifier of one vehicle.
+    /// Filter, or identifier of one vehicle.
     FilterOrIdentifier,
-    /// An identifier of one vehicle.
+    /// Identifier of one vehicle.
     Identifier,
     /// Pagination.
     Page,
-    /// The order.
+    /// Sort order.
     Sort,
 }
 
@@ -112,7 +112,7 @@ impl PayloadPlace {
     }
 }
 
-/// A flag that was given.
+/// Flag that was given.
 struct GivenFlag {
     flag: &'static str,
     place: PayloadPlace,
@@ -121,17 +121,17 @@ struct GivenFlag {
 }
 
 impl PayloadRequest {
-    /// The payload of a request to `skill`.
+    /// Returns the payload of a request to `skill`.
     ///
     /// # Errors
-    /// A usage mistake that names everything wrong.
+    /// Returns a usage mistake that names everything wrong.
     pub(super) fn build(
         &self,
         skill: Skill,
         stdin: &mut dyn Read,
     ) -> Result<Value, CommandFailure> {
         let given = self.given();
-        // All mistakes are gathered before any is told, so that one look at them is enough.
+        // All mistakes are collected, so that they are reported together.
         let (fitting, strays): (Vec<_>, Vec<_>) =
             given.into_iter().partition(|given| given.place.belongs_to(skill));
         let flags =
@@ -173,10 +173,10 @@ impl PayloadRequest {
         Err(CommandFailure { lines, ..CommandFailure::usage(message).hint(hint) })
     }
 
-    /// The data that goes with words to an agent of any kind.
+    /// Returns the data that accompanies a message to an agent of any kind.
     ///
     /// # Errors
-    /// A usage mistake.
+    /// Returns a usage mistake.
     pub(super) fn data(&self, stdin: &mut dyn Read) -> Result<Option<Value>, CommandFailure> {
         let given = self.given();
         if !given.is_empty() {
@@ -190,7 +190,7 @@ impl PayloadRequest {
             .transpose()
     }
 
-    /// The flags that were given, in the order of the schema.
+    /// Returns the flags that were given, in the order of the schema.
     fn given(&self) -> Vec<GivenFlag> {
         let lists = [
             ("--make", "make", &self.make),
@@ -236,7 +236,7 @@ impl PayloadRequest {
     }
 }
 
-/// `{"field", "order"}`, or null when the text has another form.
+/// Returns `{"field", "order"}`, or null when the text has another form.
 fn read_sort(text: &str) -> Value {
     match text.rsplit_once(':') {
         Some((field, order @ ("asc" | "desc"))) if !field.is_empty() => {
@@ -267,13 +267,13 @@ fn assemble(skill: Skill, given: Vec<GivenFlag>) -> Value {
     payload.extend(within.map(|(name, members)| (name.to_owned(), members.into())));
     payload.extend(sort);
     if skill.takes("privacy") {
-        // R-IS-13.
+        // Buyers should search anonymously by default (R-IS-13).
         payload.insert("privacy".into(), json!({"anonymous": true}));
     }
     payload.into()
 }
 
-/// Reads `--data`. A mistake is described without any of what was read.
+/// Reads `--data`. A mistake is described without any part of the input.
 fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
     let bytes = if data == "-" {
         let mut bytes = Vec::new();
@@ -285,7 +285,7 @@ fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
     } else {
         data.as_bytes().to_vec()
     };
-    // Editors of Windows begin their files with this mark.
+    // Editors on Windows begin files with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let payload: Value = tradepost_wire::json::from_slice(bytes)
         .map_err(|error| format!("--data is not valid JSON: {error}"))?;

@@ -1,5 +1,5 @@
-//! Answers for people. A seller may send anything: what has another type than expected is shown
-//! as it is, and everything goes through [`plain`].
+//! Answers for people. A seller may send anything: a value of an unexpected type is shown as it is,
+//! and everything goes through [`plain`].
 
 use tradepost_buyer::SkillAnswer;
 use tradepost_buyer::display::{
@@ -16,7 +16,7 @@ use super::super::output::table::{self, Cells, TableWidth};
 
 mod dealer;
 
-/// An answer, with the seller's sentence at the end.
+/// Formats an answer, with the seller's sentence at the end.
 #[must_use]
 pub(super) fn answer(answer: &SkillAnswer, fit: TableWidth) -> String {
     let data = answer.data();
@@ -60,7 +60,7 @@ fn page(answer: &SkillAnswer, fit: TableWidth) -> String {
     out
 }
 
-/// Which part of all matches a page is, and how to get the next one.
+/// Describes the position of a page in all matches, and how to get the next one.
 fn position(data: &Value, count: usize) -> String {
     let number = |name: &str| data.get(name).and_then(Value::as_u64);
     let skip = number("skip").unwrap_or_default();

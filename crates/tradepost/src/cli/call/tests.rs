@@ -37,7 +37,7 @@ fn the_arguments_are_well_formed() {
         ["--aap-version", "2.0"],
         ["--timeout", "0"],
         ["--price-max", "-5"],
-        // Nothing is sent again, so that there is nothing to limit.
+        // Nothing is retried, so there is nothing to limit.
         ["--overall", "60"],
     ] {
         let line = ["call", "localhost:1", "search"].into_iter().chain(wrong);

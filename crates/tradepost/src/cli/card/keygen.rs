@@ -1,4 +1,4 @@
-//! `tradepost card keygen`: make a key.
+//! `tradepost card keygen`: generates a key.
 
 use std::path::PathBuf;
 
@@ -28,10 +28,10 @@ enum KeyName {
     Eddsa,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When there is such a file already, or it cannot be written.
+/// Fails when the file exists already, or cannot be written.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let algorithm = match arguments.alg {
         KeyName::Es256 => Algorithm::Es256,
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     };
     let no_key = |_| CommandFailure::new(1, "the machine has no random numbers");
     let pem = key::generate(algorithm).map_err(no_key)?;
-    // Read back from what is written, so that the public key shown is the one of the file.
+    // Read back from the text that is written, so that the public key shown is the one of the file.
     let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(CommandFailure::fault)?;
     let name = arguments.out.display();
     let hint = "name another file with --out; a key that is lost cannot be made again";

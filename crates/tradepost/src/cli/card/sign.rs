@@ -1,4 +1,4 @@
-//! `tradepost card sign`: sign a card.
+//! `tradepost card sign`: signs a card.
 
 use std::path::PathBuf;
 
@@ -29,10 +29,10 @@ pub struct Arguments {
     jku: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the card or the key cannot be used.
+/// Fails when the card or the key cannot be used.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let key = SigningKey::load(&arguments.key, arguments.kid.as_deref()).map_err(|why| {
         CommandFailure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
@@ -53,7 +53,7 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Comman
     if let Some(members) = card.as_object_mut() {
         let entries = members.get("signatures").and_then(Value::as_array);
         let kept = entries.into_iter().flatten().zip(&earlier);
-        // A new signature by a key takes the place of the one that the same key made before.
+        // A new signature replaces an earlier one by the same key.
         let kept = kept.filter(|(_, earlier)| earlier.kid.as_deref() != Some(key.kid()));
         let entries: Vec<_> = kept.map(|(entry, _)| entry.clone()).chain([signature]).collect();
         members.insert("signatures".to_owned(), entries.into());

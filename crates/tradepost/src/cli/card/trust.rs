@@ -1,5 +1,5 @@
-//! Whom a buyer trusts on the command line: the keys of a file first, and a card's own word on
-//! where its key is (`jku`) only for hosts that the buyer names.
+//! Trust in agent cards on the command line: the keys of a file come first, and the key location in
+//! a card (`jku`) counts only for hosts that the buyer names.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use tradepost_wire::json::{Value, json};
 use super::{read, with_problems};
 use crate::cli::output::{CommandFailure, UNTRUSTED};
 
-/// What became of a card's signatures.
+/// Results of checking a card's signatures.
 #[derive(Debug)]
 pub struct TrustReport {
     rows: Vec<SignatureRow>,
@@ -27,7 +27,7 @@ pub struct TrustReport {
 struct SignatureRow {
     kid: Option<String>,
     alg: Option<String>,
-    /// `None` when nobody has looked.
+    /// Verdict; `None` when it was not checked.
     verdict: Option<CardVerdict>,
     why: String,
 }
@@ -35,7 +35,7 @@ struct SignatureRow {
 /// Reads the signatures of a card.
 ///
 /// # Errors
-/// When none of them can be verified.
+/// Fails when none of them can be verified.
 pub fn signed(text: &str) -> Result<SignedCard, CommandFailure> {
     json::read(text).and_then(|card| SignedCard::read(&card)).map_err(|problems| {
         let failure =
@@ -46,10 +46,10 @@ pub fn signed(text: &str) -> Result<SignedCard, CommandFailure> {
     })
 }
 
-/// Reads the keys of a file, which may be a pipe: what was read of it does not come again.
+/// Reads the keys of a file. It may be a pipe, so it is read only once.
 ///
 /// # Errors
-/// When the file cannot be used.
+/// Fails when the file cannot be used.
 pub fn keys(path: &Path) -> Result<KeySet, CommandFailure> {
     let name = path.display();
     let keys = KeySet::read(&read(path)?).map_err(|problems| {
@@ -63,22 +63,22 @@ pub fn keys(path: &Path) -> Result<KeySet, CommandFailure> {
     Ok(keys)
 }
 
-/// The agent at an address, whose card is signed by one of these keys where there are any.
+/// Discovers the agent at an address; with `keys` its card must be signed by one of them.
 ///
 /// # Errors
-/// When there is none, or its card is not to be trusted.
+/// Fails when there is none, or its card is not trusted.
 pub async fn discover(
     transport: &HttpTransport,
     url: &str,
     keys: Option<&KeySet>,
 ) -> Result<Discovered, CommandFailure> {
     let found = discover::discover(transport, url, None).await;
-    // Until here nothing but the card was asked for.
+    // Until here only the card was requested.
     let found = found.map_err(|failure| CommandFailure::from(failure).without_effect())?;
     judged(found, keys)
 }
 
-/// Reads the same card again, and trusts it on the same terms.
+/// Returns a function that reads the same card again, with the same trust.
 pub fn reader(transport: &HttpTransport, card: &Url, keys: Option<&KeySet>) -> CardReader {
     let transport = transport.clone();
     let card = card.clone();
@@ -94,10 +94,10 @@ pub fn reader(transport: &HttpTransport, card: &Url, keys: Option<&KeySet>) -> C
     })
 }
 
-/// Judges the signatures of a card by these keys, where there are any.
+/// Checks the signatures of a card against these keys, if there are any.
 ///
 /// # Errors
-/// When no key has signed it.
+/// Fails when no key has signed it.
 fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, CommandFailure> {
     let Some(keys) = keys else { return Ok(found) };
     let judged = judge(&signed(found.card.raw.get())?, keys, Clock::system().now());
@@ -106,7 +106,7 @@ fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, Comman
 }
 
 impl TrustReport {
-    /// What the signatures say about themselves.
+    /// Returns the signatures as they describe themselves, unchecked.
     #[must_use]
     pub fn unchecked(signed: &SignedCard) -> Self {
         let row = |signature: &CardSignature| SignatureRow {
@@ -118,14 +118,14 @@ impl TrustReport {
         Self { rows: signed.signatures.iter().map(row).collect() }
     }
 
-    /// What became of the signatures.
+    /// Returns the results for these signatures.
     #[must_use]
     pub fn of(judged: &[JudgedSignature]) -> Self {
         Self { rows: judged.iter().map(SignatureRow::of).collect() }
     }
 
-    /// Verifies with these keys, and where they know nothing of a signature with those that it
-    /// leads to, on hosts that are allowed.
+    /// Verifies with these keys; for a signature whose key is not among them, with the key at its
+    /// location on an allowed host.
     pub async fn online(
         signed: &SignedCard,
         keys: &KeySet,
@@ -137,14 +137,14 @@ impl TrustReport {
         }
     }
 
-    /// For programs.
+    /// Returns the results as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let entry = |row: &SignatureRow| json!({"kid": row.kid, "alg": row.alg, "verdict": row.verdict_name(), "why": row.why});
         self.rows.iter().map(entry).collect()
     }
 
-    /// For people: kid, algorithm, verdict, and why.
+    /// Returns table cells for people: kid, algorithm, verdict, and reason.
     #[must_use]
     pub fn cells(&self) -> Vec<Vec<String>> {
         let cells = |row: &SignatureRow| {
@@ -155,7 +155,7 @@ impl TrustReport {
         self.rows.iter().map(cells).collect()
     }
 
-    /// For people, where there is no room for a table.
+    /// Returns lines for people, for output without a table.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let line = |row: &SignatureRow| {
@@ -168,10 +168,10 @@ impl TrustReport {
         self.rows.iter().map(line).collect()
     }
 
-    /// Whether the card is to be trusted.
+    /// Checks that the card is trusted.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason why it is not.
     pub fn judge(&self) -> Result<(), CommandFailure> {
         let verdicts: Vec<_> = self.rows.iter().filter_map(|row| row.verdict).collect();
         if is_trusted(&verdicts) {

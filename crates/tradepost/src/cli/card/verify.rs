@@ -1,4 +1,4 @@
-//! `tradepost card verify`: check the signatures of a card.
+//! `tradepost card verify`: checks the signatures of a card.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,10 @@ pub struct Arguments {
     network: NetworkArguments,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the card cannot be read, or is not to be trusted.
+/// Fails when the card cannot be read, or is not trusted.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?.unwrap_or_default();
     let transport = arguments.network.transport(context, arguments.timeout)?;

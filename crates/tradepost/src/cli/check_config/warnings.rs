@@ -1,4 +1,4 @@
-//! Warnings about a configuration: what is permitted and will be regretted.
+//! Warnings about a configuration: settings that are permitted but risky.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -8,12 +8,12 @@ use tradepost_publisher::profile::PublisherProfile;
 
 use crate::config::{Config, ConsoleConfig, DealerConfig, ServerConfig};
 
-/// Something in a configuration that is permitted and will be regretted.
+/// Warning about a setting that is permitted but risky.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigWarning {
     /// JSON Pointer of the setting.
     pub(crate) pointer: String,
-    /// What is wrong with it, and what to do: a fragment that names the setting.
+    /// Problem and advice: a fragment that names the setting.
     pub(crate) message: String,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
     all
 }
 
-/// Products that no proposal can contain although the catalogue says how proposals are made.
+/// Warns of products that no proposal can contain, although the catalogue describes proposals.
 fn warn_of_products_without_proposals(
     pointer: &str,
     profile: &PublisherProfile,
@@ -71,7 +71,7 @@ fn warn_of_products_without_proposals(
     warnings
 }
 
-/// The operators' listener speaks clear text and shows metrics to everybody who reaches it.
+/// Warns of an operators' listener in clear text that shows metrics to everyone who can reach it.
 fn warn_of_operator_listener(server: &ServerConfig) -> Option<ConfigWarning> {
     let listen = server.operator_listen.filter(|listen| listen.ip().is_unspecified())?;
     let message = format!(
@@ -82,7 +82,7 @@ fn warn_of_operator_listener(server: &ServerConfig) -> Option<ConfigWarning> {
     Some(ConfigWarning::new("/server/operator_listen", message))
 }
 
-/// A proxy on this machine is the only one that may reach a listener in clear text while sellers promise
+/// Warns of a clear text listener that more than a local proxy can reach, while sellers promise
 /// https.
 fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
     let server = &config.server;
@@ -106,7 +106,7 @@ fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
     Some(ConfigWarning::new(pointer, message))
 }
 
-/// Passwords and sessions of a console without TLS can be read on the way.
+/// Warns of a console without TLS, whose passwords and sessions can be intercepted.
 fn warn_of_console_address(console: &ConsoleConfig) -> Option<ConfigWarning> {
     let url = console.public_url.as_deref().filter(|url| !is_https(url))?;
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -118,7 +118,7 @@ fn warn_of_console_address(console: &ConsoleConfig) -> Option<ConfigWarning> {
     Some(ConfigWarning::new("/server/console/public_url", message))
 }
 
-/// The same for a console whose listener can be reached beside the proxy with TLS.
+/// Warns of a console listener that can be reached without going through the TLS proxy.
 fn warn_of_console_listener(
     console: &ConsoleConfig,
     server: &ServerConfig,
@@ -139,7 +139,7 @@ fn is_https(url: &str) -> bool {
     url.starts_with("https://")
 }
 
-/// What buyers and customers miss of a rooftop.
+/// Warns of data that buyers and customers need and a rooftop lacks.
 fn warn_of_rooftop(
     pointer: &str,
     dealer: &DealerConfig,
@@ -168,7 +168,7 @@ fn warn_of_rooftop(
     found
 }
 
-/// Other users of the machine can read what encrypts personal data.
+/// Warns of a key of personal data that other users of the machine can read.
 fn warn_of_key_file(config: &Config) -> Option<ConfigWarning> {
     let file = config.privacy.key_file.as_ref()?;
     let mode = std::fs::metadata(file).ok()?.permissions().mode();
@@ -182,7 +182,8 @@ mod tests {
     use crate::cli::init::TEMPLATE;
     use crate::config::read;
 
-    /// The settings of the warnings about a server and a console, with a seller of this address.
+    /// Returns the settings with warnings about a server and a console, with a seller of this
+    /// address.
     fn pointers(server: &str, seller: &str) -> Vec<String> {
         let text = format!(
             "[server]\n{server}\n[[publishers]]\nid = \"a\"\nname = \"A\"\n\

@@ -1,4 +1,4 @@
-//! The same by the API of a running server.
+//! Operations on dealers over the API of a running server.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use super::{DealerAdmin, PAGE};
 use crate::hosting::HostingErrorCode;
 use crate::hosting::api::BASE;
 
-/// The environment variable of the key.
+/// Environment variable with the administrator's key.
 const KEY_VARIABLE: &str = "TRADEPOST_ADMIN_KEY";
 
-/// How long an answer may take.
+/// Maximum time for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server's operators' listener.
+/// Client of a server's operators' listener.
 pub(super) struct Remote {
     base: Url,
     key: String,
@@ -53,7 +53,7 @@ impl Remote {
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 
-    /// Sends a change, and tells people when it waits.
+    /// Sends a change, and notes when it is not served yet.
     fn changed(&self, request: RequestBuilder) -> Result<Value, CommandFailure> {
         let answer = send(request)?;
         if answer.get("served").and_then(Value::as_bool) == Some(false) {
@@ -93,7 +93,7 @@ impl DealerAdmin for Remote {
         let dealers = page.get("dealers").and_then(Value::as_array).cloned();
         let dealers = dealers.ok_or_else(|| unreadable("it lists no dealers"))?;
         let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
-        // Whoever answers with the same place again would have us ask for ever.
+        // A server that returns the same position again would make the list endless.
         Ok((dealers, next.filter(|next| next.as_str() > after)))
     }
 
@@ -121,7 +121,7 @@ impl DealerAdmin for Remote {
     }
 }
 
-/// The path of a dealer. An id that needs escapes is none, and leads nowhere.
+/// Returns the path of a dealer. An id that needs escapes is invalid, and its path leads nowhere.
 fn of(id: &str, operation: &str) -> String {
     let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
     format!("/dealers/{id}{operation}")
@@ -138,7 +138,7 @@ fn body(request: RequestBuilder, kind: &'static str, document: &Value) -> Reques
     request.header(CONTENT_TYPE, kind).body(document.to_string())
 }
 
-/// Sends it, and reads the answer or why there is none.
+/// Sends a request, and reads the answer or the reason for its failure.
 fn send(request: RequestBuilder) -> Result<Value, CommandFailure> {
     let (status, text) = block_on(async {
         let unreachable = |error: reqwest::Error| {

@@ -1,5 +1,5 @@
-//! Codes of our own, beside those of the protocols: of the operators' API, of the bridge for language
-//! models, of ordering certificates, and of what is outside of every binding.
+//! Codes of our own, beside those of the protocols: of the operators' API, of the bridge for
+//! language models, of certificate orders, and of the server outside of every binding.
 
 use tradepost_bridge::trouble;
 use tradepost_dealer::appointment::change::CalendarCode;
@@ -10,13 +10,13 @@ use crate::acme::trouble as acme;
 use crate::hosting;
 
 tradepost_wire::catalog! {
-    /// A code that the server shows in places without a catalog of their own.
+    /// Code that the server shows outside of the catalogs.
     enum ServerCode {
-        /// Where the code stands.
+        /// Name of the catalog.
         catalog: &'static str,
-        /// HTTP status, where it has one.
+        /// HTTP status, if it has one.
         http: Option<u16>,
-        /// What to do.
+        /// Advice.
         hint: &'static str,
     }
     /// The request was answered without an error. A label of the metrics.
@@ -56,11 +56,11 @@ tradepost_wire::catalog! {
 }
 
 tradepost_wire::catalog! {
-    /// A code that commands give in the `error` of their JSON.
+    /// Code that commands write to the `error` object of their JSON.
     enum CommandCode {
         /// Exit code of the command.
         exit: u8,
-        /// What to do.
+        /// Advice.
         hint: &'static str,
     }
     /// The configuration file is not there, or cannot be read.
@@ -113,7 +113,7 @@ tradepost_wire::catalog! {
     }
 }
 
-/// Every code of our own.
+/// Returns every code of our own.
 pub(super) fn entries() -> Vec<ExplainedCode> {
     let mut all = Vec::new();
     for code in hosting::HostingErrorCode::ALL {

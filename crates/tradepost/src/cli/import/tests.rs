@@ -12,7 +12,7 @@ fn report(rows: usize, accepted: usize) -> FeedReport {
     FeedReport { rows, accepted, ..FeedReport::default() }
 }
 
-/// The arguments with which a feed is imported, after those that name it.
+/// Parses the arguments of an import, after those that name the feed.
 fn arguments(more: &[&str]) -> Arguments {
     #[derive(clap::Parser)]
     struct Line {

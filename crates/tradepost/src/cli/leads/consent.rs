@@ -1,4 +1,4 @@
-//! `tradepost leads erase` and `verify`: what customers may ask for, and what can be shown then.
+//! `tradepost leads erase` and `verify`: erases a customer's data, and checks the consent records.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ pub(in crate::cli) struct Erase {
 }
 
 impl CustomerOptions {
-    /// The form in which the customer's addresses are compared.
+    /// Returns the customer's contacts in the form in which they are compared.
     pub(in crate::cli) fn contacts(&self) -> Vec<String> {
         let email = self.email.as_ref();
         let email = email.map(|email| format!("email:{}", email.trim().to_lowercase()));
@@ -57,7 +57,7 @@ fn phone(text: &str) -> Result<String, String> {
     Err("write the number in E.164, such as +14155550123".to_owned())
 }
 
-/// A hash that was written down.
+/// Reads a hash that was noted earlier.
 pub(super) fn head(text: &str) -> Result<Sha256Hash, String> {
     consent::from_hex(text).ok_or_else(|| "a hash is 64 hexadecimal digits".to_owned())
 }
@@ -76,7 +76,7 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     let (actor, now) = (context.actor(), Clock::system().now());
     let mut erased = store.erase_leads(customer.leads.clone(), &actor, now)?;
     let mut unreadable = BTreeSet::new();
-    // A telephone number and an address need not stand in the same lead.
+    // A phone number and an email address need not be in the same lead.
     for contact in customer.contacts() {
         let named = store.erase_customer(dealer.as_deref(), &contact, &actor, now)?;
         erased.extend(named.leads);
@@ -94,7 +94,7 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     despite(unreadable, context)
 }
 
-/// The end of a command that has done what could be done despite these leads, which cannot be read.
+/// Ends a command that did what was possible, but could not read these leads.
 pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -> Outcome {
     if unreadable.is_empty() {
         return Ok(());
@@ -105,11 +105,11 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
                 `tradepost leads erase --lead ID` erases one";
     let failure =
         CommandFailure::new(1, message).hint(hint).lines(unreadable.into_iter().collect());
-    // Programs have them in the document.
+    // Programs find them in the document.
     Err(CommandFailure { already_shown: context.output.is_json(), ..failure })
 }
 
-/// Checks the chains.
+/// Checks the audit chains.
 pub(super) fn verify(
     store: &Store,
     dealer: Option<&str>,

@@ -1,4 +1,5 @@
-//! `tradepost leads deliveries`, `resend` and `test-delivery`: whether leads reach somebody.
+//! `tradepost leads deliveries`, `resend` and `test-delivery`: shows and tests the delivery of
+//! leads.
 
 use tradepost_dealer::delivery::{
     DeliveryContent, DeliveryRecord, DeliveryState, NewDelivery, sample,
@@ -91,7 +92,7 @@ fn document(record: &DeliveryRecord) -> Value {
     })
 }
 
-/// Has a running server, or the next one, deliver a lead again.
+/// Queues a lead for another delivery by a running server, or by the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let store = arguments.place.open(None, context)?;
@@ -152,7 +153,7 @@ fn whereto(
     Ok(names)
 }
 
-/// Names the destinations there are.
+/// Returns the names of the configured destinations.
 fn known<'a>(dealers: impl IntoIterator<Item = &'a DealerConfig>) -> String {
     let names: Vec<_> = dealers
         .into_iter()
@@ -165,7 +166,7 @@ fn known<'a>(dealers: impl IntoIterator<Item = &'a DealerConfig>) -> String {
     format!("the destinations are {}", names.join(", "))
 }
 
-/// Sends a test, now and from here.
+/// Sends a test delivery directly from this process.
 pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let named = arguments.dealer.as_deref();

@@ -1,4 +1,4 @@
-//! `tradepost leads evidence`: what proves a lead's consent, as a file.
+//! `tradepost leads evidence`: writes the evidence of a lead's consent to a file.
 
 use std::path::PathBuf;
 
@@ -23,14 +23,14 @@ pub(in crate::cli) struct Arguments {
     place: StoreOptions,
 }
 
-/// Gathers it, records that it is taken away, and writes it.
+/// Collects the evidence, records the export in the audit log, and writes the file.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let (now, actor) = (Clock::system().now(), context.actor());
     let gathered = evidence::gather(&store, &arguments.id, &actor, now)?;
     let document = gathered.ok_or_else(absent)?;
     let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
-    // The record names the document by its hash: what turns up later can be told from a forgery.
+    // The audit entry has the document's hash, so that a copy can be told from a forgery later.
     let taken = NewAuditEntry {
         detail: Some(hex(&evidence::digest(&document))),
         ..context.entry(dealer, AuditAction::EvidenceTaken, Some(&arguments.id))

@@ -1,7 +1,7 @@
 //! Leads for other programs: JSON and CSV. ADF is in [`tradepost_dealer::adf`].
 //!
-//! Both hold everything, also contact values that no consented channel covers: they are the
-//! dealer's own record. Whoever contacts customers from them must keep to `allowed_channels`.
+//! Both are complete, including contact values that no consented channel covers: they are the
+//! dealer's own record. Anyone who contacts customers from them must keep to `allowed_channels`.
 
 use jiff::Timestamp;
 use tradepost_dealer::adf::Prospect;
@@ -15,7 +15,7 @@ use tradepost_wire::json::{Value, json};
 use super::text::is_direction;
 use crate::spreadsheet::guarded;
 
-/// A lead as it is or was after one of its events.
+/// Lead in its current state, or after one of its events.
 #[derive(Debug, Clone)]
 pub struct ExportedLead {
     lead: LeadRecord,
@@ -25,8 +25,8 @@ pub struct ExportedLead {
 }
 
 impl ExportedLead {
-    /// A lead as it is now. Whoever asks for what is new since a moment has what came before it;
-    /// whoever asks for everything may have every lead that has changed.
+    /// Creates the export of the current state. The lead counts as sent before when it is older
+    /// than `since`; without `since`, when it has changed.
     #[must_use]
     pub fn now(history: LeadHistory, since: Option<Timestamp>) -> Self {
         let lead = history.lead.clone();
@@ -37,7 +37,7 @@ impl ExportedLead {
         Self { lead, event: history.events.last().cloned(), is_resent, history }
     }
 
-    /// The lead after each of its events since a moment.
+    /// Returns the lead after each of its events since a moment.
     #[must_use]
     pub fn changes(self, since: Option<Timestamp>) -> Vec<Self> {
         let changes = self.history.changes().enumerate();
@@ -51,19 +51,19 @@ impl ExportedLead {
         changes.collect()
     }
 
-    /// Whether it can be read.
+    /// Returns true when the lead can be read.
     #[must_use]
     pub const fn is_readable(&self) -> bool {
         self.lead.submission.unreadable.is_none()
     }
 
-    /// The lead.
+    /// Returns the lead.
     #[must_use]
     pub const fn lead(&self) -> &LeadRecord {
         &self.lead
     }
 
-    /// The same for ADF.
+    /// Returns the lead for ADF.
     #[must_use]
     pub fn prospect(&self) -> Prospect<'_> {
         let same_person = &self.history.same_person;
@@ -71,15 +71,15 @@ impl ExportedLead {
     }
 }
 
-/// An array of the records, as JSON text that is safe to look at: control characters beyond ASCII
-/// and changes of writing direction are escaped, which leaves the values as they are.
+/// Formats the records as a JSON array that is safe to display: control characters beyond ASCII and
+/// changes of text direction are escaped, which does not change the values.
 #[must_use]
 pub fn json(entries: &[ExportedLead]) -> String {
     let array = Value::Array(entries.iter().map(record).collect());
     let mut text = String::new();
     for c in format!("{array:#}\n").chars() {
         if c != '\n' && (c.is_control() || is_direction(c)) {
-            // All of these are in the basic plane, and only texts can hold them.
+            // All of these are in the basic plane, and only strings can contain them.
             text.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             text.push(c);
@@ -88,7 +88,7 @@ pub fn json(entries: &[ExportedLead]) -> String {
     text
 }
 
-/// A lead for programs.
+/// Returns a lead as JSON.
 #[must_use]
 pub fn record(entry: &ExportedLead) -> Value {
     let (lead, sent) = (&entry.lead, &entry.lead.submission);
@@ -158,7 +158,7 @@ fn event(event: &LeadEvent) -> Value {
 
 type Cell = fn(LeadView<'_>, &ExportedLead) -> Option<String>;
 
-/// The columns, by name.
+/// Columns by name.
 const COLUMNS: &[(&str, Cell)] = &[
     ("lead_id", |lead, _| Some(lead.record().lead_id.clone())),
     ("dealer_id", |lead, _| Some(lead.record().dealer_id.clone())),
@@ -220,10 +220,10 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("idempotency_key", |lead, _| lead.scalar("/idempotency_key")),
 ];
 
-/// CSV (RFC 4180) with a header.
+/// Formats the leads as CSV (RFC 4180) with a header.
 ///
 /// # Errors
-/// When a row cannot be written.
+/// Fails when a row cannot be written.
 pub fn csv(entries: &[ExportedLead]) -> Result<Vec<u8>, csv::Error> {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());

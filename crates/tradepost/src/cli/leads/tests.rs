@@ -1,4 +1,4 @@
-//! What people and programs read of leads.
+//! Tests of the output about leads for people and programs.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ fn hostile() -> LeadRecord {
     lead
 }
 
-/// What there is of a lead that nothing has happened to.
+/// Returns the history of a lead without further events.
 fn unchanged(lead: LeadRecord) -> LeadHistory {
     let event = LeadEvent {
         seq: 1,
@@ -114,7 +114,7 @@ fn unchanged(lead: LeadRecord) -> LeadHistory {
     }
 }
 
-/// The plain lead, after its appointment was moved.
+/// Returns the plain lead after its appointment was moved.
 fn moved() -> LeadHistory {
     let mut history = unchanged(plain());
     let mut again = history.lead.submission.clone();

@@ -1,4 +1,4 @@
-//! Leads for people at a terminal. What customers and agents wrote is shown without control
+//! Leads for people at a terminal. Texts of customers and agents are shown without control
 //! characters, so that no lead can repaint the screen.
 
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ use tradepost_wire::json::Value;
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::output::table::{self, Cells, TableWidth};
 
-/// A table of leads, newest first, with when each was first delivered where any was. Times are those
-/// of the rooftops.
+/// Formats a table of leads, newest first, with a column for the first delivery if any lead has
+/// one. Times are in the zones of the rooftops.
 #[must_use]
 pub fn table(
     fit: TableWidth,
@@ -75,14 +75,14 @@ fn state(lead: &LeadRecord) -> String {
     }
 }
 
-/// `test_drive confirmed May 3, 11:00 AM PDT`
+/// Formats an appointment: `test_drive confirmed May 3, 11:00 AM PDT`.
 fn summary(appointment: &AppointmentRecord, zone: &TimeZone, now: Timestamp) -> String {
     let at = appointment.starts_at.or(appointment.requested_at);
     let at = at.map(|at| format!(" {}", short(at, zone, now))).unwrap_or_default();
     format!("{} {}{at}", appointment.kind, appointment.state)
 }
 
-/// Everything about a lead. Times are those of the rooftop.
+/// Formats all details of a lead. Times are in the zone of the rooftop.
 #[must_use]
 pub fn details(history: &LeadHistory, now: Timestamp) -> String {
     let lead = &history.lead;
@@ -152,7 +152,7 @@ fn submission(
         field(out, "unreadable", why);
         return;
     }
-    // The payload holds the consent with its text.
+    // The payload includes the consent with its text.
     out.push_str("payload\n");
     tree(out, "  ", &sent.payload);
 }
@@ -184,7 +184,7 @@ fn field(out: &mut String, label: &str, text: &str) {
     let _ = writeln!(out, "{label}: {}", one_line(text));
 }
 
-/// A JSON value as an outline.
+/// Writes a JSON value as an outline.
 fn tree(out: &mut String, indent: &str, value: &Value) {
     let deeper = format!("{indent}  ");
     let entries: Vec<(String, &Value)> = match value {
@@ -220,13 +220,13 @@ fn one_line(text: &str) -> String {
     visible(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Text without control characters and without those that change the direction of writing.
+/// Returns text without control characters and without those that change the text direction.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() && !is_direction(*c)).collect()
 }
 
-/// Whether a character turns the direction in which text is shown, which can make one text look
-/// like another.
+/// Returns true when a character changes the direction of text, which can make one text look like
+/// another.
 pub(crate) fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,5 +1,5 @@
-//! `tradepost leads times`: how long leads took from when they came until a destination had them, and
-//! until somebody saw and answered them.
+//! `tradepost leads times`: time from the arrival of leads until they were delivered, seen and
+//! answered.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::record::{LeadRecord, LeadState};
@@ -25,10 +25,10 @@ pub(in crate::cli) struct Arguments {
     place: StoreOptions,
 }
 
-/// A step that every lead is to come to.
+/// Step that every lead should reach.
 struct TimedStep {
     name: &'static str,
-    /// How long it took of those that have, the shortest first.
+    /// Times of the leads that reached it, the shortest first.
     took: Vec<SignedDuration>,
     waiting: usize,
 }
@@ -41,7 +41,7 @@ impl TimedStep {
         Self { name, took, waiting: waiting.len() }
     }
 
-    /// Within what time so many of a hundred were done, by the nearest rank.
+    /// Returns the percentile of the times, by the nearest rank.
     fn within(&self, percent: usize) -> Option<SignedDuration> {
         let rank = (self.took.len() * percent).div_ceil(100);
         self.took.get(rank.checked_sub(1)?).copied()
@@ -56,7 +56,7 @@ impl TimedStep {
         })
     }
 
-    /// The same for people.
+    /// Returns the percentile as text for people.
     fn shown(&self, percent: usize) -> String {
         match self.within(percent) {
             Some(took) => format!("{:#}", SignedDuration::from_secs(took.as_secs())),
@@ -65,7 +65,7 @@ impl TimedStep {
     }
 }
 
-/// Works them out. What is held back waits for nobody but the dealer, and is left out.
+/// Computes and prints the times. Held leads wait only for the dealer, and are left out.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let dealer_id = arguments.dealer.as_deref();

@@ -1,4 +1,4 @@
-//! What went wrong with a seller, for people and programs: every failure of the buyer's client
+//! Failures of calls to a seller, for people and programs: every failure of the buyer's client
 //! becomes a [`CommandFailure`] with its exit code.
 
 use std::time::Duration;
@@ -26,13 +26,13 @@ const CONFLICT: u8 = 6;
 const LATER: u8 = 7;
 const UNSUPPORTED: u8 = 8;
 const OTHER: u8 = 9;
-/// What is said of a code that a later version of its catalog has.
+/// Advice for a code from a later version of its catalog.
 const NEW_TO_US: &str = "act on what the seller says; the code is new to us";
 
-/// No usable answer.
+/// Exit code when there is no usable answer.
 pub const NO_ANSWER: u8 = 10;
 
-/// The exit code of a refusal with this AAP code.
+/// Returns the exit code of a refusal with this AAP code.
 #[must_use]
 pub fn exit_of_aap(code: aap::AapCode) -> u8 {
     use aap::error::Remedy;
@@ -46,7 +46,7 @@ pub fn exit_of_aap(code: aap::AapCode) -> u8 {
     }
 }
 
-/// The exit code of a refusal with this code of A2A or JSON-RPC.
+/// Returns the exit code of a refusal with this code of A2A or JSON-RPC.
 #[must_use]
 pub fn exit_of_a2a(code: a2a::error::A2aCode) -> u8 {
     use a2a::error::A2aCode;
@@ -68,8 +68,8 @@ pub fn exit_of_a2a(code: a2a::error::A2aCode) -> u8 {
     }
 }
 
-/// The exit code of a refusal with this AdCP code: by how one recovers, then by the rule of the
-/// code, then by its name where what was asked for is not there.
+/// Returns the exit code of a refusal with this AdCP code: by its recovery class, then by the rule
+/// of the code, then by its name when the requested item does not exist.
 #[must_use]
 pub fn exit_of_adcp(code: adcp::error::AdcpCode, recovery: Recovery) -> u8 {
     if recovery == Recovery::Transient && code.rule().permits_repeating() {
@@ -163,7 +163,7 @@ fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
             let mut lines: Vec<_> =
                 problems.map(|p| problem_line(&p.pointer, p.keyword.name(), &p.message)).collect();
             push_more(&mut lines, refusal.problems.total());
-            // In the place where a seller's refusal has them.
+            // Under the same member as in a seller's refusal.
             let mut details = refusal.details;
             if !refusal.problems.is_empty() {
                 details.insert("errors".into(), json!(refusal.problems.listed()));
@@ -192,7 +192,7 @@ fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
     }
 }
 
-/// What to do about a certificate that is not trusted.
+/// Returns the advice for a certificate that is not trusted.
 fn of_certificate(problem: CertificateProblem) -> &'static str {
     match problem {
         CertificateProblem::UnknownIssuer => {
@@ -211,7 +211,7 @@ fn of_certificate(problem: CertificateProblem) -> &'static str {
     }
 }
 
-/// What to do about a proxy that lets nothing through.
+/// Returns the advice for a proxy that lets nothing through.
 fn of_proxy(why: &ProxyProblem) -> &'static str {
     match why {
         ProxyProblem::Credentials => {
@@ -236,7 +236,7 @@ fn from_not_aap(message: String, not_aap: &NotAap) -> CommandFailure {
 }
 
 fn from_garbled(message: String, garbled: &Garbled) -> CommandFailure {
-    // Enough to see what answered there: the whole body may be megabytes of a web page.
+    // Enough to recognise the response: the whole body may be megabytes of a web page.
     let beginning: Vec<u8> = garbled.kept.body.iter().take(2_000).copied().collect();
     let beginning = plain(&String::from_utf8_lossy(&beginning), 2 * WORD);
     let mut lines = vec![garbled.kept.summary()];
@@ -296,7 +296,7 @@ fn from_received(
         problems.map(|(pointer, word, text)| problem_line(pointer, word.name(), text)).collect();
     push_more(&mut lines, error.problems().count());
     for (name, value) in error.details.as_object().into_iter().flatten().take(MAX_LISTED) {
-        // The problems are listed above, and the delay is the advice below.
+        // The problems are listed above, and the delay is in the hint below.
         if !matches!(name.as_str(), "errors" | "retry_after_ms" | "retry_after_seconds") {
             lines.push(format!("details.{}: {}", plain(name, WORD), detail(value)));
         }
@@ -317,7 +317,7 @@ fn from_received(
 
 fn from_adcp(message: String, adcp: &Adcp) -> CommandFailure {
     let error = &adcp.error;
-    // The first line for people: what the seller says may be in no language of theirs.
+    // Our own line first: the seller's message may be in a language the reader does not know.
     let mut lines = vec![of_code(error)];
     let issues = error.issues.iter().take(MAX_LISTED);
     lines.extend(issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message)));
@@ -376,7 +376,7 @@ fn family_of_unknown(refused: &SellerRefusal) -> u8 {
     if refused.is_retryable() { LATER } else { OTHER }
 }
 
-/// A bare status says little: a wrong path must not look like a vehicle that is gone.
+/// Converts a bare HTTP status: a wrong path must not look like a vehicle that was removed.
 fn from_status(message: String, status: u16) -> CommandFailure {
     let (exit, hint) = match status {
         401 | 403 | 407 => (OTHER, "give a token that the seller accepts with --token"),

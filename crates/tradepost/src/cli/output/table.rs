@@ -1,16 +1,16 @@
-//! Tables for people. Every cell goes through [`plain`], so that nothing that a seller wrote can
-//! disturb the terminal.
+//! Tables for people. Every cell goes through [`plain`], so that no text of a seller can disturb
+//! the terminal.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 
-/// How wide a table may be.
+/// Maximum width of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableWidth {
-    /// As wide as the terminal; of any width when there is none.
+    /// Width of the terminal; unlimited when there is none.
     Terminal,
-    /// Of any width.
+    /// Unlimited.
     Unbounded,
 }
 
@@ -23,30 +23,31 @@ impl TableWidth {
     }
 }
 
-/// The width that a terminal says it has. Some, such as those of build servers, say that they have none.
+/// Returns the width of a terminal. Some, such as those of build servers, report 0, which counts as
+/// none.
 fn usable(width: Option<u16>) -> Option<u16> {
     width.filter(|width| *width > 0)
 }
 
-/// A column: its heading, and whether its values are numbers.
+/// Column with its heading; the variant sets the alignment.
 #[derive(Debug, Clone, Copy)]
 pub enum TableColumn<'h> {
-    /// Aligned to the left.
+    /// Left-aligned text.
     Text(&'h str),
-    /// Aligned to the right.
+    /// Right-aligned numbers.
     Number(&'h str),
 }
 
-/// A column of a table of things, and what stands in it of each of them.
+/// Column of a table of items, and the function that returns its cell for an item.
 pub type Cells<'c, T> = (TableColumn<'c>, &'c dyn Fn(&T) -> String);
 
-/// How many characters of a value are shown where it has a line of its own.
+/// Maximum characters of a value that has a line of its own.
 const LONG: usize = 8 * SENTENCE;
 
-/// How wide a word may be and still count as one that must not be broken: ids have to fit.
+/// Maximum width of a word that must not be broken: ids have to fit.
 const WORD_WIDTH: usize = 40;
 
-/// A table of things, with a row for each.
+/// Formats a table with a row for each item.
 #[must_use]
 pub fn of<T>(fit: TableWidth, things: &[T], columns: &[Cells<'_, T>]) -> String {
     let headings: Vec<_> = columns.iter().map(|(column, _)| *column).collect();
@@ -54,8 +55,8 @@ pub fn of<T>(fit: TableWidth, things: &[T], columns: &[Cells<'_, T>]) -> String 
     rows(fit, &headings, &things.iter().map(row).collect::<Vec<Vec<_>>>())
 }
 
-/// A table with headings. A terminal without room for whole words gets a block for each row:
-/// broken ids cannot be copied.
+/// Formats a table with headings. When the terminal has no room for whole words each row becomes a
+/// block, because broken ids cannot be copied.
 #[must_use]
 pub fn rows(fit: TableWidth, columns: &[TableColumn<'_>], rows: &[Vec<String>]) -> String {
     rows_within(fit.room(), columns, rows)
@@ -99,7 +100,7 @@ fn rows_within(room: Option<u16>, columns: &[TableColumn<'_>], rows: &[Vec<Strin
     finish(&table)
 }
 
-/// Each row as names and values.
+/// Formats each row as names and values.
 fn blocks(room: Option<u16>, columns: &[TableColumn<'_>], rows: &[Vec<String>]) -> String {
     let blocks = rows.iter().map(|row| {
         let mut table = start(room);
@@ -112,7 +113,7 @@ fn blocks(room: Option<u16>, columns: &[TableColumn<'_>], rows: &[Vec<String>]) 
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Names and values, without headings.
+/// Formats names and values, without headings.
 #[must_use]
 pub fn pairs<N: AsRef<str>>(fit: TableWidth, pairs: &[(N, String)]) -> String {
     let mut table = start(fit.room());

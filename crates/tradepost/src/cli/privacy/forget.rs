@@ -1,4 +1,4 @@
-//! `tradepost privacy forget-key`: to go on after a key was lost.
+//! `tradepost privacy forget-key`: makes a store usable after a key was lost.
 
 use std::io::BufRead as _;
 
@@ -12,7 +12,7 @@ use crate::cli::place::StoreOptions;
 use crate::cli::serve::lock::lock;
 use crate::cli::{Context, Outcome};
 
-/// Erases what only lost keys can read, once somebody has typed that this is meant.
+/// Erases data that only lost keys can decrypt, after a typed confirmation.
 pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
     if keys.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
         ))
         .hint("encrypt by another key with `tradepost privacy rekey`"));
     }
-    // Opening creates, which would hide a mistyped folder.
+    // Opening would create the store, which would hide a mistyped folder.
     let is_folder = place.database(None, context)?.is_none();
     if is_folder {
         place.check_folder()?;
@@ -68,7 +68,7 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
     Ok(())
 }
 
-/// Has somebody type what is about to happen. Nothing else is a yes.
+/// Asks the user to type what is about to happen. Nothing else counts as consent.
 fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
     let words = format!("erase {} leads", found.leads.len());
     context.output.talk(format!(

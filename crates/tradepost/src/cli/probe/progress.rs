@@ -1,18 +1,18 @@
-//! How far a run is, where somebody looks at it: a bar on a terminal, and nothing elsewhere.
+//! Progress of a run: a bar on a terminal, and nothing elsewhere.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tradepost_probe::RunProgress;
 
-/// How often the time on the bar moves on while an answer is waited for.
+/// Interval at which the bar's time is updated during a request.
 const TICK: Duration = Duration::from_millis(500);
 
-/// The bar.
+/// Progress bar.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// On standard error, when that is a terminal.
+    /// Creates a bar on standard error, visible when that is a terminal.
     pub(super) fn new() -> Self {
         let bar = Self::on(ProgressDrawTarget::stderr());
         bar.0.set_message("reading the card");
@@ -27,14 +27,14 @@ impl Bar {
         Self(bar)
     }
 
-    /// Shows what is being done.
+    /// Shows the current step.
     pub(super) fn show(&self, progress: &RunProgress<'_>) {
         self.0.set_length(progress.total as u64);
         self.0.set_position(progress.done as u64);
         self.0.set_message(line(progress));
     }
 
-    /// Takes it away.
+    /// Removes the bar.
     pub(super) fn clear(&self) {
         self.0.finish_and_clear();
     }
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that remembers what was written.
+    /// Terminal that records what was written.
     #[derive(Debug, Clone, Default)]
     struct Screen(Arc<Mutex<String>>);
 

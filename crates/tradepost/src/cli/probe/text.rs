@@ -1,4 +1,4 @@
-//! The report for a terminal: what failed, why and how to mend it.
+//! Report for a terminal: failed checks with their reasons and fixes.
 
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_probe::check::{CheckVerdict, RequirementLevel};
@@ -6,7 +6,7 @@ use tradepost_probe::rehearsal::Rehearsal;
 use tradepost_probe::report::{AgentReport, CheckFinding};
 use tradepost_wire::catalog::Vocabulary as _;
 
-/// The report in words. The exchanges are in the other formats.
+/// Formats the report as text. The exchanges are in the other formats.
 pub(super) fn summary(report: &AgentReport) -> String {
     let mut out = Vec::new();
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
@@ -67,7 +67,7 @@ pub(super) fn summary(report: &AgentReport) -> String {
     out.join("\n") + "\n"
 }
 
-/// What would be sent, in words: each request by its first line and the beginning of its body.
+/// Describes what would be sent: each request by its first line and the beginning of its body.
 pub(super) fn rehearsal(rehearsal: &Rehearsal) -> String {
     let mut out = Vec::new();
     let sending = rehearsal.steps.iter().filter(|step| !step.requests.is_empty()).count();
@@ -100,7 +100,7 @@ pub(super) fn rehearsal(rehearsal: &Rehearsal) -> String {
     out.join("\n") + "\n"
 }
 
-/// One line for each reason, with the checks that have it.
+/// Adds a line for each reason, with the checks that have it.
 fn others(
     out: &mut Vec<String>,
     report: &AgentReport,

@@ -1,4 +1,4 @@
-//! The file of waivers: which failures are known, and why each is accepted.
+//! File of waivers: known failures, each with the reason why it is accepted.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use tradepost_wire::toml::{self, TomlMistake, Variables};
 use crate::cli::check_config;
 use crate::cli::output::{CommandFailure, unreadable};
 
-/// Reads the file. Every mistake in it is reported at once.
+/// Reads the file, and reports every mistake in it at once.
 pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, CommandFailure> {
     let text = std::fs::read_to_string(path).map_err(unreadable(path))?;
     parse(&text).map_err(|mistakes| {

@@ -1,4 +1,4 @@
-//! Who decides for a publisher on the command line, and why.
+//! Person who decides for a publisher on the command line, and the reason.
 
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_store::Store;
@@ -23,10 +23,11 @@ pub(super) struct Decider {
 }
 
 impl Decider {
-    /// The name under which the record has the decision, once it is known that they may take it.
+    /// Returns the decider's name for the audit log, after checking their permission.
     ///
     /// # Errors
-    /// When nobody of the publisher has the name, or the role does not permit it, which is recorded.
+    /// Fails when the publisher has no such staff member, or the role does not permit it, which is
+    /// recorded.
     pub(super) fn name(
         &self,
         store: &Store,
@@ -37,7 +38,7 @@ impl Decider {
         let operator = context.actor();
         let Some(by) = &self.by else { return Ok(operator) };
         let name = by.to_lowercase();
-        // Whoever is named did not sign in here: the record says who named them.
+        // The named person did not sign in here, so the audit log also says who named them.
         let recorded = format!("{name} by {operator}");
         let member = store.member(&name)?;
         let checked = member

@@ -1,5 +1,5 @@
-//! `tradepost publisher deliveries`, `resend` and `test-delivery`: whether the publisher's people are told
-//! of what was sold and what waits.
+//! `tradepost publisher deliveries`, `resend` and `test-delivery`: shows and tests the messages to
+//! a publisher's staff about sales and pending decisions.
 
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_publisher::staff_event::StaffEvent;
@@ -48,7 +48,7 @@ pub(in crate::cli) struct Test {
     place: PublisherOptions,
 }
 
-/// Lists the messages to the publisher's people, the latest first.
+/// Lists the messages to the publisher's staff, the latest first.
 pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     let Listing { subject, dead, place } = listing;
     let state = dead.then_some(DeliveryState::Dead);
@@ -79,7 +79,7 @@ fn document(record: &DeliveryRecord) -> Value {
     })
 }
 
-/// Has a running server, or the next one, send again what was given up.
+/// Queues a message that was given up, for a running server or the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let (vault, publisher) = arguments.place.only(context)?;
     let (id, subject) = (publisher.profile.id.clone(), arguments.subject.clone());
@@ -92,7 +92,7 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Sends a test, now and from here.
+/// Sends a test message directly from this process.
 pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     let config = arguments.place.config(context)?;
     let named = arguments.place.publisher.as_deref();

@@ -1,5 +1,5 @@
-//! A document about one thing, for people: what it says of itself as names and values, and what it has
-//! several of as tables below.
+//! Details of one record for people: its plain members as names and values, and its lists as tables
+//! below.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use tradepost_wire::json::{Map, Value};
 use crate::cli::Context;
 use crate::cli::output::table::{self, TableColumn, TableWidth};
 
-/// Writes the document; for programs as it is.
+/// Writes the document: unchanged for programs.
 pub(super) fn write(document: &Value, context: &Context) {
     if context.output.is_json() {
         context.output.document(document);
@@ -20,7 +20,7 @@ pub(super) fn write(document: &Value, context: &Context) {
     }
 }
 
-/// What people read of a document.
+/// Formats a document for people.
 fn text(document: &Map) -> String {
     let mut pairs = Vec::new();
     let mut sections = Vec::new();
@@ -35,13 +35,13 @@ fn text(document: &Map) -> String {
     parts.join("\n\n")
 }
 
-/// The objects of a list that has nothing else.
+/// Returns the items of a list that has only objects.
 fn items_of(value: &Value) -> Option<Vec<&Map>> {
     let items = value.as_array().filter(|items| !items.is_empty())?;
     items.iter().map(Value::as_object).collect()
 }
 
-/// Items below a heading: a table when all that they have is plain, or else each by itself.
+/// Formats items below a heading: as a table when all their values are plain, or else one by one.
 fn section(name: &str, items: &[&Map]) -> String {
     let rows: Vec<Vec<(String, String)>> = items
         .iter()
@@ -83,7 +83,7 @@ fn as_table(rows: &[Vec<(String, String)>]) -> String {
     table::rows(TableWidth::Terminal, &columns, &cells.collect::<Vec<_>>())
 }
 
-/// Whether a value fits into a cell.
+/// Returns true when a value fits into a cell.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Object(_) => false,
@@ -92,7 +92,8 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-/// Adds a value under its name: the members of an object each by itself, and nothing where there is nothing.
+/// Adds a value under its name: the members of an object one by one, and nothing for an empty
+/// value.
 fn flatten(name: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! `tradepost publisher list`.
+//! `tradepost publisher list`: lists accounts, creatives, tasks and grants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::{Context, Outcome};
 
 tradepost_wire::words! {
-    /// What can be listed.
+    /// Kinds of records that can be listed.
     pub(in crate::cli) enum What {
         /// Of advertisers.
         Accounts = "accounts",
@@ -33,7 +33,7 @@ tradepost_wire::words! {
 }
 
 impl What {
-    /// The states that it can be in; none for what has no state.
+    /// Returns the possible states; empty for a kind without a state.
     fn states(self) -> Vec<&'static str> {
         match self {
             Self::Accounts => account::AccountStatus::NAMES.to_vec(),
@@ -43,7 +43,7 @@ impl What {
         }
     }
 
-    /// The members that people see, in this order.
+    /// Returns the members that are columns for people, in this order.
     fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Accounts => &["id", "name", "state", "sandbox", "owner", "since"],
@@ -56,10 +56,10 @@ impl What {
     }
 }
 
-/// How far a task can be that is kept: it waits for no credential.
+/// States of a stored task, which never waits for a credential.
 const TASK_STATES: &str = "submitted working input-required completed failed rejected canceled";
 
-/// Runs it.
+/// Runs the command.
 pub(super) fn run(
     what: What,
     state: Option<&str>,
@@ -82,7 +82,7 @@ pub(super) fn run(
         let vault: &dyn PublisherStore = &vault;
         let mut rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now))?;
         let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
-        // The state of a creative depends on the time, so the store cannot select by it.
+        // The state of a creative depends on the time, so the store cannot filter by it.
         rows.retain(|row| state.is_none() || word(row).as_deref() == state);
         found.append(&mut rows);
     }
@@ -106,7 +106,7 @@ fn column(name: &'static str) -> TableColumn<'static> {
     }
 }
 
-/// A value for people.
+/// Formats a value for people.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -126,7 +126,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Each as a document; nothing of it is a credential.
+/// Returns each record as a document, without credentials.
 fn rows(
     what: What,
     publisher: &str,
@@ -193,7 +193,7 @@ fn rows(
                 let granted = &kept.thing.authorization;
                 json!({
                     "publisher": publisher, "account": kept.thing.account_id,
-                    // As the configuration writes it, and as `grant` takes it.
+                    // As the configuration writes it, and as `grant` accepts it.
                     "agent": owner.strip_prefix("agent:").unwrap_or(owner),
                     "tasks": granted.allowed_tasks, "fields": fields(granted),
                     "read_only": granted.read_only, "since": kept.record.updated_at,
@@ -204,7 +204,7 @@ fn rows(
     }
 }
 
-/// How a task is going to be decided, or what was decided and by whom.
+/// Describes the pending decision of a task, or its decision and who made it.
 fn decided(task: &SubmittedTask) -> Option<String> {
     if let Some(decided) = &task.decided {
         let by = match (&decided.by, decided.decider) {
@@ -229,7 +229,7 @@ fn rows_of<T: Entity>(
     Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())
 }
 
-/// What was granted; `null` for what is not narrowed.
+/// Returns the granted rights; `null` for what is not restricted.
 pub(super) fn rights(granted: &AccountRights) -> Value {
     json!({
         "tasks": granted.allowed_tasks,

@@ -1,5 +1,4 @@
-//! The world of a publisher that nobody can reach and that reaches nobody: what its people decide
-//! needs identifiers and nothing else from outside.
+//! Services of a publisher without a network: decisions of its staff need only identifiers.
 
 use tradepost_publisher::world::{
     BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
@@ -8,7 +7,7 @@ use tradepost_publisher::world::{
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
-/// Nothing but identifiers.
+/// Services with only identifiers.
 #[derive(Debug)]
 pub(super) struct OfflineServices;
 
@@ -17,7 +16,7 @@ impl Services for OfflineServices {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }
 
-    // The limits are those of buyers.
+    // Rate limits are for buyers.
     fn admit(&self, _: &str, _: RateClass) -> Result<(), LimitWait> {
         Ok(())
     }
@@ -63,7 +62,7 @@ impl Services for OfflineServices {
         Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
     }
 
-    // Nothing is logged: whoever ran the command reads the fault itself.
+    // Nothing is logged: the user of the command reads the error itself.
     fn report(&self, _: &InternalError) -> String {
         self.fresh_id("err")
     }

@@ -1,5 +1,5 @@
-//! `tradepost publisher buys`, `packages`, `creatives`, `proposals`, `accounts`, `tasks` and `delivery`:
-//! list, show and export.
+//! `tradepost publisher buys`, `packages`, `creatives`, `proposals`, `accounts`, `tasks` and
+//! `delivery`: lists, shows and exports them.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, create_new, explained, unsaved};
 use crate::cli::{Context, Outcome};
 
-/// How many rows an export reads at once.
+/// Number of rows that an export reads at once.
 const EXPORTED_AT_ONCE: usize = 500;
 
 /// What it does.
@@ -102,10 +102,10 @@ impl Choice {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// When the store cannot be used, the choice makes no sense, or there is no such thing.
+/// Fails when the store cannot be used, the filter is invalid, or there is no such record.
 pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outcome {
     let now = Clock::system().now();
     match command {
@@ -120,7 +120,7 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
         Command::Show { id, account, place } => {
             let (vault, publisher) = place.only(context)?;
             let vault: &dyn PublisherStore = &vault;
-            // Ids are copied out of tables and letters, often with a space at an end.
+            // Ids are copied from tables and letters, often with a space at an end.
             let id = id.trim();
             let shown = sales::show(vault, &publisher, subject, id, account.as_deref(), now);
             details::write(&shown.map_err(|why| not_shown(why, subject))?, context);
@@ -136,7 +136,7 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
     }
 }
 
-/// Looks whether a filter makes sense, before the store is opened.
+/// Checks a filter before the store is opened.
 fn check(subject: Subject, filter: &Filter) -> Outcome {
     let problems = filter.problems(subject);
     if problems.is_empty() { Ok(()) } else { Err(not_listed(DecisionError::Invalid(problems))) }
@@ -172,7 +172,7 @@ fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) 
     }
 }
 
-/// The heading of a member.
+/// Returns the table column of a member.
 fn column(name: &'static str) -> TableColumn<'static> {
     match name {
         "budget" | "spent" | "impressions" | "clicks" | "spend" => TableColumn::Number(name),
@@ -189,9 +189,9 @@ fn column(name: &'static str) -> TableColumn<'static> {
     }
 }
 
-/// A member of a row for people.
+/// Formats a member of a row for people.
 fn cell(name: &str, row: &Value, now: Timestamp) -> String {
-    // Where nobody decided by name, it is said what kind of decision it was.
+    // A decision without a person's name shows the kind of decision instead.
     let unnamed = row.get("decider").filter(|_| name == "decided_by");
     let named = row.get(name).filter(|value| !value.is_null());
     let Some(value) = named.or(unnamed) else { return String::new() };
@@ -204,7 +204,7 @@ fn cell(name: &str, row: &Value, now: Timestamp) -> String {
     }
 }
 
-/// An export.
+/// Export of records.
 struct Export<'e> {
     subject: Subject,
     filter: &'e Filter,
@@ -213,8 +213,8 @@ struct Export<'e> {
 }
 
 impl Export<'_> {
-    /// Writes it page by page, to a file or to standard output. A file that could not be finished is taken
-    /// away.
+    /// Writes the export page by page, to a file or to standard output. An incomplete file is
+    /// deleted.
     fn write(&self, publishing: &Publishing, out: Option<PathBuf>, context: &Context) -> Outcome {
         let Some(path) = out else {
             return self.each(publishing, &mut |part| context.output.hand_over(part));
@@ -225,7 +225,8 @@ impl Export<'_> {
             .each(publishing, &mut |part| file.write_all(part).map_err(&unsaved))
             .and_then(|()| file.sync_all().map_err(&unsaved));
         if written.is_err() {
-            // What went wrong is what counts; a part of an export would be taken for all of it.
+            // The first failure is the one to report; a partial export would be taken for a
+            // complete one.
             let _ = std::fs::remove_file(&path);
         }
         written
@@ -246,7 +247,7 @@ impl Export<'_> {
     }
 }
 
-/// Why nothing was listed.
+/// Returns the failure of a list.
 fn not_listed(denied: DecisionError) -> CommandFailure {
     match denied {
         DecisionError::Broken(broken) => CommandFailure::fault(broken),
@@ -263,7 +264,7 @@ fn not_listed(denied: DecisionError) -> CommandFailure {
     }
 }
 
-/// Why nothing was shown.
+/// Returns the failure to show a record.
 fn not_shown(why: NotShown, subject: Subject) -> CommandFailure {
     let one = subject.singular();
     match why {

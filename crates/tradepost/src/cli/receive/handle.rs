@@ -1,5 +1,5 @@
-//! Handing deliveries on: to standard output, or to a program that may fail. What fails is tried
-//! again with growing pauses, and then it is dead until somebody replays it.
+//! Passes deliveries on: to standard output, or to a program that may fail. A failed delivery is
+//! retried with growing pauses, and then is a dead letter until it is replayed.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use tradepost_wire::json::{Value, json};
 
 use super::super::output::{CommandFailure, Output};
 
-/// The pauses after failed attempts, in seconds; after the last one the delivery is dead.
+/// Pauses after failed attempts, in seconds; after the last one the delivery is dead.
 const PAUSES: [i64; 4] = [1, 5, 25, 125];
 
-/// How often somebody else's work is looked for: `receive replay` is another process.
+/// Interval at which the inbox is checked for changes by other processes such as `receive replay`.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Hands deliveries on, in the order in which they came.
+/// Passes deliveries on in the order of arrival.
 pub(super) struct DeliveryHandler {
     pub(super) inbox: Arc<DurableInbox>,
     pub(super) clock: Clock,
@@ -37,7 +37,7 @@ pub(super) struct DeliveryHandler {
 }
 
 impl DeliveryHandler {
-    /// Works until the inbox or standard output fails.
+    /// Runs until the inbox or standard output fails.
     pub(super) async fn run(&self) -> CommandFailure {
         loop {
             match self.one().await {
@@ -50,7 +50,7 @@ impl DeliveryHandler {
         }
     }
 
-    /// Handles the next delivery; whether there was one.
+    /// Handles the next delivery; returns false when there is none.
     async fn one(&self) -> Result<bool, CommandFailure> {
         let (inbox, now) = (Arc::clone(&self.inbox), self.clock.now());
         let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
@@ -63,10 +63,11 @@ impl DeliveryHandler {
         let inbox = Arc::clone(&self.inbox);
         match result {
             Ok(()) => {
-                // Said twice is better than never: what could not be said is not handled.
+                // Printed twice is better than never: a delivery that could not be printed is not
+                // handled.
                 match self.program {
                     None => self.output.hand_over(shown.as_bytes())?,
-                    // The program has it, and the line is for people.
+                    // The program has the delivery, and the line is for people.
                     Some(_) => self.output.raw(shown.as_bytes()),
                 }
                 self.metrics.handled.add();
@@ -89,7 +90,7 @@ impl DeliveryHandler {
         Ok(true)
     }
 
-    /// A line about a delivery, or its document on one line.
+    /// Formats a delivery as a line, or as its document on one line.
     fn shown(&self, kept: &KeptDelivery) -> String {
         if self.output.is_json() {
             let line = tradepost_wire::json::to_string(&document(kept)).unwrap_or_default();
@@ -108,7 +109,7 @@ impl DeliveryHandler {
     }
 }
 
-/// Runs what waits for a disk or a program where that disturbs nobody.
+/// Runs work that waits for a disk or a program on a thread for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, InternalError> + Send + 'static,
 ) -> Result<T, CommandFailure> {
@@ -118,7 +119,7 @@ async fn blocking<T: Send + 'static>(
     done.map_err(CommandFailure::fault)
 }
 
-/// Has a program handle a delivery.
+/// Runs a program to handle a delivery.
 fn call(program: &Path, kept: &KeptDelivery) -> Result<(), String> {
     let started = Command::new(program)
         .env("TRADEPOST_DELIVERY", kept.seq.to_string())
@@ -136,7 +137,7 @@ fn call(program: &Path, kept: &KeptDelivery) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("the handler ended with {status}")) }
 }
 
-/// A delivery for programs.
+/// Returns a delivery as JSON.
 pub(super) fn document(kept: &KeptDelivery) -> impl serde::Serialize {
     json!({
         "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,

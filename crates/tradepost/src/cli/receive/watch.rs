@@ -1,4 +1,4 @@
-//! Watching over tasks: where their deliveries stay away, the seller is asked.
+//! Watches tasks: when their webhooks do not come, the seller is polled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::super::network::NetworkArguments;
 use super::super::output::{CommandFailure, Output};
 use super::super::token::TokenFor;
 
-/// How many seconds an answer may take.
+/// Timeout of a poll in seconds.
 const ANSWER_TIMEOUT: u64 = 30;
 
 /// Which tasks.
@@ -58,7 +58,8 @@ pub(super) enum WatchQuestion {
 }
 
 impl Missed {
-    /// Reads them together with the sellers whose webhooks are taken, and the environment.
+    /// Builds the watched tasks from the options, the sellers whose webhooks are accepted, and the
+    /// environment.
     pub(super) fn read(
         &self,
         sellers: &[String],
@@ -73,7 +74,7 @@ impl Missed {
                     .hint("name it with --endpoint"));
             }
         };
-        // Webhooks and answers of one seller are about the same tasks.
+        // Webhooks and poll results of one seller are about the same tasks.
         let sender = match sellers {
             [seller] => seller.clone(),
             sellers => {
@@ -122,7 +123,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Watches over all of them at once; ends only when the inbox fails.
+    /// Watches all of them at once; ends only when the inbox fails.
     pub(super) async fn run(
         &self,
         inbox: &Arc<dyn Inbox>,

@@ -1,5 +1,4 @@
-//! The demo publisher: a sandbox in which everybody may look around, with credentials that are no
-//! secret.
+//! Demo publisher: a sandbox for everyone, with public credentials.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +12,13 @@ use tradepost_wire::adcp::signing::DigestRule;
 use crate::config::{Config, PublisherConfig};
 use crate::wiring;
 
-/// The agent whose requests are signed.
+/// Id of the agent that signs its requests.
 const SIGNER: &str = "test-signer";
 
-/// A key of the published test vectors that has been revoked.
+/// Id of a revoked key of the published test vectors.
 const REVOKED: &str = "test-revoked-2026";
 
-/// How many signatures of one key are taken while they hold: few, so that this can be tried.
+/// Maximum number of valid signatures of one key: few, so that the limit can be tried.
 const SIGNATURES: usize = 100;
 
 /// Its arguments.
@@ -39,7 +38,7 @@ pub(super) struct DemoPublisher {
 }
 
 impl DemoPublisher {
-    /// The demo publisher's configuration, when it is asked for.
+    /// Returns the demo publisher's configuration, if the demo was requested.
     pub(super) fn config(&self) -> Option<Config> {
         if !self.demo_publisher {
             return None;
@@ -60,7 +59,7 @@ impl DemoPublisher {
         profile.signing.requests = Some(RequestSigning {
             required_for: [AdcpTool::CreateMediaBuy.to_string()].into(),
             methods_required_for: ["tasks/cancel".to_owned()].into(),
-            // The published vectors have both.
+            // The published test vectors have both.
             digest: DigestRule::Either,
         });
         profile.agents.push(Arc::new(BuyerAgent {

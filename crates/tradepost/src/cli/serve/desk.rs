@@ -1,5 +1,4 @@
-//! The console beside the server: on a listener of its own, and for the demo with somebody who may try
-//! it.
+//! Console beside the server, on a listener of its own; for the demo with a demo user.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,22 +17,22 @@ use crate::cli::console;
 use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy};
 use crate::console::{Console, PATH, password};
 
-/// Whoever tries the demo's console.
+/// Name of the demo user.
 const DEMO_USER: &str = "demo";
 
-/// A console that is to be served.
+/// Console that is about to be served.
 pub(super) struct ServedConsole {
     listener: TcpListener,
     address: SocketAddr,
     console: Console,
-    /// The password of whoever tries the demo's.
+    /// Password of the demo user.
     password: Option<String>,
 }
 
-/// Sets the console up, where the configuration has one, or the demo is played for this machine alone.
+/// Creates the console if the configuration has one, or for a demo on a loopback address.
 ///
 /// # Errors
-/// When its address cannot be had, or the store fails.
+/// Fails when its address cannot be bound, or the store fails.
 pub(super) async fn open(
     wiring: &Wiring,
     server: &ServerConfig,
@@ -42,9 +41,9 @@ pub(super) async fn open(
 ) -> Result<Option<ServedConsole>, CommandFailure> {
     let (settings, listener, password) = match &server.console {
         Some(settings) => (settings.clone(), bind(settings.listen).await?, None),
-        // Others could reach it, who have not read the password but could try some.
+        // Other machines could reach it and guess passwords.
         None if is_demo && address.ip().is_loopback() => {
-            // Port 0 is one that is free: the demo asks for no second address.
+            // Port 0 is any free one: the demo needs no second address.
             let listener = bind(SocketAddr::new(address.ip(), 0)).await?;
             (demo_settings(listener.1), listener, Some(try_out(wiring)?))
         }
@@ -66,8 +65,7 @@ fn demo_settings(listen: SocketAddr) -> Settings {
     }
 }
 
-/// Lets the demo's user in with a password of which nobody knows but who reads what we print, in place
-/// of the one of the last time.
+/// Creates the demo user, or replaces its password, with a random one that is only printed.
 fn try_out(wiring: &Wiring) -> Result<String, CommandFailure> {
     let text = password::token()?;
     let hashed = password::hash(&text)?;
@@ -102,7 +100,7 @@ fn try_out(wiring: &Wiring) -> Result<String, CommandFailure> {
 }
 
 impl ServedConsole {
-    /// Serves it until the process ends.
+    /// Serves the console until the process ends.
     pub(super) fn serve(
         self,
         server: &ServerConfig,

@@ -1,4 +1,4 @@
-//! One server for each data folder: whoever serves it, or changes its schema, holds its lock.
+//! Lock of a data folder, held by the one server that uses it or migrates its schema.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,18 +8,18 @@ use tradepost_server::fault::InternalError;
 use crate::cli::output::CommandFailure;
 use crate::cli::place::StoreOptions;
 
-/// What a server locks in its data folder.
+/// Lock file of a server in its data folder.
 const LOCK: &str = "tradepost.lock";
 
-/// What is locked there by whoever makes a copy, or puts one in place.
+/// Lock file of a backup or a restoration.
 const COPIES: &str = "tradepost.copy.lock";
 
-/// Keeps others away who make a copy or put one in place.
+/// Prevents other backups and restorations.
 pub(in crate::cli) fn lock_copies(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
     lock_file(place, COPIES, "another backup or restoration is under way in")
 }
 
-/// Keeps other servers away from the folder: each would count requests for itself, and one of a newer
+/// Prevents other servers on the folder: each would have rate limits of its own, and one of a newer
 /// version would change the schema under the other.
 pub(in crate::cli) fn lock(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
     lock_file(place, LOCK, "another server uses the data folder")

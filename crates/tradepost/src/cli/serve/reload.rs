@@ -1,5 +1,5 @@
-//! SIGHUP: certificates, the log's filter and dealers are read again. What cannot change while the
-//! process runs is said in the log, and nothing of it ends the process.
+//! SIGHUP: reloads certificates, the log filter and dealers. Settings that need a restart are named
+//! in the log; no mistake ends the process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,30 +16,30 @@ use crate::config::{AlertConfig, ServerConfig, Traces};
 use crate::log::Log;
 use crate::wiring::Wiring;
 
-/// What can be read again.
+/// State that can be reloaded.
 pub(super) struct Reload {
     /// Path of the configuration file; `None` when there is none.
     pub(super) config_path: Option<PathBuf>,
-    /// Whether the demo dealer is played.
+    /// True when the demo dealer is served.
     pub(super) is_demo: bool,
     pub(super) environment: Vec<(String, String)>,
-    /// How the process behaves.
+    /// Settings of the process.
     pub(super) server: ServerConfig,
-    /// The file with the key of personal data.
+    /// File with the key of personal data.
     pub(super) key_file: Option<PathBuf>,
-    /// Who is told what is amiss.
+    /// Alerts to the operators.
     pub(super) alerts: Option<AlertConfig>,
-    /// Where traces go.
+    /// Destination of traces.
     pub(super) traces: Option<Traces>,
     pub(super) tls: Option<Arc<ServerIdentity>>,
-    /// What orders its certificate, when something does.
+    /// Orders of its certificate, if it is ordered.
     pub(super) orders: Option<Arc<Orders>>,
     pub(super) log: Arc<Log>,
 }
 
-/// Reads again whenever the process is asked to.
+/// Reloads on each signal.
 pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wiring>) {
-    // Behind a lock, because the work is begun anew after a panic, with the same signals.
+    // Behind a lock, because the task is restarted with the same signals after a panic.
     let hangups = tokio::sync::Mutex::new(hangups);
     keep_going("reloading", || async {
         while hangups.lock().await.recv().await.is_some() {

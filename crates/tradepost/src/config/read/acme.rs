@@ -1,4 +1,4 @@
-//! Readers for TLS of the server's own: from files, or ordered from an authority.
+//! Readers for TLS: certificate files, or a certificate from an ACME authority.
 
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
@@ -9,10 +9,10 @@ use super::values::{self, list, of_text, path, reject, secure_address};
 use crate::config::Tls;
 use crate::config::acme::{Acme, DIRECTORY};
 
-/// As many as Let's Encrypt puts into one certificate.
+/// Maximum number of names in a certificate of Let's Encrypt.
 const MOST_NAMES: usize = 100;
 
-/// `[server.tls]`
+/// Reads `[server.tls]`.
 pub(super) fn tls(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -47,7 +47,7 @@ pub(super) fn tls(
     Some((Tls { certificate: certificate?, key: key?, client_ca }, None))
 }
 
-/// `[server.tls.acme]`
+/// Reads `[server.tls.acme]`.
 fn ordered(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Acme> {
     let file = path(4_000);
     read_object!(value, at, problems, closed {
@@ -75,7 +75,8 @@ fn ordered(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Op
     })
 }
 
-/// A name that an authority can look at over TLS (RFC 8737): neither an address nor a wildcard.
+/// Reads a name that an authority can validate over TLS (RFC 8737): neither an address nor a
+/// wildcard.
 fn domain(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be one host name such as cars.example.com: an address, or a wildcard, cannot be \
                         shown to be ours in this way";

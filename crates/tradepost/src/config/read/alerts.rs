@@ -1,4 +1,4 @@
-//! Readers for who is told what is amiss.
+//! Readers for the destinations of alerts.
 
 use jiff::SignedDuration;
 use tradepost_wire::json::Value;
@@ -9,11 +9,11 @@ use super::values::{duration, named, read_over, read_table, reject, whole};
 use crate::config::delivery::DeliveryConfig;
 use crate::config::{AccessThresholds, AlertConfig};
 
-/// What only destinations of leads have.
+/// Keys that only destinations of leads have.
 const OF_LEADS: [&str; 7] =
     ["rooftops", "kinds", "attempts", "give_up_after", "contact", "adf", "media_type"];
 
-/// `[alerts]`
+/// Reads `[alerts]`.
 pub(super) fn alerts(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -28,7 +28,7 @@ pub(super) fn alerts(
     })
 }
 
-/// `[alerts.access]`
+/// Reads `[alerts.access]`.
 fn read_access(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -42,7 +42,7 @@ fn read_access(
     }))
 }
 
-/// `[[alerts.destinations]]`
+/// Reads `[[alerts.destinations]]`.
 fn destination(
     value: &Value,
     at: &DocumentPlace<'_>,

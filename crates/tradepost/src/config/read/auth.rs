@@ -1,4 +1,4 @@
-//! Readers for how callers say who they are.
+//! Readers for the authentication of callers.
 
 use tradepost_server::auth::key;
 use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
@@ -11,7 +11,7 @@ use super::values::{host, line, of_text, path, read_over, reject, secure_address
 use crate::config::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 use crate::gate::{KeyScope, Scopes};
 
-/// `[dealers.auth]`
+/// Reads `[dealers.auth]`.
 pub(super) fn auth(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -23,7 +23,7 @@ pub(super) fn auth(
         "jwt" => jwt: some(read_jwt),
         "certificates" => certificates: read_certificates,
     });
-    // What could not be read has its own mistakes.
+    // A value that could not be read has its own mistake.
     let named = ["jwt", "certificates"].iter().any(|key| value.get(key).is_some());
     if auth.required && !auth.api_keys && !named {
         let message = "nobody could call: set api_keys = true, describe tokens with jwt, or list \
@@ -74,7 +74,7 @@ fn read_certificate(
     Some(KnownCertificate { name: name?, subject, scopes })
 }
 
-/// As a key's: both become names of callers.
+/// Reads a caller name by the rule for names of API keys, because both name callers.
 fn caller_name(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have 1 to 64 characters A-Z, a-z, 0-9, -, _ and ., and start with a \
                         letter or digit";

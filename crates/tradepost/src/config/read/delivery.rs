@@ -1,4 +1,4 @@
-//! Readers for where leads are delivered to.
+//! Readers for the destinations of leads.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use super::values::{
 };
 use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http, Smtp, SmtpTls};
 
-/// As long as a dealer may be closed over a holiday.
+/// Covers a dealer that is closed over a holiday.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(3 * 24);
 const ATTEMPTS: u32 = 100;
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
 words! {
-    /// The ways.
+    /// Channels of a delivery.
     enum DeliveryWord {
         /// ADF as mail.
         Smtp = "smtp",
@@ -59,7 +59,7 @@ words! {
     }
 }
 
-/// Which keys belong to which ways, beyond those of all; and whether they have to be there.
+/// Keys that belong to some channels only, and true when such a channel requires them.
 const KEYS: &[(&str, &[DeliveryWord], bool)] = &[
     ("url", &[DeliveryWord::Https, DeliveryWord::Webhook, DeliveryWord::Chat], true),
     ("media_type", &[DeliveryWord::Https], false),
@@ -73,10 +73,10 @@ const KEYS: &[(&str, &[DeliveryWord], bool)] = &[
     ("from to", &[DeliveryWord::Smtp], true),
 ];
 
-/// Every rooftop that a destination names has to be one of the dealer's.
+/// Checks that every rooftop of a destination is one of the dealer's.
 pub(super) fn check_rooftops(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let name = |rooftop: &Value| Some(rooftop.get("name")?.as_str()?.trim().to_lowercase());
-    // Of the table as it stands: a mistake elsewhere in the dealer hides none here.
+    // Read from the raw table: a mistake elsewhere in the dealer must not hide one here.
     let known: BTreeSet<_> = items(dealer, "rooftops").iter().filter_map(name).collect();
     for (index, delivery) in items(dealer, "deliveries").iter().enumerate() {
         for (number, rooftop) in items(delivery, "rooftops").iter().enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn check_rooftops(dealer: &Value, at: &DocumentPlace<'_>, problems: &
     }
 }
 
-/// A destination: of leads, or of alerts.
+/// Reads a destination of leads or of alerts.
 pub(super) fn delivery(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -130,7 +130,7 @@ pub(super) fn delivery(
     let hmac_key = secret(value, "hmac_key", (hmac_key, hmac_key_file), at, problems);
     let password = secret(value, "password", (password, password_file), at, problems);
     check_key(way, value, hmac_key.as_ref(), at, problems);
-    // Not before: what is wrong with other keys is said at once as well.
+    // Returned only now, so that mistakes in other keys are reported too.
     let way = way?;
     let adf = MessageFormat::Adf(adf.unwrap_or_default());
     let media_type = media_type.unwrap_or(WebhookMediaType::Application).name();
@@ -183,8 +183,8 @@ pub(super) fn delivery(
     })
 }
 
-/// A webhook has a key, and one in the configuration is long enough; one in a file is looked at when
-/// that is read.
+/// Checks that a webhook has a key, and that a key in the configuration is long enough; a key file
+/// is checked when it is read.
 fn check_key(
     way: Option<DeliveryWord>,
     value: &Value,
@@ -192,7 +192,7 @@ fn check_key(
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) {
-    // A key that is there and cannot be used has been named already.
+    // A key that is present but unusable has been reported already.
     let named = ["hmac_key", "hmac_key_file"].iter().any(|key| value.get(key).is_some());
     if way == Some(DeliveryWord::Webhook) && !named {
         let message = "is missing; a destination by webhook needs a key with which it can tell who \
@@ -231,7 +231,7 @@ fn check_smtp(
     }
 }
 
-/// An address that the mail library can send from and to as it is.
+/// Reads an address that the mail library can send from and to unchanged.
 pub(super) fn mailbox(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -270,7 +270,7 @@ fn read_adf(
             adf::LeadProvider::Direct
         }
         (Some(ProviderWord::Direct) | None, _) => {
-            // One that cannot be read may have been meant to be a network.
+            // A provider that cannot be read may have been meant to be a network.
             let is_direct = provider.is_some() || value.get("provider").is_none();
             for key in ["network", "network_url"] {
                 if is_direct && value.get(key).is_some() {

@@ -1,4 +1,4 @@
-//! Readers for where inventories come from.
+//! Readers for inventory feeds.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::config::feeds::{
 };
 use crate::feeds::guard::Guard;
 
-/// A catalogue of 100,000 vehicles has less than half of it.
+/// Maximum size of a feed, more than twice what a catalogue of 100,000 vehicles needs.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 words! {
-    /// The ways.
+    /// Kinds of sources.
     enum FeedWord {
         /// A folder.
         Folder = "folder",
@@ -32,7 +32,7 @@ words! {
     }
 }
 
-/// Which keys belong to which ways, and whether they have to be there.
+/// Keys that belong to some sources only, and true when such a source requires them.
 const KEYS: &[(&str, &[FeedWord], bool)] = &[
     ("folder", &[FeedWord::Folder], true),
     ("files quiet", &[FeedWord::Folder], false),
@@ -45,11 +45,11 @@ const KEYS: &[(&str, &[FeedWord], bool)] = &[
     ("max_bytes", &[FeedWord::Pull, FeedWord::Upload], false),
 ];
 
-/// Which keys say who we are to a web address, and which who both are to a server of SFTP.
+/// Keys for the credentials of a web address; those of SFTP are in the next line.
 const OF_WEB: &[&str] = &["bearer", "bearer_file", "user", "password", "password_file"];
 const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
 
-/// An upload needs a credential that callers can have.
+/// Checks that an upload has a credential that callers can obtain.
 pub(super) fn check_uploads(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let auth = dealer.get("auth");
     let takes =
@@ -65,7 +65,7 @@ pub(super) fn check_uploads(dealer: &Value, at: &DocumentPlace<'_>, problems: &m
     }
 }
 
-/// `[[dealers.feeds]]`
+/// Reads `[[dealers.feeds]]`.
 pub(super) fn feed(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -142,14 +142,13 @@ pub(super) fn feed(
             (None, file) => file.map(|file| MappingSource::File(file.into())),
         },
         extent: extent.unwrap_or(Extent::Full),
-        // Nobody looks on when a feed arrives by itself, so that none is taken that looks
-        // incomplete.
+        // Feeds arrive unattended, so one that looks incomplete is held back.
         guard: Guard { max_drop: max_drop.unwrap_or(25), force: false },
         stale_after,
     })
 }
 
-/// Each way to a file has ways of its own to say who is who.
+/// Rejects credentials that belong to the other kind of address.
 fn check_login(value: &Value, url: &FeedUrl, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let (others, message) = match url {
         FeedUrl::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
@@ -165,7 +164,7 @@ fn check_login(value: &Value, url: &FeedUrl, at: &DocumentPlace<'_>, problems: &
     }
 }
 
-/// Where a feed is fetched, without who we are to a web address.
+/// Location of a feed without the credentials for a web address.
 enum FeedUrl {
     Web(String),
     Sftp { user: String, host: String, port: u16, path: String },
@@ -180,17 +179,18 @@ fn address(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Op
     secure_address(value, at, problems).map(FeedUrl::Web)
 }
 
-/// What `sftp` and `ssh` would take for something else than a name is refused, and not quoted.
+/// Parses an SFTP address. Text that `sftp` or `ssh` could take for anything but a name is refused
+/// and not quoted.
 fn sftp(text: &str) -> Option<FeedUrl> {
     let url = Url::parse(text).ok()?;
     if url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return None;
     }
-    // Before anything is looked at: a quote that is written as %22 is a quote to the program.
+    // Decoded before the checks: `%22` is a quote to the program.
     let decoded = |part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
     let (user, path) = (decoded(url.username())?, decoded(url.path())?);
     let host = url.host_str()?.to_owned();
-    // What began with a hyphen could be an option to `sftp`, or to the `ssh` that it runs.
+    // A leading hyphen could be an option to `sftp`, or to the `ssh` that it runs.
     let is_name = |text: &str, others: &str| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
@@ -206,7 +206,7 @@ fn sftp(text: &str) -> Option<FeedUrl> {
     })
 }
 
-/// A file that is named in an option of `ssh`, which replaces parts of such names.
+/// Reads a path for an option of `ssh`, which expands some characters in such paths.
 fn ssh_file(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     let path = line(1_000)(value, at, problems)?;
     if path.starts_with('~') || path.contains(['%', '$', '"', '\\']) {

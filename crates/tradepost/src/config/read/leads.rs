@@ -1,4 +1,4 @@
-//! Readers for the rules for leads, and for what becomes of personal data.
+//! Readers for the rules for leads and for personal data.
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
@@ -9,10 +9,10 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use super::values::{duration, line, list, path, read_over, some, whole};
 use crate::config::Privacy;
 
-/// More than anybody has of anything here.
+/// Upper bound of the counts, beyond any real use.
 const MANY: i64 = 1_000_000;
 
-/// `[dealers.leads]`
+/// Reads `[dealers.leads]`.
 pub(super) fn leads(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -35,7 +35,7 @@ pub(super) fn leads(
     }))
 }
 
-/// `[privacy]`
+/// Reads `[privacy]`.
 pub(super) fn privacy(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -47,7 +47,7 @@ pub(super) fn privacy(
     }))
 }
 
-/// A duration, or `never` for no end.
+/// Reads a duration, or `never` for no end.
 fn lifetime(
     value: &Value,
     at: &DocumentPlace<'_>,

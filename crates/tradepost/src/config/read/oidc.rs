@@ -1,4 +1,4 @@
-//! Readers for how people sign in to the console with an OpenID provider.
+//! Readers for sign-in to the console with an OpenID provider.
 
 use tradepost_dealer::staff::StaffRole;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -13,7 +13,7 @@ use crate::config::oidc::{Oidc, RoleGrant};
 const ROLES: &str =
     "must be desk, manager or engineer, or at a publisher seller, approver or viewer";
 
-/// `[server.console.oidc]`
+/// Reads `[server.console.oidc]`.
 pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Oidc> {
     read_table!(value, at, problems, Oidc {
         required "issuer" => issuer: secure_address,
@@ -23,7 +23,7 @@ pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
         },
         required "role_claim" => role_claim: line(100),
         required "roles" => grants: list((1, None), grant),
-        // The one claim of a person that every id token has (OpenID Connect Core §2).
+        // The only claim about a person that every id token has (OpenID Connect Core §2).
         optional "name_claim" => name_claim: line(100) => "sub".to_owned(),
         optional "scope" => scope: read_scope => "openid profile email".to_owned(),
         optional "label" => label: line(60) => "your organisation".to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
 }
 
 fn read_scope(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
-    // Without it a provider gives no id token (OpenID Connect Core §3.1.2.1).
+    // A provider gives no id token without it (OpenID Connect Core §3.1.2.1).
     const HINT: &str = "must have openid among its words";
     let text = line(500)(value, at, problems)?;
     of_text((value, at, problems), HINT, |_| {
@@ -49,7 +49,7 @@ fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
     });
     let named = |key| usize::from(value.get(key).is_some());
     let whose = named("dealer") + named("publisher") + usize::from(all_dealers.unwrap_or_default());
-    // All dealers are not the default: a line that was forgotten would open all of them.
+    // All dealers is not the default: a forgotten line would grant access to every dealer.
     if whose != 1 {
         let message = "needs either the id of a dealer or of a publisher, or all_dealers = true";
         reject(at, problems, message);

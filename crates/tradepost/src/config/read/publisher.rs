@@ -28,7 +28,7 @@ use crate::config::{AuthSettings, PublisherConfig, RateLimitConfig, Rates, Upstr
 mod deliveries;
 mod signing;
 
-/// `[[publishers]]`
+/// Reads `[[publishers]]`.
 pub(super) fn publisher(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -105,7 +105,7 @@ pub(super) fn publisher(
         agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
         provider,
         documentation_url,
-        // Whoever sells to agents has to know them.
+        // Buyer agents must be identified, so authentication is required by default.
         auth: auth.unwrap_or(AuthSettings {
             required: true,
             api_keys: true,
@@ -130,7 +130,7 @@ pub(super) fn publisher(
     })
 }
 
-/// A credential is one agent's: it says who calls.
+/// Rejects a credential that two agents share, because it identifies the caller.
 fn reject_shared_credentials(
     buyers: &[BuyerAgentConfig],
     list: &DocumentPlace<'_>,
@@ -145,7 +145,7 @@ fn reject_shared_credentials(
     }
 }
 
-/// A verifier of creatives, and with what it knows the publisher.
+/// Reads a verifier of creatives and the publisher's credential there.
 fn verifier(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -168,7 +168,7 @@ fn billed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
     text_that("must be operator, agent or advertiser", Billing::from_name)(value, at, problems)
 }
 
-/// A buyer agent, and where the keys are with which it signs.
+/// Buyer agent, and the location of its public keys.
 struct BuyerAgentConfig {
     agent: BuyerAgent,
     keys: Option<AgentKeys>,
@@ -193,12 +193,12 @@ fn buyer(
         optional "scope" => .scope: read_scope,
         optional "spend_limits" => .spend_limits: read_limits => Vec::new(),
     } then {
-        // Without another word the keys are where the agent's operator publishes them.
+        // By default the keys are where the agent's operator publishes them.
         let keys = keys.or_else(|| url.is_some().then(signing::published));
     })
 }
 
-/// `[{ currency = "USD", per_day = 10000 }]`, each currency once.
+/// Reads `[{ currency = "USD", per_day = 10000 }]`, each currency once.
 fn read_limits(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -271,7 +271,7 @@ fn read_review(
     })
 }
 
-/// The ad server. Its answers are fresh for a minute and kept for an hour unless it says otherwise.
+/// Reads the ad server. By default its responses are fresh for a minute and kept for an hour.
 fn read_upstream(
     value: &Value,
     at: &DocumentPlace<'_>,

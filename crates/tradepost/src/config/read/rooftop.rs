@@ -1,4 +1,4 @@
-//! Readers for rooftops: what `dealer.information` tells about one, its fees and its appointments.
+//! Readers for rooftops: the data of `dealer.information`, fees and appointments.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::values::{
     self, duration, line, list, prose, read_over, read_table, reject, some, whole,
 };
 
-/// `[[dealers.rooftops]]`
+/// Reads `[[dealers.rooftops]]`.
 pub(super) fn rooftop(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -50,7 +50,7 @@ pub(super) fn rooftop(
     })
 }
 
-/// Whoever offers appointments says when it is open, and by which clock.
+/// Checks that a rooftop with appointments has opening hours and a time zone.
 fn check_appointments(
     types: &[AppointmentType],
     schedules: Option<&[Schedule]>,
@@ -62,7 +62,7 @@ fn check_appointments(
     if !has("timezone") {
         reject(&at, problems, "offering appointments needs the rooftop's timezone");
     }
-    // A schedule that could not be read has its own mistakes.
+    // A schedule that could not be read has its own mistake.
     if schedules.is_none() && has("schedules") {
         return;
     }
@@ -89,7 +89,7 @@ fn read_geo(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> O
     })
 }
 
-/// Of each `{ name = "Sales", value = "…" }`, or the value alone.
+/// Reads contacts: each is `{ name = "Sales", value = "…" }`, or the value alone.
 fn contacts(
     read: fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String>,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<NamedValue>> {
@@ -106,7 +106,7 @@ fn contacts(
     })
 }
 
-/// `None` inside when the table is empty.
+/// Reads an address; the inner `None` is an empty table.
 fn read_address(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -123,7 +123,7 @@ fn read_address(
     Some(Some(address).filter(|address| *address != Address::default()))
 }
 
-/// Hours by department; a department without a table has no schedule.
+/// Reads hours by department; a department without a table has no schedule.
 fn read_schedules(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -157,7 +157,7 @@ fn week(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Optio
     }))
 }
 
-/// `09:00-18:00`, or `closed`.
+/// Reads `09:00-18:00`, or `closed`.
 fn day(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Option<DayHours>> {
     let text = parse::str(value, at, problems)?;
     if text == "closed" {
@@ -171,7 +171,7 @@ fn day(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option
         reject(at, problems, "must be hours such as \"09:00-18:00\", or \"closed\"");
         return None;
     };
-    // Both have the form HH:MM, so their texts are ordered like the times.
+    // Both have the form HH:MM, so their texts sort like the times.
     if open >= close {
         reject(at, problems, "must open before it closes, on the same day");
         return None;

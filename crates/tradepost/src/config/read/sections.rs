@@ -57,7 +57,7 @@ impl Default for RateLimitConfig {
     }
 }
 
-/// `[server]`
+/// Reads `[server]`.
 pub(super) fn server(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -104,7 +104,7 @@ pub(super) fn server(
     Some(server)
 }
 
-/// `[server.console]`
+/// Reads `[server.console]`.
 fn read_console(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -121,7 +121,7 @@ fn read_console(
     })
 }
 
-/// A database's URL. It may hold a password, of which nothing is repeated.
+/// Reads a database's URL. Messages repeat nothing of it, because it may hold a password.
 fn read_database(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -131,14 +131,14 @@ fn read_database(
     text.parse().map_err(|why| reject(at, problems, why)).ok()
 }
 
-/// `*`, or an origin: a scheme and a host, and no path.
+/// Reads `*`, or an origin: a scheme and a host without a path.
 fn web_origin(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<WebOrigin> {
     const HINT: &str = "must be \"*\" or an origin such as https://www.example.com";
     if value.as_str() == Some("*") {
         return Some(WebOrigin::Any);
     }
     let base = values::web_base(value, at, problems)?;
-    // Those of the scheme, and none of a path.
+    // The two slashes after the scheme; a third one would begin a path.
     let is_origin = base.matches('/').count() == 2;
     if !is_origin {
         reject(at, problems, HINT);
@@ -146,7 +146,7 @@ fn web_origin(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) ->
     is_origin.then(|| WebOrigin::Named(base.to_ascii_lowercase()))
 }
 
-/// `[[dealers]]`, also where one is a document of its own.
+/// Reads `[[dealers]]`, or a dealer that is a document of its own.
 pub(super) fn dealer(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -166,21 +166,22 @@ pub(super) fn dealer(
         optional "welcome_message" => .welcome_message: prose(2_000),
         optional "versions" => .versions: words::<Version> => Version::ALL.to_vec(),
         optional "skills" => .skills: words::<Skill> => Skill::ALL.to_vec(),
-        // Buyers' filters compare names without regard to case, so the names must differ in more.
+        // Buyers' filters compare names case-insensitively, so the names must differ in more than
+        // case.
         required "rooftops" => .rooftops:
             named((1, None), rooftop::rooftop, |name: &str| name.trim().to_lowercase(),
                 "another rooftop of this dealer has this name already"),
         optional "search" => .search: read_search => SearchPolicy::default(),
         optional "leads" => .leads: leads::leads => LeadPolicy::default(),
         optional "rate_limit" => rate_limit: read_rate_limit => RateLimitConfig::default(),
-        // C-23
+        // Removed vehicles are answered with VEHICLE_UNAVAILABLE for this long (C-23).
         optional "tombstone_lifetime" => .tombstone_lifetime: duration("0s", "3650d")
             => SignedDuration::from_hours(90 * 24),
         optional "price_truth" => .price_truth: parse::word::<PricePolicy> => PricePolicy::Warn,
-        // C-33
+        // AAP's examples send no A2A-Version, so it is optional by default (C-33).
         optional "require_version" => require_version: parse::boolean => false,
         optional "http_json" => http_json: parse::boolean => false,
-        // C-26
+        // AAP defines no error for it, so the check is off by default (C-26).
         optional "strict_output_modes" => strict_output_modes: parse::boolean => false,
         optional "auth" => auth: auth::auth => AuthSettings::default(),
         optional "card_signing" => card_signing: read_card_signing,
@@ -229,7 +230,7 @@ fn read_search(
         reject(&at.key("default_limit"), problems, message);
     }
     Some(SearchPolicy {
-        // Whoever lowers the maximum alone must not come below the usual limit.
+        // A lowered maximum also lowers the default limit.
         default_limit: default_limit.unwrap_or(default.default_limit.min(max_limit)),
         max_limit,
     })

@@ -1,4 +1,4 @@
-//! The reader for where traces go.
+//! Reader for the destination of traces.
 
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
@@ -7,7 +7,7 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use super::values::{line, secret, web_page, whole};
 use crate::config::Traces;
 
-/// `[traces]`
+/// Reads `[traces]`.
 pub(super) fn traces(
     value: &Value,
     at: &DocumentPlace<'_>,

@@ -1,4 +1,4 @@
-//! The kinds of values that settings have, beyond those of requests.
+//! Readers for kinds of values that only settings have.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -19,12 +19,12 @@ use tradepost_wire::toml::parse_duration;
 
 use crate::config::delivery::ConfigSecret;
 
-/// Reads a table into a struct: what `read_object!` reads, in a member for each key. A required one has
-/// to be there, and an optional one is what stands behind its reader where it is not, or `None`.
+/// Reads a table into a struct with `read_object!`, one member for each key. A required key must be
+/// present; an optional one that is absent gets the default after its reader, or `None`.
 ///
-/// A struct may have a part that is a struct of its own: its members have a dot before them. What is
-/// looked at when all keys are read, and before anything is put in the place of those that are not
-/// there, stands behind `then`; members that come of it are named behind the part.
+/// A struct may have one part that is a struct of its own: its members have a leading dot. Code
+/// after `then` runs when all keys are read and before defaults are filled in; members that it
+/// computes are listed after the part.
 macro_rules! read_table {
     ($value:expr, $at:expr, $problems:expr, $name:ident {
         $( $need:ident $key:literal => $member:ident : $reader:expr $(=> $usual:expr)?, )*
@@ -49,7 +49,7 @@ macro_rules! read_table {
 }
 pub(super) use read_table;
 
-/// Reads a table over a struct that has what is usual: what the table does not say stays as it is.
+/// Reads a table over a struct of defaults: keys that are absent keep their default.
 macro_rules! read_over {
     ($value:expr, $at:expr, $problems:expr, $usual:expr, {
         $( $key:literal => $member:ident : $reader:expr, )*
@@ -64,23 +64,23 @@ macro_rules! read_over {
 }
 pub(super) use read_over;
 
-/// The name and zone.
+/// Name and time zone.
 pub(super) type NamedZone = (String, TimeZone);
 
-/// A value that there need not be.
+/// Wraps a reader for an optional value.
 pub(super) fn some<T>(
     reader: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Option<T>> {
     move |value, at, problems| reader(value, at, problems).map(Some)
 }
 
-/// The items of a list, if it is one.
+/// Returns the items of a list, or none when it is not a list.
 pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A list of so many at least, and at most, each of which has a name of its own, also when only its
-/// `shape` is looked at; or else there is `another`.
+/// Reads a list with a length in `range`, whose names must be unique after `shape` normalises them;
+/// `another` is the message for a duplicate.
 pub(super) fn named<T>(
     range: (usize, Option<usize>),
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
@@ -100,9 +100,9 @@ pub(super) fn named<T>(
     }
 }
 
-/// Each key belongs to its ways, and some have to be there; keys of one kind are one row. It goes by
-/// what was written and not by what was read: a key whose value is wrong has its own problem already,
-/// and is not missing.
+/// Checks that each key belongs to the channel and that required keys are present; keys that belong
+/// together share a row. It looks at the raw table: a key whose value is wrong has its own problem
+/// already and is not missing.
 pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
     table: &[(&str, &[W], bool)],
     way: Option<W>,
@@ -128,7 +128,7 @@ pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
     }
 }
 
-/// A secret that stands in one of two places: under its key, or in a file.
+/// Reads a secret that is given under its key or in a file.
 pub(super) fn secret(
     value: &Value,
     key: &str,
@@ -143,7 +143,7 @@ pub(super) fn secret(
     text.map(ConfigSecret::Text).or(file.map(|file| ConfigSecret::File(file.into())))
 }
 
-/// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
+/// Reads words of a vocabulary, at least one and none twice, in the vocabulary's order.
 pub(super) fn words<T: Vocabulary + PartialEq>(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -156,7 +156,7 @@ pub(super) fn words<T: Vocabulary + PartialEq>(
     Some(in_order.copied().collect())
 }
 
-/// A text that `accept` takes, or else `hint` says what it must be.
+/// Reads a text that `accept` converts; `hint` says what it must be.
 pub(super) fn text_that<T>(
     hint: &'static str,
     accept: impl Fn(&str) -> Option<T>,
@@ -164,7 +164,7 @@ pub(super) fn text_that<T>(
     move |value, at, problems| of_text((value, at, problems), hint, &accept)
 }
 
-/// A whole number from `min` to `max`.
+/// Reads a whole number from `min` to `max`.
 pub(super) fn whole<N: TryFrom<i64>>(
     min: i64,
     max: i64,
@@ -175,7 +175,7 @@ pub(super) fn whole<N: TryFrom<i64>>(
     }
 }
 
-/// A text on one line, neither blank nor longer than `max` characters.
+/// Reads a text on one line, neither blank nor longer than `max` characters.
 pub(super) fn line(
     max: usize,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String> {
@@ -189,14 +189,14 @@ pub(super) fn line(
     }
 }
 
-/// The path of a file or folder, which has so many characters at most.
+/// Reads the path of a file or folder, of at most `max` characters.
 pub(super) fn path(
     max: usize,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<PathBuf> {
     move |value, at, problems| line(max)(value, at, problems).map(Into::into)
 }
 
-/// A text of one or more lines, neither blank nor longer than `max` characters.
+/// Reads a text of one or more lines, neither blank nor longer than `max` characters.
 pub(super) fn prose(
     max: usize,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String> {
@@ -211,7 +211,7 @@ pub(super) fn prose(
     }
 }
 
-/// An address and port to listen on.
+/// Reads an address and port to listen on.
 pub(super) fn socket(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -221,7 +221,7 @@ pub(super) fn socket(
     of_text((value, at, problems), HINT, |text| text.parse().ok())
 }
 
-/// A duration from one to another, both as people write them.
+/// Reads a duration between two bounds, which are written as people write durations.
 pub(super) fn duration(
     least: &'static str,
     most: &'static str,
@@ -239,7 +239,7 @@ pub(super) fn duration(
     }
 }
 
-/// A page on the web: absolute, `http` or `https`, with a host and without a password.
+/// Reads a web page's address: absolute, `http` or `https`, with a host and without a password.
 pub(super) fn web_page(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -249,7 +249,7 @@ pub(super) fn web_page(
     of_text((value, at, problems), HINT, |text| is_web_address(text).then(|| text.to_owned()))
 }
 
-/// An address that nobody on the way can listen at or answer for.
+/// Reads an address that is safe from eavesdropping: https, or this machine.
 pub(super) fn secure_address(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -257,11 +257,11 @@ pub(super) fn secure_address(
 ) -> Option<String> {
     const HINT: &str = "must be an address with https, such as \
                         https://www.example.com/page; http only on 127.0.0.1 or [::1]";
-    // By its numbers alone: what a name such as `localhost` leads to is up to the machine.
+    // Only by IP address: what a name such as `localhost` resolves to is up to the machine.
     let here = |text: &str| {
         let rest = text.strip_prefix("http://")?;
         let authority = rest.split(['/', '?', '#']).next()?;
-        // The last colon may also be one within an IPv6 address.
+        // The last colon may also be within an IPv6 address.
         let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
         let host = host.map_or(authority, |(host, _)| host);
         Some(matches!(host, "127.0.0.1" | "[::1]"))
@@ -273,7 +273,7 @@ pub(super) fn secure_address(
     })
 }
 
-/// The base of web addresses: as above, without query and fragment. Slashes at the end are cut.
+/// Reads a base address: as above, without query and fragment. Slashes at the end are removed.
 pub(super) fn web_base(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -300,7 +300,7 @@ fn is_web_address(text: &str) -> bool {
     format::is_uri(text) && is_host(&host.to_ascii_lowercase())
 }
 
-/// A host name, in lower case.
+/// Reads a host name in lower case.
 pub(super) fn host(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -325,7 +325,7 @@ fn is_host(host: &str) -> bool {
     host.len() <= 253 && host.split('.').all(label)
 }
 
-/// A dealer's id: it names files, database rows and command line arguments.
+/// Reads a dealer's id, which names files, database rows and command line arguments.
 pub(super) fn id(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter \
                         or digit";
@@ -336,7 +336,7 @@ pub(super) fn id(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems)
     })
 }
 
-/// A time zone of the IANA database, under its own name.
+/// Reads a time zone of the IANA database by its own name.
 pub(super) fn time_zone(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -349,12 +349,12 @@ pub(super) fn time_zone(
     })
 }
 
-/// A calendar date.
+/// Reads a calendar date.
 pub(super) fn date(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Date> {
     parse::date(value, at, problems)?.parse().ok()
 }
 
-/// A list of so many at least, and at most.
+/// Reads a list with a length in `range`.
 pub(super) fn list<T>(
     range: (usize, Option<usize>),
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
@@ -362,7 +362,7 @@ pub(super) fn list<T>(
     move |value, at, problems| parse::list(value, at, problems, range, &item)
 }
 
-/// The same, in which no item counts twice.
+/// Reads a list with a length in `range` into a set.
 pub(super) fn set<T: Ord>(
     range: (usize, Option<usize>),
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
@@ -372,7 +372,7 @@ pub(super) fn set<T: Ord>(
     }
 }
 
-/// A filter for the log.
+/// Reads a log filter.
 pub(super) fn log_filter(
     value: &Value,
     at: &DocumentPlace<'_>,

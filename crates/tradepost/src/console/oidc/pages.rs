@@ -1,4 +1,4 @@
-//! The pages of a sign-in with an OpenID provider: the way there and the way back.
+//! Pages of a sign-in with an OpenID provider: to the provider and back.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::console::reply::ConsoleReply;
 use crate::console::request::ConsoleRequest;
 use crate::console::{Answer, Console, PATH, PageError, pages};
 
-/// What people read who cannot sign in so.
+/// Messages for sign-ins that failed.
 const AWAY: &str =
     "The provider cannot be reached at the moment. Try again later, or use a password.";
 const AGAIN: &str = "That did not work, or took too long. Begin again.";
@@ -24,7 +24,7 @@ const NOT_ANEW: &str =
 const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
 
 impl Console {
-    /// Sends a browser to the provider.
+    /// Redirects a browser to the provider.
     pub(in crate::console) async fn leave_for_provider(
         self: Arc<Self>,
         asked: Arc<ConsoleRequest>,
@@ -46,7 +46,8 @@ impl Console {
         let begun = StartedSignIn::fresh(self.clock.now(), &next, renews)?;
         match provider.address(&begun).await {
             Ok(address) => {
-                // Sealed, so that the moment from which a sign-in has to be new is one of ours.
+                // Sealed, so that the browser cannot forge the time from which the authentication has to
+                // be new.
                 let sealed = self.door.seal.write(&["oidc"], &begun.cookie);
                 Ok(ConsoleReply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
             }
@@ -57,7 +58,7 @@ impl Console {
         }
     }
 
-    /// Lets somebody in who comes back from the provider, if it vouches for them.
+    /// Signs in a person who comes back from the provider, if it confirms them.
     pub(in crate::console) async fn back_from_provider(
         self: Arc<Self>,
         asked: Arc<ConsoleRequest>,
@@ -83,7 +84,7 @@ impl Console {
                 tracing::info!(reason, "somebody could not sign in with the provider");
                 return self.refuse(&asked, AGAIN);
             }
-            // No fault of whoever wants to sign in: it uses up none of the attempts of an address.
+            // The provider's failure does not use up an attempt of the address.
             Err(RedeemFailure::ProviderAway(cause)) => {
                 self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
                 tracing::warn!(cause, "the provider of sign-ins cannot be used");
@@ -101,7 +102,8 @@ impl Console {
         self.in_turn(&asked, admit).await?
     }
 
-    /// Counts that the provider vouched for nobody, and says why. A thread of the console's waits for the store.
+    /// Counts a sign-in that the provider did not confirm, and shows the reason. Runs on a thread that
+    /// may block.
     async fn count_and_refuse(
         self: &Arc<Self>,
         asked: &Arc<ConsoleRequest>,
@@ -114,7 +116,7 @@ impl Console {
         self.in_turn(asked, count).await?
     }
 
-    /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
+    /// Signs in a person whom the provider confirms, if they have a role.
     fn admit_vouched(
         &self,
         asked: &ConsoleRequest,
@@ -122,8 +124,7 @@ impl Console {
         begun: &StartedSignIn,
     ) -> Answer {
         let now = self.clock.now();
-        // Whoever had a grant before and has none now loses the sessions that it began, and not
-        // only this one.
+        // A person without a role any more loses all sessions, and not only this one.
         let Some(member) = vouched.member(now) else {
             self.shut_out(&vouched.name, now)?;
             self.count_provider_failure(asked)?;
@@ -147,13 +148,14 @@ impl Console {
         let Some(session) = self.begin(asked, member, by)? else {
             return self.refuse(asked, AGAIN);
         };
-        // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
+        // Browsers do not send `SameSite=Strict` cookies after a redirect from another site, so this page
+        // loads the next one.
         Ok(ConsoleReply::page(&pages::SignedIn { target })
             .with_cookie(session)
             .with_cookie(self.door.passing("", SignedDuration::ZERO)))
     }
 
-    /// Ends what somebody has here whom nothing lets in any more.
+    /// Removes a member who has no role any more, with all sessions.
     fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), InternalError> {
         let Some(member) = self.store.member(name)? else { return Ok(()) };
         let entry = NewAuditEntry {

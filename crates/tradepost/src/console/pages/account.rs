@@ -1,11 +1,11 @@
-//! The pages of somebody's own account, and those that ask for a code or for the password again.
+//! Pages of the visitor's own account, and those that ask for a code or for the password again.
 
 use askama::Template;
 use jiff::Timestamp;
 
 use super::{Console, PageFrame, ShownMoment, Visitor, role_name};
 
-/// Somebody's own account.
+/// The account page.
 #[derive(Debug, Template)]
 #[template(path = "console/account.html")]
 pub(in crate::console) struct AccountPage {
@@ -13,7 +13,7 @@ pub(in crate::console) struct AccountPage {
     pub(in crate::console) facts: Vec<(&'static str, String)>,
     pub(in crate::console) has_password: bool,
     pub(in crate::console) shortest: usize,
-    /// Since when the second factor counts, where there is one.
+    /// Time since which the second factor is active, if there is one.
     pub(in crate::console) factor_since: Option<ShownMoment>,
     pub(in crate::console) codes_left: u64,
     pub(in crate::console) is_required: bool,
@@ -26,7 +26,7 @@ pub(in crate::console) struct AccountPage {
 pub(in crate::console) struct SetUpFactor {
     pub(in crate::console) frame: PageFrame,
     pub(in crate::console) is_required: bool,
-    /// The secret as a text in groups, and as an image of ours.
+    /// The secret as a text in groups, and as an SVG image.
     pub(in crate::console) secret: Option<(String, String)>,
     pub(in crate::console) trouble: Option<&'static str>,
 }
@@ -44,12 +44,12 @@ pub(in crate::console) struct RecoveryCodes {
 #[template(path = "console/confirm.html")]
 pub(in crate::console) struct ConfirmIdentity {
     pub(in crate::console) frame: PageFrame,
-    /// Where the form goes that was sent.
+    /// Address of the form that was sent.
     pub(in crate::console) action: String,
-    /// The fields that were sent with it.
+    /// Fields of that form.
     pub(in crate::console) fields: Vec<(String, String)>,
     pub(in crate::console) has_password: bool,
-    /// What the provider is called, and the way to it.
+    /// Label of the provider, and the link to it.
     pub(in crate::console) provider: Option<(String, String)>,
     pub(in crate::console) trouble: Option<&'static str>,
     pub(in crate::console) back: String,
@@ -66,7 +66,7 @@ pub(in crate::console) struct SignInCode {
 }
 
 impl Console {
-    /// What an account says of its owner.
+    /// Returns the facts of the visitor's account.
     pub(in crate::console) fn account_facts(
         &self,
         visitor: &Visitor<'_>,
@@ -81,7 +81,7 @@ impl Console {
         ]
     }
 
-    /// A moment as a page of this visitor shows it.
+    /// Returns a time as pages of this visitor show it.
     pub(in crate::console) fn account_moment(
         &self,
         visitor: &Visitor<'_>,

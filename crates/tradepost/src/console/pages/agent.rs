@@ -1,4 +1,4 @@
-//! How the agent stands: its card, and what keeps the dealer from selling well.
+//! Pages about the agent: its card, and a checklist of what hinders sales.
 
 use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
@@ -42,7 +42,7 @@ struct AgentDealerView {
     points: Vec<SellingPoint>,
 }
 
-/// Something that matters for selling.
+/// A point of the checklist.
 #[derive(Debug)]
 struct SellingPoint {
     is_good: bool,
@@ -69,7 +69,7 @@ impl Console {
             points.extend(offered(&summary, &feeds, now));
             points.extend(informed(&seller, dead.len()));
             points.extend(open(&seller));
-            // What is to be done comes first.
+            // Open points come first.
             points.sort_by_key(|point| point.is_good);
             let done = points.iter().filter(|point| point.is_good).count();
             dealers.push(AgentDealerView { name: terms.name.clone(), done, points });
@@ -98,7 +98,7 @@ fn card(seller: &DealerAgent) -> AgentCardView {
     }
 }
 
-/// JSON with line breaks.
+/// Formats JSON with line breaks.
 fn outline(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value, 0);
@@ -197,8 +197,8 @@ fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) ->
     ]
 }
 
-/// Whether the inventory is up to date. What makes it out of date is named, and not the age of a listing that
-/// another feed has confirmed.
+/// Returns the point about the age of the inventory. It names the stale feed, and not the age of listings
+/// that another feed has confirmed.
 fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) -> SellingPoint {
     let place = "tradepost import, more often, or [[dealers.feeds]]";
     let todo = |text: String| point(false, "Your inventory is not up to date", text, place);

@@ -1,5 +1,5 @@
-//! Appointments by day and rooftop, with how much room there is. What is occupied is what the agent
-//! books by: the same query of the store.
+//! Appointments by day and rooftop, with the free places. Occupied places come from the same store query
+//! that the agent books by.
 
 use askama::Template;
 use jiff::civil::Date;
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::appointments::{CalendarOperation, rooftop_of};
 
-/// How many days are on a page.
+/// Number of days on a page.
 const DAYS: i64 = 7;
 
-/// How wide a slot is drawn, its gap included.
+/// Width of a slot in the drawing, with its gap.
 const CELL: usize = 10;
 
 #[derive(Debug, Template)]
@@ -32,7 +32,7 @@ struct AppointmentsPage {
     frame: PageFrame,
     waiting: Vec<WaitingVisit>,
     days: Vec<CalendarDay>,
-    /// Appointments at rooftops that the configuration does not name any more.
+    /// Appointments at rooftops that the configuration does not have any more.
     elsewhere: Vec<Booked>,
     blocking: Vec<BlockForm>,
     week: String,
@@ -41,7 +41,7 @@ struct AppointmentsPage {
     today: String,
 }
 
-/// A visit for which a time has to be found.
+/// An appointment without an agreed time.
 #[derive(Debug)]
 struct WaitingVisit {
     href: String,
@@ -62,14 +62,14 @@ struct CalendarDay {
 #[derive(Debug)]
 struct Roof {
     name: String,
-    /// The IANA name of its zone, in which its times are.
+    /// IANA name of the time zone of its times.
     zone: String,
     strips: Vec<Strip>,
     visits: Vec<Booked>,
     blocks: Vec<ShownBlock>,
 }
 
-/// A department's day, slot by slot.
+/// Slots of a department on one day.
 #[derive(Debug)]
 struct Strip {
     department: String,
@@ -87,7 +87,7 @@ struct Booked {
     name: String,
     about: String,
     href: String,
-    /// What somebody has to know before they look at it.
+    /// Warning about the lead.
     mark: Option<&'static str>,
     forms: Option<ChangeForms>,
 }
@@ -122,7 +122,7 @@ impl Console {
             visitor.asked.asked_for("from").and_then(|text| text.parse().ok()).unwrap_or(today);
         let moved = |days: i64| from.checked_add(days.days()).unwrap_or(from);
         let start = from.to_zoned(zone).map(|at| at.timestamp()).unwrap_or(now);
-        // A day more at both ends, because rooftops are in several zones.
+        // One day more at both ends, because rooftops are in several time zones.
         let day = SignedDuration::from_hours(24);
         let reach = |at: Timestamp, days: i32| at.saturating_add(day * days).unwrap_or(at);
         let calendar =
@@ -194,18 +194,19 @@ fn waiting(
     })
 }
 
-/// Whether an appointment takes place at a rooftop of a dealer.
+/// Returns true when an appointment is at this rooftop of the dealer.
 fn is_at(visit: &Visit, dealer_id: &str, rooftop: &RooftopSettings) -> bool {
     visit.lead.dealer_id == dealer_id
         && visit.rooftop.as_deref().is_some_and(|name| rooftop.is_named(name))
 }
 
-/// `11:00 AM PDT`
+/// Formats a time of day: `11:00 AM PDT`.
 fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%-I:%M %p %Z").to_string()
 }
 
-/// An appointment at a rooftop; `None` for one that the configuration does not name any more.
+/// Returns an appointment as the calendar shows it; `None` without an agreed time. `rooftop` is `None`
+/// when the configuration does not have it any more.
 fn booked(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> Option<Booked> {
     let starts_at = visit.appointment.starts_at?;
     let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
@@ -235,7 +236,7 @@ struct DayView<'a> {
     calendar: &'a Calendar,
     date: Date,
     now: Timestamp,
-    /// Whether the visitor may block times, and take them back.
+    /// True when the visitor may block times and release them.
     may_block: bool,
 }
 
@@ -260,7 +261,7 @@ impl DayView<'_> {
             .iter()
             .filter(|visit| visit.appointment.starts_at.is_some_and(|at| date_of(at) == self.date));
         let today = today.filter_map(|visit| booked(visit, Some(rooftop), self.now));
-        // What lasts for days stands on each of them.
+        // A period of several days is shown on each of them.
         let last_moment = |block: &BlockedTime| {
             block.ends_at.saturating_sub(SignedDuration::from_millis(1)).unwrap_or(block.ends_at)
         };
@@ -293,7 +294,7 @@ impl DayView<'_> {
     }
 }
 
-/// What is taken of a department, of what there is at its rooftop.
+/// Returns the occupied periods of a department at a rooftop.
 fn occupied(
     department: Department,
     visits: &[&Visit],
@@ -325,7 +326,7 @@ fn strip(
     occupied: &[OccupiedPeriod],
 ) -> Option<Strip> {
     let (open, close) = open_on(rooftop, department.name(), date)?;
-    // With a step of nothing the day would never end.
+    // A step of zero would never reach the end of the day.
     let step = SignedDuration::from_mins(i64::from(rooftop.appointments.slot_minutes.max(1)));
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
     let capacity = rooftop.appointments.capacity;

@@ -1,4 +1,4 @@
-//! From whom leads come, and what becomes of them.
+//! Page of the agents that submit leads, and of the results of these leads.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct BuyerRow {
 impl Console {
     pub(in crate::console) fn buyers(&self, visitor: &Visitor<'_>) -> Answer {
         let here = self.local(&self.dealers(visitor));
-        // The days of the chart, so that it shows all that is counted.
+        // From the first day of the chart, so that both show the same leads.
         let origins = self.store.origins(visitor.dealer_id(), beginning(&here))?;
         let leads = |count| counted(count, "lead", "leads");
         let say = |counts: &[u32]| leads(counts.iter().sum::<u32>() as usize);
@@ -72,7 +72,7 @@ fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<BuyerRow> {
             sold: 0,
             last: here.when(origin.at),
         });
-        // They come in the order of time.
+        // The origins are ordered by time.
         buyer.last = here.when(origin.at);
         if origin.is_repeated {
             buyer.repeated += 1;

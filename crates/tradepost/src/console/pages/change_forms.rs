@@ -1,4 +1,4 @@
-//! The forms that change an appointment, on the page of a lead and in the calendar.
+//! Forms that change an appointment, on the page of a lead and in the calendar.
 
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedTime, check};
 use tradepost_dealer::calendar::Visit;
@@ -6,15 +6,15 @@ use tradepost_dealer::calendar::Visit;
 use jiff::Timestamp;
 use tradepost_dealer::settings::RooftopSettings;
 
-/// Forms for an appointment as it stands.
+/// Forms that an appointment's present state allows.
 #[derive(Debug)]
 pub(super) struct ChangeForms {
     pub(super) id: String,
-    /// The version that the page shows: a change that somebody makes meanwhile is not overwritten.
+    /// Version that the page shows, so that another person's change in the meantime is not overwritten.
     pub(super) version: i64,
-    /// The time, as a field for a local date and time takes it.
+    /// Time in the format of a field for local date and time.
     pub(super) at: String,
-    /// The zone in which times are meant, by its IANA name.
+    /// IANA name of the time zone in which times are read.
     pub(super) zone: String,
     pub(super) may_confirm: bool,
     pub(super) may_move: bool,
@@ -23,8 +23,8 @@ pub(super) struct ChangeForms {
 }
 
 impl ChangeForms {
-    /// The forms for an appointment at a rooftop; `None` when nothing can be done with it. Without a
-    /// rooftop that is configured no time can be agreed on.
+    /// Returns the forms for an appointment; `None` when no change is possible. Without a configured
+    /// rooftop no time can be agreed on.
     pub(super) fn new(
         visit: &Visit,
         rooftop: Option<&RooftopSettings>,
@@ -33,7 +33,7 @@ impl ChangeForms {
         let appointment = &visit.appointment;
         let may = |change: AppointmentChange| check(&change, visit, None, now).is_ok();
         let at = appointment.starts_at.or(appointment.requested_at);
-        // The zone in which the times of the forms are read.
+        // Times of the forms are read in this zone.
         let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
         let local =
             |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M").to_string();

@@ -1,4 +1,4 @@
-//! Days side by side, each a bar of its parts, as inline SVG.
+//! Bar chart of the last days as inline SVG, each bar stacked by kind.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use jiff::civil::Date;
 
 use super::Local;
 
-/// How many days there are.
+/// Number of days.
 pub(super) const DAYS: i64 = 30;
 
-/// How high the chart is, and how wide a day is in it.
+/// Height of the chart, and width of a day in it.
 const HEIGHT: u32 = 120;
-/// The least that is seen.
+/// Minimum height of a part, so that it is visible.
 const LEAST: u32 = 2;
 const DAY: usize = 24;
 
-/// How many of each kind there were, by day.
+/// Counts by day, one for each kind.
 pub(super) type Counts = BTreeMap<Date, Vec<u32>>;
 
 /// A chart of the last days.
@@ -35,7 +35,7 @@ pub(super) struct ChartDay {
     pub(super) parts: Vec<ChartPart>,
 }
 
-/// What there was of a kind on a day.
+/// Part of a bar: one kind on one day.
 #[derive(Debug)]
 pub(super) struct ChartPart {
     pub(super) kind: usize,
@@ -43,14 +43,14 @@ pub(super) struct ChartPart {
     pub(super) height: u32,
 }
 
-/// When the first day of a chart begins that ends with today.
+/// Returns the beginning of the first day of a chart that ends today.
 pub(super) fn beginning(here: &Local) -> Timestamp {
     let first = here.date(here.now).saturating_sub((DAYS - 1).days());
     first.to_zoned(here.zone.clone()).map_or(here.now, |day| day.timestamp())
 }
 
 impl Chart {
-    /// A chart that ends with today. `say` puts the counts of a day into words.
+    /// Creates a chart that ends today. `say` describes the counts of a day.
     pub(super) fn new(counts: &Counts, here: &Local, say: impl Fn(&[u32]) -> String) -> Self {
         let today = here.date(here.now);
         let most = counts.values().map(|of| of.iter().sum()).max().unwrap_or(0).max(1);
@@ -70,7 +70,8 @@ impl Chart {
     }
 }
 
-/// One above the other. What there is at all is seen, at the cost of the highest of them.
+/// Stacks the parts of a bar. Each count above zero is visible; the highest part gives up the height for
+/// it.
 fn parts(counts: &[u32], most: u32) -> Vec<ChartPart> {
     let scaled = |count: u32| {
         let scaled = u64::from(count) * u64::from(HEIGHT) / u64::from(most);
@@ -83,7 +84,7 @@ fn parts(counts: &[u32], most: u32) -> Vec<ChartPart> {
     while all(&parts) > HEIGHT {
         let over = all(&parts) - HEIGHT;
         let Some(highest) = parts.iter_mut().max_by_key(|part| part.height) else { break };
-        // Of more kinds than there is room for the chart shows that there is much.
+        // With more kinds than fit, the bar is cut at its full height.
         if highest.height <= LEAST {
             break;
         }
@@ -120,7 +121,7 @@ mod tests {
             (day.label.clone(), parts.collect::<Vec<_>>())
         };
         let [.., before, last] = chart.days.as_slice() else { unreachable!("there are 30") };
-        // The day that is not shown counts for the scale all the same.
+        // The day that is not shown affects the scale all the same.
         assert_eq!(seen(last), ("Apr 30: [30, 10]".into(), vec![(0, 113, 7), (1, 111, 2)]));
         assert_eq!(seen(before), ("Apr 29: [0, 1]".into(), vec![(1, 118, 2)]));
         assert_eq!((chart.days.len(), chart.days[0].label.as_str()), (30, "Apr 1: []"));

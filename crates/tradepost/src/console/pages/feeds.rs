@@ -1,4 +1,4 @@
-//! Inventories that arrive by themselves: how each feed stands, its runs, and what became of each row.
+//! Pages of inventory feeds: the state of each feed, its runs, and the result of each row.
 
 use askama::Template;
 use jiff::Timestamp;
@@ -13,10 +13,10 @@ use crate::config::feeds::Extent;
 use crate::feeds::FeedStatus;
 use crate::feeds::report::{ReportCount, ReportSkip, RunReport};
 
-/// How many skipped rows are on a page.
+/// Maximum number of skipped rows on a page.
 const SKIPS: usize = 200;
 
-/// How many runs are remembered at most; all are listed.
+/// Maximum number of runs that the store keeps; all are listed.
 const RUNS: u32 = 50;
 
 #[derive(Debug, Template)]
@@ -43,7 +43,7 @@ struct FeedRow {
     last: Option<(Mark, ShownMoment)>,
 }
 
-/// A word with a colour.
+/// A label with a colour.
 #[derive(Debug)]
 pub(super) struct Mark {
     class: &'static str,
@@ -149,7 +149,7 @@ impl Console {
     }
 }
 
-/// The page of a feed, or of one of its runs.
+/// Returns the link to a feed, or to one of its runs.
 pub(super) fn address(seller: &DealerAgent, feed: &str, run: Option<&str>) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
     link("feeds/runs", [("dealer", dealer), ("feed", Some(feed)), ("run", run)])
@@ -158,7 +158,7 @@ pub(super) fn address(seller: &DealerAgent, feed: &str, run: Option<&str>) -> St
 fn state(standing: &FeedStatus<'_>) -> Mark {
     let (class, label) = match (standing.state.stale_since, standing.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
-        // Nothing can be fresh or stale that has never been there.
+        // A feed without any run is neither fresh nor stale.
         (None, _) if standing.state.taken_at.is_none() => ("", "never taken"),
         (None, Some(_)) => ("good", "fresh"),
         (None, None) => ("", "of any age"),
@@ -166,7 +166,7 @@ fn state(standing: &FeedStatus<'_>) -> Mark {
     Mark { class, label }
 }
 
-/// Why the last run of a feed changed nothing, behind the name of the feed.
+/// Returns why the last run of a feed changed nothing, as the end of a sentence about the feed.
 pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
     match of {
         FeedOutcome::Taken => "was taken",
@@ -176,7 +176,7 @@ pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
     }
 }
 
-/// When a feed was last taken, in words behind its name.
+/// Returns when a feed was last stored, as the end of a sentence about the feed.
 pub(super) fn last_taken(standing: &FeedStatus<'_>, now: Timestamp) -> String {
     match standing.state.taken_at {
         Some(at) => format!("was last taken {}.", ago(at, now)),
@@ -219,7 +219,7 @@ fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {
     }
 }
 
-/// What a number of a report counts, in words.
+/// Returns the label of a number in a report.
 fn label(name: &str) -> &str {
     match name {
         "accepted" => "on offer",

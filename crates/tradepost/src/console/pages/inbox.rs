@@ -1,4 +1,4 @@
-//! Everything that waits, the oldest first.
+//! Page of everything that waits for a person, the oldest first.
 
 use askama::Template;
 use jiff::tz::TimeZone;
@@ -18,11 +18,11 @@ use super::{
 };
 use crate::feeds::FeedStatus;
 
-/// How many of each kind are shown.
+/// Maximum number of items of each kind.
 const SHOWN: u32 = 100;
 
-/// After how long a customer has waited for long, and for too long: those who answer within minutes
-/// sell.
+/// Waiting times from which a lead is marked as urgent and as late: dealers who answer within minutes
+/// sell more.
 const SOON: SignedDuration = SignedDuration::from_mins(15);
 const LATE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -36,7 +36,7 @@ struct InboxPage {
     sees_customers: bool,
 }
 
-/// A number at the top.
+/// A number at the top of the page.
 #[derive(Debug)]
 struct Figure {
     number: String,
@@ -44,7 +44,7 @@ struct Figure {
     kind: &'static str,
 }
 
-/// How many leads wait.
+/// Numbers of waiting leads.
 #[derive(Debug, Default)]
 struct WaitingLeads {
     new: u32,
@@ -52,7 +52,7 @@ struct WaitingLeads {
     held: u32,
 }
 
-/// Something that waits.
+/// An item that waits.
 #[derive(Debug)]
 struct InboxItem {
     at: Timestamp,
@@ -65,22 +65,22 @@ struct InboxItem {
 }
 
 catalog! {
-    /// What somebody has to look at, as people are told.
+    /// Kind of an item; the name is its label.
     enum InboxItemKind {
-        /// How it is shown.
+        /// CSS class.
         class: &'static str,
     }
-    /// A lead that nobody has looked at.
+    /// A new lead.
     Lead = "New lead" { class: "lead" }
     /// A lead that is held back.
     Held = "Held back" { class: "held" }
-    /// A lead that did not arrive where it is to go.
+    /// A delivery that was given up.
     Failed = "Not delivered" { class: "failed" }
-    /// Vehicles that nobody has said anything new about.
+    /// An inventory without recent confirmations.
     Stale = "Stale inventory" { class: "warning" }
-    /// A feed that nothing was taken of.
+    /// A feed whose last run was not stored.
     Feed = "Feed not taken" { class: "warning" }
-    /// Prices that are not the whole truth.
+    /// Prices with a warning.
     Price = "Price warning" { class: "warning" }
 }
 
@@ -99,7 +99,7 @@ impl Console {
         let waiting = self.waiting(visitor)?;
         let figures = figures(sees_customers.then_some(&waiting), &items, now);
         let shown = usize::try_from(SHOWN).unwrap_or(usize::MAX);
-        // Of leads no more were looked for than can be shown.
+        // Only as many leads are read as can be shown.
         let unseen = |kind, all: u32| {
             let found = items.iter().filter(|item| item.kind == kind).count();
             usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(found)
@@ -113,7 +113,7 @@ impl Console {
         Ok(ConsoleReply::page(&InboxPage { frame, figures, items, more, sees_customers }))
     }
 
-    /// Leads that are new, or held back.
+    /// Returns the leads that are new, or those that are held back.
     fn leads_that_wait(
         &self,
         visitor: &Visitor<'_>,
@@ -136,7 +136,7 @@ impl Console {
         Ok(found.iter().map(|(lead, _)| lead_item(lead, kind, detail(lead), now)).collect())
     }
 
-    /// Deliveries that were given up, one line for each lead.
+    /// Returns deliveries that were given up, one item for each lead.
     fn failed(
         &self,
         visitor: &Visitor<'_>,
@@ -144,7 +144,7 @@ impl Console {
         sees_customers: bool,
     ) -> Result<Vec<InboxItem>, PageError> {
         let (of, state) = (visitor.dealer_id(), Some(DeliveryState::Dead));
-        // Whoever sees all dealers sees nothing of a publisher.
+        // People who see all dealers do not see publishers.
         let dead = if visitor.member.role.is_of_publisher() {
             self.store.publisher_deliveries(of, None, state)?
         } else {
@@ -152,13 +152,12 @@ impl Console {
         };
         let mut items: Vec<InboxItem> = Vec::new();
         let here = Local { zone: TimeZone::UTC, now };
-        // The store has the latest first, and the oldest failure of a lead
-        // is what its line is sorted by.
+        // The store returns the latest first, but the oldest failure of a lead decides its place.
         for delivery in dead.into_iter().rev() {
-            // Whoever may not see customers may not open their leads either.
+            // People who may not see customers may not open leads either.
             let is_of_publisher = delivery.source == DeliverySource::Publisher;
             let href = if is_of_publisher {
-                // There is no page about it.
+                // Publishers' messages do not have a page.
                 PATH.to_owned()
             } else if sees_customers {
                 format!("{PATH}/leads/{}", delivery.lead_id)
@@ -236,7 +235,7 @@ impl Console {
         Ok(items)
     }
 
-    /// How many leads wait, whatever can be shown of them.
+    /// Counts all waiting leads, also those that are not shown.
     fn waiting(&self, visitor: &Visitor<'_>) -> Result<WaitingLeads, PageError> {
         if !Right::Customers.is_of(visitor.member.role) {
             return Ok(WaitingLeads::default());
@@ -298,7 +297,7 @@ fn item(
     InboxItem { at, kind, title, detail, href, when: here.when(at), urgency: "" }
 }
 
-/// What a lead is about, in one line.
+/// Describes a lead in one line.
 pub(super) fn about(lead: &LeadRecord) -> String {
     let view = LeadView::new(lead);
     let car = view.vehicle().map(|vehicle| vehicle.title()).filter(|title| !title.is_empty());
@@ -318,7 +317,7 @@ const fn kind_name(kind: LeadKind) -> &'static str {
     }
 }
 
-/// Why a lead is held back, in a few words.
+/// Returns the reason for which a lead is held back, in a few words.
 pub(super) const fn why_held(why: HeldFor) -> &'static str {
     match why {
         HeldFor::DeniedAgent => "agent is denied",
@@ -328,7 +327,7 @@ pub(super) const fn why_held(why: HeldFor) -> &'static str {
     }
 }
 
-/// The end of an id, which is the part that differs.
+/// Returns the end of an id, which is the part that differs.
 pub(super) fn short_id(id: &str) -> &str {
     id.char_indices().rev().nth(7).and_then(|(start, _)| id.get(start..)).unwrap_or(id)
 }

@@ -1,4 +1,4 @@
-//! What is on offer, searched as a buyer searches it, with what is amiss.
+//! Page of the listings, with a buyer's search and with warnings.
 
 use askama::Template;
 use tradepost_dealer::inventory::VehicleLookup;
@@ -14,10 +14,10 @@ use super::super::reply::origin;
 use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, counted, link, plain, thousands};
 use crate::aap::seller::DealerAgent;
 
-/// What is being done when an inventory cannot be read.
+/// Context of an internal error.
 const WHAT: &str = "reading an inventory";
 
-/// How many are on a page.
+/// Number of listings on a page.
 const ON_A_PAGE: u32 = 24;
 
 #[derive(Debug, Template)]
@@ -56,7 +56,7 @@ struct InventoryCar {
     warnings: Vec<&'static str>,
 }
 
-/// What somebody wants to see.
+/// Filter of the page.
 struct WantedListings<'a> {
     query: Option<&'a str>,
     amiss: Option<bool>,
@@ -100,7 +100,8 @@ impl Console {
     }
 }
 
-/// The matches: how many in all, those of this page, and what a buyer's agent is told about them.
+/// Finds listings. Returns their total number, those of this page, and the message that a buyer's agent
+/// would get.
 fn find(
     seller: &DealerAgent,
     summary: &Summary,
@@ -113,7 +114,7 @@ fn find(
         let mut ids: Vec<_> =
             summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
         ids.sort_unstable();
-        // Every unit that has left is forgotten by then, so that only listings are found.
+        // At this time every removed unit is forgotten, so only listings are found.
         let oldest = jiff::Timestamp::MAX;
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
@@ -131,7 +132,7 @@ fn find(
     let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
     let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
     let reply = skills::search(&inventory, &search, policy).map_err(InternalError::on(WHAT))?;
-    // A search answers with nothing else.
+    // A search has no other kind of reply.
     let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
     Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
 }
@@ -143,12 +144,12 @@ fn address(seller: &DealerAgent, wanted: &WantedListings<'_>, skip: u32) -> Stri
     link("inventory", query)
 }
 
-/// How an address names what is amiss: prices alone, or anything.
+/// Returns the name of a filter in URLs: price warnings only, or any warning.
 const fn amiss(only_prices: bool) -> &'static str {
     if only_prices { "price" } else { "any" }
 }
 
-/// The numbers at the top: each with its label and a page that shows what it counts.
+/// Returns the numbers at the top, each with its label and a link to what it counts.
 fn figures(seller: &DealerAgent, summary: &Summary) -> Vec<(String, &'static str, String)> {
     let link = |only_prices| link_to(seller, only_prices);
     let number = |count: usize| thousands(count as u64);
@@ -159,7 +160,7 @@ fn figures(seller: &DealerAgent, summary: &Summary) -> Vec<(String, &'static str
     ]
 }
 
-/// A dealer's inventory, and what of it.
+/// Returns the link to a dealer's listings, with a filter.
 fn link_to(seller: &DealerAgent, only_prices: Option<bool>) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
     link("inventory", [("dealer", dealer), ("amiss", only_prices.map(amiss))])
@@ -177,7 +178,7 @@ fn car(raw: &RawJson, summary: &Summary) -> InventoryCar {
         text("trim").map(str::to_owned),
     ];
     let photos = json.get("photos").and_then(Value::as_array).into_iter().flatten();
-    // A page permits photos by their origin, so one without cannot be shown.
+    // A page allows photos by origin, so one without an origin cannot be shown.
     let mut photos = photos.filter_map(Value::as_str).filter(|photo| origin(photo).is_some());
     let facts = [
         text("condition").map(plain),

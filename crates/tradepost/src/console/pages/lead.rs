@@ -1,4 +1,4 @@
-//! A lead: who, for what, with whose permission, and what has become of it.
+//! Page of a lead: customer, request, consent and history.
 
 use askama::Template;
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ struct LeadPage {
     may: May,
 }
 
-/// A stage that can be chosen.
+/// A stage for selection.
 #[derive(Debug)]
 struct StageChoice {
     value: &'static str,
@@ -56,7 +56,7 @@ struct StageChoice {
     is_here: bool,
 }
 
-/// A way to the customer.
+/// Contact data of the customer, with its permitted use.
 #[derive(Debug)]
 struct ContactWay {
     label: &'static str,
@@ -74,7 +74,7 @@ struct LeadCar {
     is_listed: bool,
 }
 
-/// An appointment, with what can be done with it.
+/// An appointment, with its forms.
 #[derive(Debug)]
 struct ShownVisit {
     label: &'static str,
@@ -88,7 +88,7 @@ struct ShownVisit {
     forms: Option<ChangeForms>,
 }
 
-/// A consent, word for word.
+/// A consent in its full text.
 #[derive(Debug)]
 struct ConsentView {
     text: Option<String>,
@@ -112,7 +112,7 @@ struct LeadMoment {
     text: String,
 }
 
-/// What the visitor may do with it.
+/// Actions that the visitor may take.
 #[derive(Debug)]
 struct May {
     work: bool,
@@ -123,7 +123,7 @@ struct May {
     erase: bool,
 }
 
-/// The question whether a lead is to be erased.
+/// The page that asks for confirmation before a lead is erased.
 #[derive(Debug, Template)]
 #[template(path = "console/erase.html")]
 struct ErasureQuestion {
@@ -169,8 +169,8 @@ impl Console {
         Ok(ConsoleReply::page(&page).with_photos(photo.as_deref()))
     }
 
-    /// The appointments of a lead: the current one, with the forms that change it, and what was asked
-    /// for besides.
+    /// Returns the appointments of a lead: the current one with its forms, and the one that was requested
+    /// in addition.
     fn visits(&self, lead: &LeadRecord, here: &Local) -> Result<Vec<ShownVisit>, InternalError> {
         let mut shown = Vec::new();
         if let Some(current) = &lead.appointment {
@@ -189,7 +189,8 @@ impl Console {
         Ok(shown)
     }
 
-    /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
+    /// Records that the visitor saw the customer. Done before the page is shown, so that nothing is shown
+    /// unrecorded.
     fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), InternalError> {
         let (entry, lead) = (self.lead_entry(visitor, lead, AuditAction::LeadSeen), lead.clone());
         self.store.write_blocking(move |tx| {
@@ -220,7 +221,7 @@ fn may(visitor: &Visitor<'_>, lead: &LeadRecord) -> May {
     let is_open = is_received || is_held;
     May {
         work: is_open,
-        // Releasing is what delivers a lead that is held back.
+        // A lead that is held back is delivered by its release.
         resend: is_received,
         release: decides && is_held,
         revoke: decides && is_open,
@@ -237,7 +238,7 @@ fn named(view: &LeadView<'_>) -> String {
     }
 }
 
-/// A lead's id, and the part of it that differs.
+/// Returns a lead's id, and the part of it that differs.
 fn named_short(id: &str) -> (String, String) {
     (id.to_owned(), inbox::short_id(id).to_owned())
 }
@@ -246,7 +247,7 @@ fn choice(stage: StaffStage, current: StaffStage) -> StageChoice {
     StageChoice { value: stage.name(), label: stage_name(stage), is_here: stage == current }
 }
 
-/// Ways to the customer: what no permitted channel can use is not shown, so nobody uses it
+/// Returns the contact data of the customer. Data that no permitted channel can use are not shown
 /// (`R-LD-03`).
 fn reach(view: &LeadView<'_>) -> Vec<ContactWay> {
     let reach = view.reach();
@@ -269,7 +270,7 @@ fn reach(view: &LeadView<'_>) -> Vec<ContactWay> {
     email.into_iter().chain(phone).collect()
 }
 
-/// An address that a browser hands to another program; only where nothing in it has to be escaped.
+/// Returns a link that opens another program, if the value needs no escaping.
 fn to_program(scheme: &str, value: &str) -> Option<String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"+-._@".contains(&b);
     value.bytes().all(plain).then(|| format!("{scheme}{value}"))
@@ -302,7 +303,7 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> LeadCar {
     let photo = photos.into_iter().flatten().filter_map(Value::as_str);
     let photo = photo.filter(|photo| origin(photo).is_some()).map(str::to_owned).next();
     let page = listing.and_then(|listing| listing.get("vdp_url")?.as_str());
-    // Other schemes can be programs that the browser runs.
+    // Other schemes could start programs.
     let page = page.filter(|page| page.starts_with("https://")).map(str::to_owned);
     let amount = |name: &str| {
         let number: Option<u64> = vehicle.get(name)?.parse().ok();
@@ -352,7 +353,7 @@ fn visit(
     }
 }
 
-/// The consent of each submission, the latest first.
+/// Returns the consent of each submission, the latest first.
 fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
     let grants: Vec<_> =
         history.consents.iter().filter(|(record, ..)| record.consent.is_some()).collect();
@@ -368,7 +369,7 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
             let at = tradepost_wire::format::timestamp(text(name)?)?;
             Some(here.spoken(at))
         };
-        // A submission and its record were written together, so that both stand in one order.
+        // A submission and its record are written in one transaction, so both lists have the same order.
         let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
         let facts = known([
             ("Given", local("granted_at")),
@@ -383,7 +384,7 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
     history.submissions.iter().enumerate().map(one).rev().collect()
 }
 
-/// How long each step took since the lead came.
+/// Returns the time that each step took since the lead was received.
 fn clock(history: &LeadHistory, progress: &StaffProgress) -> Vec<(&'static str, String)> {
     let took = |at: Timestamp| at.duration_since(history.lead.received_at);
     let since = |at: Option<Timestamp>| match at.map(took) {

@@ -1,4 +1,4 @@
-//! All leads, to be looked through.
+//! Page of all leads, with search.
 
 use askama::Template;
 use tradepost_dealer::adf::view::LeadView;
@@ -12,7 +12,7 @@ use super::{
     link, stage_name, thousands,
 };
 
-/// How many are on a page.
+/// Number of leads on a page.
 const ON_A_PAGE: u32 = 50;
 
 #[derive(Debug, Template)]
@@ -25,7 +25,7 @@ struct LeadsPage {
     view: &'static str,
     earlier: Option<String>,
     later: Option<String>,
-    /// How many leads were searched, where there are more.
+    /// Number of leads that were searched, if there are more.
     searched: Option<String>,
 }
 
@@ -45,7 +45,7 @@ struct View {
     is_here: bool,
 }
 
-/// What can be chosen: its name, its label, and what is looked for.
+/// Filters of the page: name, label, state and stage.
 const VIEWS: [(&str, &str, Option<LeadState>, Option<StaffStage>); 7] = [
     ("all", "All", None, None),
     ("new", "New", Some(LeadState::Received), Some(StaffStage::New)),
@@ -69,7 +69,7 @@ impl Console {
             state,
             stage,
             oldest_first: false,
-            // One more than is shown tells whether there is a further page.
+            // One more than is shown, which tells whether there is a further page.
             limit: ON_A_PAGE + 1,
             skip,
         };
@@ -112,7 +112,7 @@ impl Console {
     }
 }
 
-/// How a lead stands: a class and a word.
+/// Returns the state of a lead as CSS class and label.
 pub(super) fn shown(state: LeadState, stage: StaffStage) -> (&'static str, String) {
     match state {
         LeadState::Received => (stage.name(), stage_name(stage).to_owned()),

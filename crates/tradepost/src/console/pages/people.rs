@@ -1,4 +1,4 @@
-//! Who may come in, who is in, and who has done what.
+//! Pages of staff members, their sessions and the audit record.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{
     link, role_name,
 };
 
-/// How many entries are on a page.
+/// Number of entries on a page.
 const ON_A_PAGE: u32 = 100;
 
 #[derive(Debug, Template)]
@@ -23,14 +23,14 @@ struct People {
     decides: bool,
 }
 
-/// Somebody who may come in.
+/// A staff member.
 #[derive(Debug)]
 struct MemberRow {
     name: String,
     role: &'static str,
     dealer: String,
     second_factor: &'static str,
-    /// Whether the manager who looks can reset the second factor.
+    /// True when the visitor can reset the second factor.
     can_reset: bool,
 }
 
@@ -69,7 +69,7 @@ impl Console {
         let decides = Right::Decide.is_of(visitor.member.role);
         let here = self.local(&self.dealers(visitor));
         let sessions = self.store.sessions(visitor.dealer_id(), here.now)?;
-        // Whoever does not decide sees the own sessions, to end one that was forgotten elsewhere.
+        // Others only see their own sessions, to end one on another device.
         let shown = sessions
             .into_iter()
             .filter(|(session, _)| decides || session.name == visitor.member.name);
@@ -115,11 +115,11 @@ impl Console {
         let here = self.local(&dealers);
         let terms = dealers.iter().map(|seller| &seller.dealer.terms);
         let mut chains: Vec<_> = terms.map(|it| (it.id.clone(), it.name.clone())).collect();
-        // A publisher's people see its record, which has its id.
+        // The record of a publisher has the publisher's id.
         if let Some(own) = visitor.dealer_id().filter(|_| visitor.member.role.is_of_publisher()) {
             chains.push((own.to_owned(), own.to_owned()));
         }
-        // What concerns all dealers is for those alone who see all of them.
+        // The record of all dealers is only for people who see all of them.
         if visitor.dealer_id().is_none() {
             chains.push((EVERYBODY.to_owned(), "All dealers".to_owned()));
         }
@@ -133,7 +133,7 @@ impl Console {
         let summed = self.store.write_blocking(move |tx| tx.sum_up_failures(now));
         match summed {
             Ok(()) => {}
-            // The record can be read while nothing can be written; the sums are written later.
+            // The record can be read while the store cannot be written; the sums are written later.
             Err(fault) if fault.is_transient() => {
                 tracing::warn!(cause = %fault.chain(), "failures could not be summed up for the audit page");
             }
@@ -148,8 +148,7 @@ impl Console {
         };
         let page = AuditPage {
             frame: self.frame(visitor, "Audit")?,
-            // Only the first page begins with the last entry, whose hash
-            // stands for the whole record.
+            // Only the first page begins with the last entry, whose hash covers the whole record.
             head: entries.first().filter(|_| before.is_none()).map(|entry| hex(&entry.hash)),
             earlier: last.map(|seq| address(&chain, Some(seq))),
             entries: entries.into_iter().map(|entry| line(entry, &here)).collect(),
@@ -165,7 +164,7 @@ impl Console {
 fn line(entry: AuditEntry, here: &Local) -> AuditLine {
     let AuditEntry { seq, said, .. } = entry;
     let (action, is_lead) = said_of(said.action);
-    // The number of a session tells nobody anything.
+    // The id of a session means nothing to people.
     let has_subject = !matches!(said.action, AuditAction::SignedIn | AuditAction::SignedOut);
     let subject = said.subject.filter(|_| has_subject).map(|subject| {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
@@ -175,7 +174,7 @@ fn line(entry: AuditEntry, here: &Local) -> AuditLine {
     AuditLine { seq, when: here.when(said.at), actor: said.actor, action, subject, detail }
 }
 
-/// What somebody did, in words, and whether it was with a lead.
+/// Describes an action. The second value is true when its subject is a lead.
 const fn said_of(action: AuditAction) -> (&'static str, bool) {
     match action {
         AuditAction::SignedIn => ("signed in", false),
@@ -226,9 +225,9 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
     }
 }
 
-/// Which browser it is, as far as its own words tell.
+/// Returns the name of a browser from its user agent.
 fn browser(said: &str) -> &str {
-    // In this order: Edge also says that it is Chrome, and both that they are Safari.
+    // In this order, because Edge also names Chrome, and both name Safari.
     let known =
         [("Edg/", "Edge"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
     let found = known.iter().find(|(sign, _)| said.contains(sign)).map(|(_, name)| *name);

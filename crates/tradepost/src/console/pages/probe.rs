@@ -1,4 +1,4 @@
-//! What the prober found at a dealer, how far it is, and the button that has it begin.
+//! Page of the prober: the report on a dealer, the progress of a run, and the button that begins one.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ struct ProbePage {
     report: Option<ShownReport>,
 }
 
-/// Whether the prober is at work.
+/// State of the prober.
 #[derive(Debug)]
 enum ProbeWork {
     None,
-    /// On this agent, and how far it is.
+    /// A run on this agent, with its progress.
     Here(AtWork),
-    /// On another, which may be none of whoever looks.
+    /// A run on another agent, which the visitor may not be allowed to see.
     Elsewhere,
 }
 
-/// What is shown of a report.
+/// Shown part of a report.
 #[derive(Debug)]
 struct ShownReport {
     when: ShownMoment,
@@ -86,13 +86,13 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// Has the prober begin, unless it is at work.
+    /// Begins a run, unless one is in progress.
     pub(in crate::console) fn run_probe(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.asked.filled_in("dealer").ok_or(PageError::NotFound)?;
         let seller = self.dealer(visitor, Some(id))?;
         let busy = "The prober is at work. Wait until it is done, then have it begin again.";
-        // The place first, so that the record holds no run that did not begin. Where the record
-        // fails, the place is free again.
+        // The run is reserved first, so that only runs that begin are recorded. If the record fails, the
+        // reservation ends.
         let place = self.prober.enter(id).ok_or(PageError::Unusable(busy))?;
         let entry = self.entry(&visitor.member, Some(id), AuditAction::AgentProbed, None);
         self.store.record_all(vec![entry])?;
@@ -106,11 +106,10 @@ impl Console {
         Ok(ConsoleReply::see(link("probe", [("dealer", Some(id)), ("done", Some("probe"))])))
     }
 
-    /// The whole report, with what was sent and what came back, as a file.
+    /// Returns the whole report, with requests and responses, as a download.
     pub(in crate::console) fn probe_report(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.asked.asked_for("dealer").ok_or(PageError::NotFound)?;
-        // Looked for among those of the visitor first: that of somebody else is as little there as
-        // none.
+        // Checked before the report is read: a report of another dealer is answered as not found.
         self.dealer(visitor, Some(id))?;
         let page = self
             .store
@@ -148,7 +147,7 @@ impl Console {
     }
 }
 
-/// Where the prober of a dealer is.
+/// Returns the link to the page for a dealer.
 fn address(dealer_id: &str) -> String {
     link("probe", [("dealer", Some(dealer_id))])
 }
@@ -157,7 +156,7 @@ fn findings(document: &Value, verdict: &str) -> Vec<FindingView> {
     let all = document.get("findings").and_then(Value::as_array).into_iter().flatten();
     let meant = all.filter(|it| it.get("verdict").and_then(Value::as_str) == Some(verdict));
     let mut meant: Vec<_> = meant.map(finding).collect();
-    // MUST is before SHOULD in the alphabet, and MAY before both.
+    // The order of the levels is not alphabetical.
     meant.sort_by_key(|finding| match finding.level.as_str() {
         "MUST" => 0,
         "SHOULD" => 1,

@@ -1,4 +1,4 @@
-//! What was refused: by code and day, and by the id that a buyer was given.
+//! Page of refused requests: by code and day, and by the error id that a buyer was given.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use super::{
     counted, link, thousands,
 };
 
-/// How many refusals are listed.
+/// Number of refusals in the list.
 const LISTED: u32 = 20;
 
-/// How many codes have a colour of their own in the chart.
+/// Number of codes with a colour of their own in the chart.
 const COLOURS: usize = 4;
 
 #[derive(Debug, Template)]
@@ -25,7 +25,7 @@ const COLOURS: usize = 4;
 struct RefusalsPage {
     frame: PageFrame,
     wanted: String,
-    /// What the id that is looked for leads to.
+    /// Refusal with the requested error id.
     found: Option<RefusalsView>,
     summary: String,
     chart: Chart,
@@ -36,7 +36,7 @@ struct RefusalsPage {
 
 #[derive(Debug)]
 struct RefusalsView {
-    /// Whose agent refused it.
+    /// Id of the agent that refused.
     agent: String,
     code: String,
     meaning: String,
@@ -47,7 +47,7 @@ struct RefusalsView {
     misfits: Vec<(String, String)>,
 }
 
-/// How often a code was the answer.
+/// Number of refusals with a code.
 #[derive(Debug)]
 struct CodeCount {
     name: String,
@@ -70,12 +70,11 @@ struct RefusalRow {
 impl Console {
     pub(in crate::console) fn refusals(&self, visitor: &Visitor<'_>) -> Answer {
         let here = self.local(&self.dealers(visitor));
-        // The days of the chart, so that it shows all that is counted.
+        // From the first day of the chart, so that both show the same refusals.
         let dealer = visitor.dealer_id();
         let counts = self.store.refusal_counts(dealer, beginning(&here))?;
         let codes = most_frequent(&counts);
-        // A code that was not counted is no code: what else stands in an address is not repeated as
-        // one.
+        // Only a counted code is accepted: other text from the URL is not shown as a code.
         let only =
             visitor.asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
         let wanted = visitor.asked.asked_for("error_id").unwrap_or_default().to_owned();
@@ -95,7 +94,7 @@ impl Console {
         Ok(ConsoleReply::page(&page))
     }
 
-    /// A refusal that somebody may see. That of another dealer is not there.
+    /// Returns a refusal that the visitor may see. One of another dealer is answered as not found.
     fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<RefusalRecord>, PageError> {
         let found = self.store.refusal(id)?;
         let is_own = |it: &RefusalRecord| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
@@ -107,14 +106,14 @@ fn counted_u64(total: u64) -> String {
     counted(usize::try_from(total).unwrap_or(usize::MAX), "refusal", "refusals")
 }
 
-/// Every code with how often it was the answer, the most frequent first.
+/// Sums the refusals by code, the most frequent first.
 fn most_frequent(counts: &[RefusalCount]) -> Vec<(String, u64)> {
     let mut codes: BTreeMap<&str, u64> = BTreeMap::new();
     for count in counts {
         *codes.entry(&count.code).or_default() += count.refused.unsigned_abs();
     }
     let mut codes: Vec<_> = codes.into_iter().map(|(code, sum)| (code.to_owned(), sum)).collect();
-    // Stable: of two with the same number the first in the alphabet stays first, and keeps its
+    // Stable: of two codes with the same number the first in the alphabet stays first, and keeps its
     // colour.
     codes.sort_by_key(|(_, sum)| Reverse(*sum));
     codes
@@ -144,7 +143,7 @@ fn chart(counts: &[RefusalCount], codes: &[(String, u64)], here: &Local) -> Char
     })
 }
 
-/// The colour of the code in a place: those after the first ones share one.
+/// Returns the colour of the code at an index; those after the first ones share one.
 fn colour(place: usize) -> usize {
     place.min(COLOURS)
 }
@@ -186,7 +185,7 @@ fn shown(refusal: RefusalRecord, here: &Local) -> RefusalsView {
     }
 }
 
-/// What a code says, as its catalog has it.
+/// Returns the meaning of a code from its catalog.
 fn meaning(code: &str) -> String {
     let dealers = aap::AapCode::from_name(code).map(aap::AapCode::docs);
     let docs =
@@ -196,7 +195,7 @@ fn meaning(code: &str) -> String {
     docs.unwrap_or_default().replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Who was refused, in words.
+/// Describes the caller that was refused.
 fn who(caller: &str) -> &'static str {
     match caller {
         "key" => "with a credential",

@@ -1,16 +1,17 @@
-//! What an agent of any kind says, for people. It may say anything: everything goes through
+//! Replies of an agent of any kind, for people. They may contain anything: every text goes through
 //! [`paragraphs`] or [`plain`], or is escaped.
 
 use tradepost_buyer::agent::{AgentReply, AgentTask, File, MessagePart, TaskArtifact};
 use tradepost_buyer::text::{SENTENCE, WORD, escape_json, paragraphs, plain};
 
-/// How many characters of one text are shown.
+/// Maximum number of characters of one text.
 const LONG: usize = 100_000;
 
-/// How many parts of one answer are shown.
+/// Maximum number of parts of one reply.
 const MAX_PARTS: usize = 200;
 
-/// An answer: what was said, or what came of a task; and what was said of one that has no result.
+/// Formats a reply: the message, or the result of a task, or the status message of one without a
+/// result.
 pub(super) fn reply(reply: &AgentReply) -> String {
     match reply {
         AgentReply::Message(message) => super::words(message),
@@ -30,7 +31,7 @@ fn artifact(artifact: &TaskArtifact) -> String {
     if name.is_empty() || shown.is_empty() { shown } else { format!("{name}:\n{shown}") }
 }
 
-/// Parts, each on lines of its own.
+/// Formats parts, each on lines of its own.
 pub(super) fn parts(parts: &[MessagePart]) -> String {
     let mut shown: Vec<_> = parts.iter().take(MAX_PARTS).map(part).collect();
     if parts.len() > MAX_PARTS {
@@ -72,26 +73,26 @@ fn of_file(file: File<'_>) -> String {
     out
 }
 
-/// How a task stands, in a word: that of A2A 1.0 without its prefix.
+/// Returns a task's state as a word: that of A2A 1.0 without its prefix.
 pub(super) fn state(task: &AgentTask) -> String {
     let name = task.state.name();
     let name = name.strip_prefix("TASK_STATE_").unwrap_or(name);
     plain(&name.to_ascii_lowercase().replace('_', "-"), WORD)
 }
 
-/// How a task stands, on the way.
+/// Describes the progress of a task.
 pub(super) fn progress(task: &AgentTask) -> String {
     format!("{}{}", state(task), said(task))
 }
 
-/// What the agent says about how a task stands, after a colon.
+/// Returns the status message of a task, after a colon.
 pub(super) fn said(task: &AgentTask) -> String {
     let said = task.said.iter().flat_map(|said| &said.parts).find_map(MessagePart::text);
     let said = plain(said.unwrap_or_default(), SENTENCE);
     if said.is_empty() { said } else { format!(": {said}") }
 }
 
-/// Text as an argument of a shell: what an agent calls its task is not to run anything.
+/// Quotes text as a shell argument: an id that an agent chose must not run anything.
 pub(super) fn argument(text: &str) -> String {
     let text = plain(text, SENTENCE);
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:/@%+=,".contains(&b);

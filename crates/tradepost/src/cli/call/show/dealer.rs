@@ -1,4 +1,4 @@
-//! A dealer, for people: each rooftop with address, contacts and opening hours.
+//! Formats a dealer for people: each rooftop with address, contacts and opening hours.
 
 use tradepost_wire::json::Value;
 
@@ -8,7 +8,7 @@ use super::{MAX_TERMS, member, text};
 const DAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// The dealer and its rooftops.
+/// Formats the dealer and its rooftops.
 pub(super) fn information(data: &Value, fit: TableWidth) -> String {
     let mut blocks = vec![member(data, "name")];
     let welcome = member(data, "welcome_message");
@@ -65,7 +65,8 @@ fn address(address: &Value) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// `Mon-Fri 09:00-20:00, Sat 09:00-18:00, Sun closed`: neighbouring days of equal hours together.
+/// Formats `Mon-Fri 09:00-20:00, Sat 09:00-18:00, Sun closed`; adjacent days with equal hours are
+/// joined.
 fn hours(week: Option<&Value>) -> String {
     let mut spans: Vec<(&str, &str, String)> = Vec::new();
     for day in DAYS {

@@ -1,4 +1,4 @@
-//! Readers for where a publisher's people are told of events.
+//! Readers for the destinations of messages to a publisher's staff.
 
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_wire::json::{Map, Value};
@@ -8,13 +8,13 @@ use super::super::delivery::delivery;
 use super::super::values::{self, reject};
 use crate::config::delivery::PublisherDestination;
 
-/// What only destinations of leads have.
+/// Keys that only destinations of leads have.
 const OF_LEADS: [&str; 5] = ["rooftops", "kinds", "contact", "adf", "media_type"];
 
-/// What only these destinations have.
+/// Key that only these destinations have.
 const EVENTS: &str = "events";
 
-/// `[[publishers.deliveries]]`
+/// Reads `[[publishers.deliveries]]`.
 pub(super) fn destination(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -34,7 +34,7 @@ pub(super) fn destination(
     Some(PublisherDestination { delivery, events: events.unwrap_or(Some(Vec::new()))? })
 }
 
-/// The table with the keys that every destination has.
+/// Returns the table with the keys that every destination has.
 fn without_own_keys(value: &Value) -> Value {
     let Some(members) = value.as_object() else { return value.clone() };
     let kept = members.iter().filter(|(name, _)| !OF_LEADS.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! Readers for what a publisher signs, and whose signatures it believes.
+//! Readers for the keys a publisher signs with, and the signatures it accepts.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use super::super::values::{self, line, list, of_text, path, read_table, set, text_that, whole};
 use crate::config::WebhookKeyFile;
 
-/// `webhook_key`
+/// Reads `webhook_key`.
 pub(super) fn webhook_key(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -27,14 +27,14 @@ pub(super) fn webhook_key(
     })
 }
 
-/// `request_signing`
+/// Reads `request_signing`.
 pub(super) fn request_signing(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<RequestSigning> {
     read_table!(value, at, problems, RequestSigning {
-        // Without one whoever can change a request on its way chooses what is bought.
+        // Without a digest, anyone who can change a request in transit chooses what is bought.
         optional "content_digest" => digest:
             text_that("must be required, forbidden or either", DigestRule::from_name)
             => DigestRule::Required,
@@ -51,7 +51,7 @@ fn tool(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Optio
     })
 }
 
-/// The two kinds of names are kept apart: those of methods have a slash.
+/// Reads a method name, which has a slash; a tool name is refused here.
 fn method(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a method of the protocol, such as tasks/cancel";
     of_text((value, at, problems), HINT, |text| {
@@ -60,7 +60,7 @@ fn method(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
     })
 }
 
-/// `keys` of a buyer agent.
+/// Reads `keys` of a buyer agent.
 pub(super) fn keys(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -84,7 +84,7 @@ pub(super) fn keys(
     Some(AgentKeys { source, revoked: revoked.unwrap_or_default(), cap })
 }
 
-/// What is said of an agent's keys when nothing is said.
+/// Default location of an agent's keys: where its operator publishes them.
 pub(super) fn published() -> AgentKeys {
     AgentKeys { source: KeyLocation::Published(None), revoked: Vec::new(), cap: replay::PER_KEY }
 }
