@@ -211,7 +211,9 @@ fn check_a_sale(scratch: Option<&Scratch>) {
     assert_eq!(sale.ids(&["buys", "list", "--from", "2020-01-01"]), newest_first);
     assert_eq!(sale.ids(&["packages", "list"]).len(), 12);
     for limit in ["1", "4", "5"] {
-        let (mut paged, mut after) = (Vec::new(), "1000000".to_owned());
+        let mut paged = Vec::new();
+        // A moment before which everything was created.
+        let mut after = "253402300799000000.1".to_owned();
         loop {
             let page =
                 sale.json(&["packages", "list", "--limit", limit, "--after", after.as_str()]);
