@@ -33,14 +33,15 @@ fn tables_of_a_newer_version_are_refused_and_older_ones_left_alone_by_those_who_
     assert_eq!(Store::join(&scratch.url()).unwrap_err().chain(), newer);
 }
 
-/// Takes back what the last two migrations have made.
+/// Takes back what the last three migrations have made.
 const OLDER: &str = "
     DROP TABLE publisher_terms;
     DROP TABLE publisher_counts;
     DROP TABLE staff_event_places;
-    DROP INDEX publisher_things_by_place;
+    DROP INDEX publisher_things_by_creation;
     ALTER TABLE publisher_things DROP COLUMN class, DROP COLUMN changes_at;
     CREATE INDEX publisher_things_by_owner ON publisher_things (publisher, kind, owner, place);
+    CREATE INDEX publisher_things_by_state ON publisher_things (publisher, kind, state, place);
     ALTER TABLE lead_deliveries DROP COLUMN source;
     DELETE FROM tradepost_schema;
     INSERT INTO tradepost_schema VALUES (14)";

@@ -1,5 +1,5 @@
-//! Catalog of the twelve AAP error codes. Every fact about a code is a column, so a new code is one
-//! row.
+//! Catalog of the twelve AAP error codes. Every fact about a code is a column of its row; CONTRIBUTING.md lists what
+//! else a new code needs.
 // The rows are those of AAP 1.1 errors (R-ER-01 to R-ER-09).
 
 use std::time::Duration;
