@@ -168,5 +168,5 @@ fn words_of_policies_are_found_however_they_are_written() {
     // What has no letters would be found nowhere.
     document["policies"][0]["words"] = json!(["vape", "--"]);
     let mistakes = Catalogue::parse(&document.to_string()).unwrap_err();
-    expect![[r#"[Mistake { pointer: "/policies/0/words", message: "must have at least one word, and none that is empty" }]"#]].assert_eq(&format!("{mistakes:?}"));
+    expect![[r#"[CatalogueMistake { pointer: "/policies/0/words", message: "must have at least one word, and none that is empty" }]"#]].assert_eq(&format!("{mistakes:?}"));
 }
