@@ -213,7 +213,7 @@ fn check_a_sale(scratch: Option<&Scratch>) {
     for limit in ["1", "4", "5"] {
         let mut paged = Vec::new();
         // A moment before which everything was created.
-        let mut after = "253402300799000000.1".to_owned();
+        let mut after = "200000000000000000.1".to_owned();
         loop {
             let page =
                 sale.json(&["packages", "list", "--limit", limit, "--after", after.as_str()]);
