@@ -24,7 +24,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ROOFTOP_CASE,
     publisher::INDEX,
     STAFF_EVENTS,
-    publisher::ORDER,
+    crate::tables::publisher::ORDER,
 ];
 
 const FIRST: &str = r#"

@@ -44,7 +44,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::ROOFTOP_CASE,
     steps::PUBLISHER_INDEX,
     steps::STAFF_EVENTS,
-    steps::PUBLISHER_ORDER,
+    tables::publisher::ORDER,
 ];
 
 const SNAPSHOTS: &str = "

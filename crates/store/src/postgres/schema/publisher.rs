@@ -74,19 +74,3 @@ pub(super) const INDEX: &str = r#"
         FROM publisher_things
         WHERE kind = 'account' AND replace(body, '\u0000', '\ufffd')::json ->> 'operator' IS NOT NULL;
 "#;
-
-/// Indexes by creation for all lists of a publisher, so that a page begins at a time and not at an offset.
-pub(super) const ORDER: &str = "
-    DROP INDEX publisher_things_by_owner;
-    CREATE INDEX publisher_things_by_owner
-        ON publisher_things (publisher, kind, owner, created_at, place, changes_at);
-    DROP INDEX publisher_things_by_account;
-    CREATE INDEX publisher_things_by_account
-        ON publisher_things (publisher, kind, account, created_at, place, changes_at, owner);
-    DROP INDEX publisher_things_by_state;
-    CREATE INDEX publisher_things_by_state
-        ON publisher_things (publisher, kind, state, created_at, place, changes_at);
-    DROP INDEX publisher_things_by_place;
-    CREATE INDEX publisher_things_by_creation
-        ON publisher_things (publisher, kind, created_at, place);
-";
