@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::agent::{MAX_ARTIFACTS, AgentReply};
+use tradepost_buyer::agent::{AgentReply, MAX_ARTIFACTS};
 use tradepost_buyer::events::EventReader;
 
 fuzz_target!(|input: (u16, &[u8])| {

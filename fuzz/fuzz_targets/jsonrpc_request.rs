@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::aap::{self, Skill, DealerTerms, Version};
+use tradepost_wire::aap::{self, DealerTerms, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::{a2a, jsonrpc};
 

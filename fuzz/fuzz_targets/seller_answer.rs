@@ -8,8 +8,8 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::adcp::{AccountAuthorization, Idempotency};
 use tradepost_buyer::failure::{CallFailure, MAX_KEPT};
-use tradepost_buyer::outcome::{PlanDecision, PayloadOutcome};
-use tradepost_buyer::recovery::{RecoveryAdvice, FailedAttempt, RetryBudget, advise};
+use tradepost_buyer::outcome::{PayloadOutcome, PlanDecision};
+use tradepost_buyer::recovery::{FailedAttempt, RecoveryAdvice, RetryBudget, advise};
 use tradepost_buyer::response::{RawResponse, Via, read};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
@@ -61,7 +61,8 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
     }
     if let Ok(payload) = tradepost_wire::json::from_slice(body) {
         assert!(!Idempotency::read(&payload).permits(Duration::MAX));
-        let _ = AccountAuthorization::read(&payload).map(|authorization| authorization.permits("x"));
+        let _ =
+            AccountAuthorization::read(&payload).map(|authorization| authorization.permits("x"));
         let outcome = PayloadOutcome::read(&payload);
         assert!(outcome.rows.iter().all(|row| !row.errors.is_empty()));
         let _ = PlanDecision::read(&payload).map(|governance| governance.next());

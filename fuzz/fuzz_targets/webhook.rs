@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::receiver::delivery::{PushDelivery, KnownTask, NoDelivery, ReceivedDelivery};
+use tradepost_buyer::receiver::delivery::{KnownTask, NoDelivery, PushDelivery, ReceivedDelivery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
@@ -22,7 +22,9 @@ fuzz_target!(|body: &[u8]| {
                 other => panic!("{other:?}"),
             })
         }
-        Ok(ReceivedDelivery::Challenge(challenge)) => assert!((32..=255).contains(&challenge.len())),
+        Ok(ReceivedDelivery::Challenge(challenge)) => {
+            assert!((32..=255).contains(&challenge.len()))
+        }
         Err(NoDelivery::Webhook(no)) => {
             assert!(no.problems.total() > 0 && !no.code().is_empty());
             let text = String::from_utf8_lossy(body);

@@ -10,9 +10,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
-use tradepost_buyer::signed::signers::{SigningAgent, Fetching, AgentKeys, PublishedKeys, Signers, KeyLocation, DocumentUnread};
-use tradepost_wire::adcp::signing::SignatureError;
+use tradepost_buyer::signed::signers::{
+    AgentKeys, DocumentUnread, Fetching, KeyLocation, PublishedKeys, Signers, SigningAgent,
+};
 use tradepost_keys::http_signature::TargetUri;
+use tradepost_wire::adcp::signing::SignatureError;
 
 const SELLER: &str = "https://s.example/mcp";
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use tradepost_dealer::inventory::{Inventory, VehicleLookup, MemoryUse, InventoryCache};
+use tradepost_dealer::inventory::{Inventory, InventoryCache, MemoryUse, VehicleLookup};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_wire::aap::{Facets, Filters, ReplyData, Search, VehicleQuery};
@@ -75,7 +75,9 @@ impl Engine for Ours {
         let query = VehicleQuery { vin: Some(vin.to_owned()), ..VehicleQuery::default() };
         match self.0.find(&query, Timestamp::MIN)? {
             VehicleLookup::Listed(found) => Ok(found.json.as_json().to_owned()),
-            VehicleLookup::Gone(_) | VehicleLookup::Unknown => Err(format!("{vin} is not there").into()),
+            VehicleLookup::Gone(_) | VehicleLookup::Unknown => {
+                Err(format!("{vin} is not there").into())
+            }
         }
     }
 }
