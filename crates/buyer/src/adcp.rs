@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tradepost_wire::adcp;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::adcp::{AdcpTool, EXTENSION};
@@ -24,7 +24,7 @@ use crate::failure::{CallFailure, Unsent};
 use crate::outcome::PayloadOutcome;
 use crate::refusal::RefusalForm;
 use crate::response::{self, RawResponse};
-use crate::token::{BearerToken, EndpointSource};
+use crate::token::{BearerToken, EndpointSource, SentToken};
 use crate::transport::{HttpTransport, Response};
 
 mod authorization;
@@ -52,9 +52,7 @@ pub struct AdcpClient {
     door: SellerTransport,
     /// Tasks that the seller's card lists; empty over MCP.
     offered: Vec<OfferedTask>,
-    token: Option<BearerToken>,
-    /// The header with the token.
-    authorization: Option<HeaderValue>,
+    token: Option<SentToken>,
     signer: Option<Arc<RequestSigner>>,
     checks: bool,
     heeds: bool,
@@ -185,7 +183,6 @@ impl AdcpClient {
             door,
             offered: Vec::new(),
             token: None,
-            authorization: None,
             signer: None,
             checks: true,
             heeds: false,
@@ -205,9 +202,8 @@ impl AdcpClient {
     /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
     /// header.
     pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
-        let token = token.into();
-        let authorization = Some(token.header(&self.endpoint, &self.source)?);
-        Ok(Self { token: Some(token), authorization, ..self.forgetting_caller() })
+        let token = SentToken::new(token, &self.endpoint, &self.source)?;
+        Ok(Self { token: Some(token), ..self.forgetting_caller() })
     }
 
     /// Returns the client without the state that belongs to one caller: session, account authorizations,
@@ -336,7 +332,7 @@ impl AdcpClient {
         let arguments = Value::Object(arguments);
         // Checked before anything is sent, because sellers log arguments (`A-9`).
         let mut found = adcp::credentials::find(&arguments);
-        let own = self.authorization.as_ref().and_then(|value| value.to_str().ok());
+        let own = self.token.as_ref().and_then(|token| token.header().to_str().ok());
         if let Some((_, own)) = own.and_then(|value| value.split_once(' ')) {
             found.extend(adcp::credentials::find_value(&arguments, own));
         }
@@ -357,7 +353,7 @@ impl AdcpClient {
 
     /// Returns the headers of a request with this body, added to those of its binding.
     fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, CallFailure> {
-        headers.extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
+        headers.extend(self.token.iter().map(|token| (AUTHORIZATION, token.header().clone())));
         if let Some(signer) = &self.signer {
             signer.sign(&self.endpoint, body, &mut headers)?;
         }

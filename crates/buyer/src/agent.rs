@@ -12,7 +12,6 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
-use reqwest::header::HeaderValue;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{AgentBinding, BindingItem, MessageContext, Method};
@@ -22,7 +21,7 @@ use crate::client::uuid;
 use crate::discover::Discovered;
 use crate::failure::{CallFailure, Defect, KeptResponse};
 use crate::response::{self, RawResponse, Via};
-use crate::token::{BearerToken, EndpointSource};
+use crate::token::{BearerToken, EndpointSource, SentToken};
 use crate::transport::{Events, HttpTransport, Messages, OpenedResponse, Response};
 
 mod follow;
@@ -40,9 +39,7 @@ pub struct AgentClient {
     binding: AgentBinding,
     source: EndpointSource,
     streaming: bool,
-    token: Option<BearerToken>,
-    /// The header with the token.
-    authorization: Option<HeaderValue>,
+    token: Option<SentToken>,
     card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
 }
@@ -160,7 +157,6 @@ impl AgentClient {
             source: EndpointSource::card(discovered),
             streaming: discovered.card.streaming,
             token: None,
-            authorization: None,
             card: None,
             ids: Arc::new(Mutex::new(ids)),
         }
@@ -173,9 +169,7 @@ impl AgentClient {
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
     pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
-        let token = token.into();
-        self.authorization = Some(token.header(&self.binding.endpoint, &self.source)?);
-        self.token = Some(token);
+        self.token = Some(SentToken::new(token, &self.binding.endpoint, &self.source)?);
         Ok(self)
     }
 
@@ -303,7 +297,7 @@ impl AgentClient {
         time: Duration,
     ) -> Result<(BindingItem, Option<TaskEventStream>), CallFailure> {
         let transport = &self.transport;
-        let headers = self.binding.headers(None, self.authorization.as_ref());
+        let headers = self.binding.headers(None, self.token.as_ref().map(SentToken::header));
         let (opened, id) = match self.binding.carrier {
             CardTransport::JsonRpc => {
                 let id = uuid(&self.ids);

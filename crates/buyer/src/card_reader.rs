@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use reqwest::Url;
 
 use crate::discover::{Discovered, discover_anew};
-use crate::token::{BearerToken, EndpointSource};
+use crate::token::{EndpointSource, SentToken};
 use crate::transport::HttpTransport;
 
 /// Reads a card again, with the same checks as the first time.
@@ -58,23 +58,27 @@ pub(crate) fn follow_move<C: Clone>(client: &mut Cow<'_, C>, moved: Option<C>) -
 pub(crate) fn may_move(
     from: &Url,
     to: &Url,
-    token: Option<&BearerToken>,
+    token: Option<&SentToken>,
     source: &EndpointSource,
 ) -> bool {
-    let may_go =
-        |token: &BearerToken| from.origin() == to.origin() || token.header(to, source).is_ok();
+    let may_go = |token: &SentToken| from.origin() == to.origin() || token.may_go_to(to, source);
     from != to && token.is_none_or(may_go)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::token::BearerToken;
 
     #[test]
     fn a_token_moves_to_another_origin_only_where_it_is_for_it() {
+        let from = Url::parse("https://a.example/old").unwrap();
+        let source = EndpointSource::caller(&from);
         let usual = BearerToken::new("s3cret");
         let origins = ["https://a.example", "https://b.example"].map(|it| it.parse().unwrap());
         let for_both = usual.clone().only_for(origins);
+        let [usual, for_both] =
+            [usual, for_both].map(|token| SentToken::new(token, &from, &source).unwrap());
         for (to, without, with_usual, with_both) in [
             ("https://a.example/old", false, false, false),
             ("https://a.example/new", true, true, true),
@@ -83,8 +87,6 @@ mod tests {
             ("http://b.example/old", true, false, false),
         ] {
             let to = Url::parse(to).unwrap();
-            let from = Url::parse("https://a.example/old").unwrap();
-            let source = EndpointSource::caller(&from);
             for (token, expected) in
                 [(None, without), (Some(&usual), with_usual), (Some(&for_both), with_both)]
             {

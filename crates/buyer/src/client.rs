@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderMap;
 use tradepost_wire::aap::{DealerTerms, Skill};
 use tradepost_wire::json::{Value, json};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use crate::card::AapChoice;
 use crate::card_reader::{CardReader, may_move};
 use crate::discover::{Discovered, endpoint};
 use crate::failure::CallFailure;
-use crate::token::{BearerToken, EndpointSource};
+use crate::token::{BearerToken, EndpointSource, SentToken};
 use crate::transport::HttpTransport;
 
 mod builder;
@@ -32,9 +32,7 @@ pub struct SkillClient {
     endpoint: Url,
     source: EndpointSource,
     choice: AapChoice,
-    token: Option<BearerToken>,
-    /// The header with the token.
-    authorization: Option<HeaderValue>,
+    token: Option<SentToken>,
     terms: Option<Arc<dyn Fn() -> DealerTerms + Send + Sync>>,
     conversation: Option<String>,
     card: Option<CardReader>,
@@ -82,7 +80,6 @@ impl SkillClient {
             transport,
             choice,
             token: None,
-            authorization: None,
             terms: None,
             conversation: None,
             card: None,
@@ -97,9 +94,7 @@ impl SkillClient {
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
     pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
-        let token = token.into();
-        self.authorization = Some(token.header(&self.endpoint, &self.source)?);
-        self.token = Some(token);
+        self.token = Some(SentToken::new(token, &self.endpoint, &self.source)?);
         Ok(self)
     }
 
@@ -181,7 +176,7 @@ impl SkillClient {
 
     fn headers(&self) -> HeaderMap {
         let extension = self.choice.version.uri();
-        headers(A2aRelease::V1_0, Some(extension), self.authorization.as_ref())
+        headers(A2aRelease::V1_0, Some(extension), self.token.as_ref().map(SentToken::header))
     }
 
     fn request(

@@ -104,6 +104,39 @@ impl BearerToken {
     }
 }
 
+/// Bearer token that a client sends, with the header for its endpoint.
+#[derive(Debug, Clone)]
+pub(crate) struct SentToken {
+    token: BearerToken,
+    header: HeaderValue,
+}
+
+impl SentToken {
+    /// Creates it for an endpoint.
+    ///
+    /// # Errors
+    /// `Unsent`, when the token may not be sent there or cannot be sent in a header.
+    pub(crate) fn new(
+        token: impl Into<BearerToken>,
+        endpoint: &Url,
+        source: &EndpointSource,
+    ) -> Result<Self, CallFailure> {
+        let token = token.into();
+        let header = token.header(endpoint, source)?;
+        Ok(Self { token, header })
+    }
+
+    /// Returns the header.
+    pub(crate) const fn header(&self) -> &HeaderValue {
+        &self.header
+    }
+
+    /// Returns true when the token may also be sent to another endpoint.
+    pub(crate) fn may_go_to(&self, endpoint: &Url, source: &EndpointSource) -> bool {
+        self.token.header(endpoint, source).is_ok()
+    }
+}
+
 /// Checks that a token for these origins may be sent to an endpoint; it may be sent anywhere if a trusted key
 /// signed the card.
 ///

@@ -77,7 +77,7 @@ impl AdcpClient {
         let begun = recoverer.world().now();
         let effect = effect(task, arguments.contains_key(KEY));
         let has_card = self.card.is_some();
-        let attempt = FailedAttempt::at(&self.endpoint, effect, self.authorization.is_some());
+        let attempt = FailedAttempt::at(&self.endpoint, effect, self.token.is_some());
         let attempt = FailedAttempt { has_card, ..attempt };
         let world = recoverer.world();
         let mut calls =
@@ -167,7 +167,7 @@ impl AdcpClient {
     /// Returns the texts of a request and its credential, which the log must not contain.
     fn private(&self, arguments: &Map) -> Vec<String> {
         let mut texts: Vec<_> = arguments.values().flat_map(record::texts).collect();
-        let token = self.authorization.as_ref().and_then(|value| value.to_str().ok());
+        let token = self.token.as_ref().and_then(|token| token.header().to_str().ok());
         texts.extend(token.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned));
         texts
     }

@@ -208,8 +208,7 @@ impl AgentClient {
 
     fn attempt(&self, effect: ResendEffect) -> FailedAttempt {
         let has_card = self.card.is_some();
-        let attempt =
-            FailedAttempt::at(&self.binding.endpoint, effect, self.authorization.is_some());
+        let attempt = FailedAttempt::at(&self.binding.endpoint, effect, self.token.is_some());
         FailedAttempt { has_card, ..attempt }
     }
 }
