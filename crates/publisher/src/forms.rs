@@ -5,6 +5,7 @@
 use tradepost_wire::form;
 
 use crate::money::MoneyAmount;
+use crate::shelf::Order;
 
 pub(crate) mod accounts;
 pub(crate) mod audiences;
@@ -39,5 +40,23 @@ tradepost_wire::words! {
         Asc = "asc",
         /// Highest first.
         Desc = "desc",
+    }
+}
+
+impl Direction {
+    /// Returns the direction of a list by creation time.
+    pub(crate) const fn of(order: Order) -> Self {
+        match order {
+            Order::Oldest => Self::Asc,
+            Order::Newest => Self::Desc,
+        }
+    }
+
+    /// Returns the order of a list by creation time.
+    pub(crate) const fn order(self) -> Order {
+        match self {
+            Self::Asc => Order::Oldest,
+            Self::Desc => Order::Newest,
+        }
     }
 }

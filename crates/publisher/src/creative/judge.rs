@@ -63,14 +63,13 @@ impl Formats {
     fn find(&self, creative: &GivenCreative) -> Option<Option<&CreativeFormat>> {
         if let Some(kind) = &creative.format_kind {
             let of_kind = self.defined.iter().filter(|format| projects(format, kind));
-            let best = of_kind.min_by_key(|format| unmet(format, creative).len());
+            let judged = of_kind.map(|format| (format, unmet(format, creative).len()));
+            let best = judged.min_by_key(|(_, problems)| *problems);
             // A product may accept the kind in a size that no defined format has.
-            if self.kinds.contains(kind)
-                && best.is_none_or(|format| !unmet(format, creative).is_empty())
-            {
+            if self.kinds.contains(kind) && best.is_none_or(|(_, problems)| problems > 0) {
                 return Some(None);
             }
-            return best.map(Some);
+            return best.map(|(format, _)| Some(format));
         }
         let wanted = creative.format_id.as_ref()?;
         let is = |format: &&CreativeFormat| {

@@ -90,9 +90,7 @@ pub(crate) fn kept<T: Entity>(
     let PageWithCursor { items, cursor } = PageWithCursor::new(items, query.clone(), &scope);
     let tallies = reach.tallies::<T>(work.shelf, account, &query, now)?;
     let total: u64 = tallies.iter().map(|tally| tally.things).sum();
-    let pagination = json!({
-        "has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor,
-    });
+    let pagination = described(cursor, total);
     Ok(KeptPage { page: ListPage { items, pagination }, tallies })
 }
 
@@ -186,6 +184,11 @@ fn foreign_cursor() -> AdcpRefusal {
 /// Returns `pagination` of a page that ends before item `next` of `total`.
 fn pagination(next: usize, total: usize, scope: &str) -> Value {
     let cursor = (next < total).then(|| format!("{}.{next}", mark(scope)));
+    described(cursor, u64::try_from(total).unwrap_or(u64::MAX))
+}
+
+/// Returns `pagination` of a page with the cursor of the next one.
+fn described(cursor: Option<String>, total: u64) -> Value {
     json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor})
 }
 

@@ -13,7 +13,7 @@ use crate::forms::Direction;
 use crate::forms::tasks::{GetTaskStatus, ListTasksForm, TaskFilters, TaskSort, TaskSortField};
 use crate::refuse::{self, ToolError};
 use crate::reply::{ToolReply, object};
-use crate::shelf::{Order, Query, Stored, Tally};
+use crate::shelf::{Query, Stored, Tally};
 use crate::task::end::record_id;
 use crate::task::{SubmittedTask, protocol_of};
 use crate::work::ToolContext;
@@ -126,10 +126,7 @@ fn listed_by_status(
         page: found.page,
         tallies: found.tallies,
         field: TaskSortField::CreatedAt,
-        direction: match query.order {
-            Order::Oldest => Direction::Asc,
-            Order::Newest => Direction::Desc,
-        },
+        direction: Direction::of(query.order),
     })
 }
 
@@ -142,10 +139,7 @@ fn by_status(form: &ListTasksForm) -> Option<Query> {
     {
         return None;
     }
-    let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
-        Direction::Asc => Order::Oldest,
-        Direction::Desc => Order::Newest,
-    };
+    let order = sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc).order();
     let mut states: Vec<String> =
         AdcpTaskStatus::NAMES.iter().map(|name| (*name).to_owned()).collect();
     if let Some(filters) = &form.filters {

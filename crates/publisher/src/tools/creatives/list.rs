@@ -18,7 +18,7 @@ use crate::forms::creatives::{CreativeFilters, CreativeSort, CreativeSortField, 
 use crate::refuse::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::resolve::Reference;
-use crate::shelf::{EntityRecord, IndexField, Order, Query, Stored, Tally, own_id};
+use crate::shelf::{EntityRecord, IndexField, Query, Stored, Tally, own_id};
 use crate::tools::page::{self, ListPage, PageSize};
 use crate::work::ToolContext;
 
@@ -92,10 +92,7 @@ fn listed_by_status(
         pagination: found.page.pagination,
         tallies: found.tallies,
         field: CreativeSortField::CreatedDate,
-        direction: match query.order {
-            Order::Oldest => Direction::Asc,
-            Order::Newest => Direction::Desc,
-        },
+        direction: Direction::of(query.order),
     })
 }
 
@@ -120,10 +117,7 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
     if field != CreativeSortField::CreatedDate {
         return None;
     }
-    let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
-        Direction::Asc => Order::Oldest,
-        Direction::Desc => Order::Newest,
-    };
+    let order = sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc).order();
     let filters = form.filters.as_ref();
     if filters.is_some_and(|filters| filters.sent.keys().any(|name| name != "statuses")) {
         return None;
