@@ -19,7 +19,9 @@ fuzz_target!(|input: (u16, &[u8])| {
     assert_eq!(whole, std::iter::from_fn(|| pieces.take()).collect::<Vec<_>>());
 
     let mut said = whole.iter().filter_map(|data| tradepost_wire::json::from_slice(data).ok());
-    let Some(Ok(AgentReply::Task(mut task))) = said.next().map(AgentReply::of) else { return };
+    let Some(Ok(AgentReply::Task(mut task))) = said.next().map(AgentReply::from_result) else {
+        return;
+    };
     let id = task.id.clone();
     assert!(!id.is_empty());
     for event in said {

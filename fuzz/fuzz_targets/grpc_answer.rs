@@ -20,7 +20,7 @@ fuzz_target!(|input: (&[u8], &str, &str, &str)| {
         "grpc-status-details-bin" => Some(details),
         _ => None,
     };
-    let Some(end) = GrpcEnd::of(metadata) else { return };
+    let Some(end) = GrpcEnd::from_metadata(metadata) else { return };
     let _ = (end.status(), end.retry_delay(), end.listed());
     assert!(end.as_error().is_object());
 });

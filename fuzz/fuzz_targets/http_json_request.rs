@@ -12,7 +12,10 @@ fuzz_target!(|input: &[u8]| {
     let (line, rest) = input.split_at(end);
     let Ok(line) = std::str::from_utf8(line) else { return };
     let (method, target) = line.split_once(' ').unwrap_or(("GET", line));
-    let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
     let Some(target) = http_json::find(path) else { return };
     found_again(&target);
     let Some(operation) = target.operation(method) else {
@@ -32,7 +35,8 @@ fuzz_target!(|input: &[u8]| {
 
 /// Whatever a path means, it means it when it is written without a tenant and fully encoded.
 fn found_again(target: &MatchedRoute) {
-    let encode = |text: &str| -> String { text.bytes().map(|b| format!("%{b:02X}")).collect() };
+    let encode =
+        |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
     let path = target.members.iter().fold(target.template().to_owned(), |path, (name, value)| {
         path.replacen(&format!("{{{name}}}"), &encode(value), 1)
     });

@@ -29,10 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // What making it has needed is not what reading it needs: another process measures.
         return Ok(());
     }
-    let (mut bare, mut feed) = (Vec::new(), Vec::new());
-    let (mut bare_cpu, mut feed_cpu) = (Duration::ZERO, Duration::ZERO);
+    let mut bare = Vec::new();
+    let mut feed = Vec::new();
+    let mut bare_cpu = Duration::ZERO;
+    let mut feed_cpu = Duration::ZERO;
     for _ in 0..rounds {
-        let (begun, cpu) = (Instant::now(), processor()?);
+        let begun = Instant::now();
+        let cpu = processor()?;
         let mut reader = csv::Reader::from_reader(File::open(path)?);
         let mut record = csv::StringRecord::new();
         let mut count = 0;
@@ -41,7 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         bare.push(begun.elapsed());
         bare_cpu += processor()?.saturating_sub(cpu);
-        let (begun, cpu) = (Instant::now(), processor()?);
+        let begun = Instant::now();
+        let cpu = processor()?;
         let sorted = import::read(File::open(path)?, &[demo::target()], now)?;
         feed.push(begun.elapsed());
         feed_cpu += processor()?.saturating_sub(cpu);
@@ -50,7 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("{count} rows, and {taken} units").into());
         }
     }
-    let (bare, feed) = (median(bare), median(feed));
+    let bare = median(bare);
+    let feed = median(feed);
     let resident = resident()?;
     // What searches need, and every listing in it.
     let listings = import::read(File::open(path)?, &[demo::target()], now)?;
@@ -86,7 +91,8 @@ fn processor() -> io::Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     // The name of the program is in brackets and may hold anything.
     let (_, numbers) = stat.rsplit_once(')').unwrap_or_default();
-    let ticks = numbers.split_whitespace().skip(11).take(2).filter_map(|it| it.parse::<u64>().ok());
+    let fields = numbers.split_whitespace().skip(11).take(2);
+    let ticks = fields.filter_map(|field| field.parse::<u64>().ok());
     Ok(Duration::from_millis(ticks.sum::<u64>() * 10))
 }
 

@@ -84,7 +84,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         [once, body] if once == "once" => print_answer(target, body).await,
         [connections, seconds, requests, files @ ..] if !files.is_empty() => {
             let run = Run {
-                exchanges: files.iter().map(|f| exchange(target, f)).collect::<Result<_, _>>()?,
+                exchanges: files
+                    .iter()
+                    .map(|file| exchange(target, file))
+                    .collect::<Result<_, _>>()?,
                 end: Instant::now() + Duration::from_secs(seconds.parse()?),
                 state: RefCell::new(State {
                     sent: 0,
@@ -183,7 +186,8 @@ async fn measure(address: SocketAddr, connections: usize, run: Run) -> Result<()
         .await?;
     let seconds = started.elapsed().as_secs_f64();
     let state = run.state.borrow();
-    let (median, slow) = (percentile(&state.micros, 50), percentile(&state.micros, 99));
+    let median = percentile(&state.micros, 50);
+    let slow = percentile(&state.micros, 99);
     let State { answered, errors, .. } = *state;
     writeln!(std::io::stdout(), "{answered} {seconds:.3} {median} {slow} {errors}")?;
     Ok(())
@@ -225,7 +229,8 @@ fn next(run: &Run) -> Option<(&Exchange, Cow<'_, [u8]>)> {
     }
     state.left -= 1;
     state.sent += 1;
-    let (round, body) = (state.sent / run.exchanges.len(), state.sent % run.exchanges.len());
+    let round = state.sent / run.exchanges.len();
+    let body = state.sent % run.exchanges.len();
     let exchange = run.exchanges.get(body)?;
     let request = exchange.requests.get(round % exchange.requests.len())?;
     let request = match exchange.is_numbered {

@@ -167,7 +167,8 @@ fn main() -> Fallible<()> {
     let mut line = Line::open(address)?;
     let foreign = line.furnish(theirs, &things, 0)?;
     let own = line.furnish(mine, &things, 1)?;
-    let (mut measured, mut left_out) = (Vec::new(), Vec::new());
+    let mut measured = Vec::new();
+    let mut left_out = Vec::new();
     for probe in &probes {
         let path = place(probe.pointer("/request").unwrap_or(&Value::Null), "");
         let path = path.ok_or_else(|| format!("nothing is open in {probe}"))?;
@@ -245,7 +246,8 @@ fn report(mut measured: Vec<Measured>, left_out: &[String], pairs: usize) -> Fal
         "| look-up | answer | another's, median µs | nowhere, median µs | p | p, Holm |"
     )?;
     writeln!(out, "|---|---|---:|---:|---:|---:|")?;
-    let (mut highest, mut separable) = (0.0_f64, 0);
+    let mut highest = 0.0_f64;
+    let mut separable = 0;
     let mut left = measured.len();
     for Measured { lookup, code, medians, p } in &measured {
         #[expect(clippy::cast_precision_loss, reason = "there are a few dozen")]
@@ -283,7 +285,9 @@ fn mann_whitney(one: &[u64], other: &[u64]) -> f64 {
     let mut all: Vec<(u64, bool)> = one.iter().map(|nanos| (*nanos, true)).collect();
     all.extend(other.iter().map(|nanos| (*nanos, false)));
     all.sort_unstable();
-    let (mut rank_sum, mut ties, mut before) = (0.0, 0.0, 0.0);
+    let mut rank_sum = 0.0;
+    let mut ties = 0.0;
+    let mut before = 0.0;
     for equal in all.chunk_by(|one, other| one.0 == other.0) {
         let count = equal.len() as f64;
         let rank = before + (count + 1.0) / 2.0;
@@ -291,7 +295,8 @@ fn mann_whitney(one: &[u64], other: &[u64]) -> f64 {
         ties += count.powi(3) - count;
         before += count;
     }
-    let (m, n) = (one.len() as f64, other.len() as f64);
+    let m = one.len() as f64;
+    let n = other.len() as f64;
     let total = m + n;
     let u = rank_sum - m * (m + 1.0) / 2.0;
     let variance = m * n / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)));

@@ -79,7 +79,9 @@ impl SellerAddress {
         let id = place_of(card_url(address)?.as_str());
         let known = Mutex::new(None);
         let address = address.to_owned();
-        let (prices, now, unclear) = (Prices::default(), Arc::clone(now), Unclear::new());
+        let prices = Prices::default();
+        let now = Arc::clone(now);
+        let unclear = Unclear::new();
         let transport = transport.clone();
         let slow = SlowMark::default();
         Ok(Self { id, address, token, transport, known, prices, now, unclear, slow })
@@ -126,12 +128,13 @@ impl SellerAddress {
         // The person has agreed to exactly this request; rows of the error catalog must not change it.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
         // Measured before the first attempt, because the seller's promise counts from then.
-        let (sent, begun) = (task.keyed().then(|| payload.clone()), (self.now)());
+        let sent = task.keyed().then(|| payload.clone());
+        let begun = (self.now)();
         let called = client
             .call_with_recovery(task.name(), payload, retries.recoverer(), |_, _, _| false)
             .await;
         let recovered =
-            called.map_err(|gave_up| self.gave_up(task, (sent, begun), promise, &gave_up))?;
+            called.map_err(|gave_up| self.gave_up(task, sent, begun, promise, &gave_up))?;
         if task == Task::GetProducts {
             self.prices.learn(&recovered.answer.payload);
         }
@@ -145,7 +148,8 @@ impl SellerAddress {
     fn gave_up(
         &self,
         task: Task,
-        (sent, begun): (Option<Map>, Timestamp),
+        sent: Option<Map>,
+        begun: Timestamp,
         promise: Idempotency,
         gave_up: &GaveUp,
     ) -> BridgeError {
@@ -246,7 +250,8 @@ impl Bridge {
         };
         let outcomes = ask_all(sellers, self.options.patience, ask).await;
         let (found, errors) = sort_out(outcomes, BridgeError::all_sellers)?;
-        let (mut cut, mut results) = (false, Vec::new());
+        let mut cut = false;
+        let mut results = Vec::new();
         for (seller, recovered) in found {
             let mut cleaner = Cleaner::share(count).of_seller();
             results.push(document(&seller, row, &recovered, &mut cleaner));
@@ -371,7 +376,8 @@ impl Bridge {
         let mut wanted = Map::from_iter([("media_buy_ids".to_owned(), json!([id]))]);
         wanted
             .extend(payload.get("account").map(|account| ("account".to_owned(), account.clone())));
-        let (task, promise) = (Task::GetMediaBuys, Idempotency::Unpromised);
+        let task = Task::GetMediaBuys;
+        let promise = Idempotency::Unpromised;
         let recovered = seller.call(&self.retries, row, task, wanted, promise).await?;
         let buys = recovered.answer.payload.get("media_buys").and_then(Value::as_array);
         let mut buys = buys.into_iter().flatten();

@@ -215,7 +215,8 @@ pub(super) fn read_facets(
     names: &[String],
     terms: &DealerTerms,
 ) -> Result<CheckedCall<Value>, Problems> {
-    let (skill, mut problems) = (Skill::InventoryFacets, Problems::new());
+    let skill = Skill::InventoryFacets;
+    let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
     });
@@ -230,7 +231,8 @@ pub(super) fn read_search(
     names: &[String],
     terms: &DealerTerms,
 ) -> Result<CheckedCall<SearchArguments>, Problems> {
-    let (skill, mut problems) = (Skill::InventorySearch, Problems::new());
+    let skill = Skill::InventorySearch;
+    let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
         optional "pagination" => page: read_page,
@@ -267,13 +269,14 @@ pub(super) fn read_vehicle(
     names: &[String],
     terms: &DealerTerms,
 ) -> Result<CheckedCall<Value>, Problems> {
-    let (skill, mut problems) = (Skill::InventoryVehicle, Problems::new());
+    let skill = Skill::InventoryVehicle;
+    let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
         optional "vin" => vin: keep,
         optional "stock" => stock: keep,
         optional "vehicle_id" => vehicle_id: keep,
     });
-    let dealer = the_one(arguments, ("dealer", dealer), names, &mut problems);
+    let dealer = the_one(arguments, "dealer", dealer, names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
     let (what, _) = checked(skill, members, terms, &mut problems);
     problems.into_result(Some(CheckedCall { dealers: vec![dealer], what: what.into() }))
@@ -295,7 +298,8 @@ pub(super) fn read_lead(
     fn token(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
         parse::text_of(value, at, problems, 1, Some(200))
     }
-    let (skill, mut problems) = (Skill::LeadSubmit, Problems::new());
+    let skill = Skill::LeadSubmit;
+    let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
         required "customer" => customer: keep,
         required "consent" => channels: consent,
@@ -307,7 +311,7 @@ pub(super) fn read_lead(
         optional "conversation" => conversation: token,
         optional "consent_shown_to_user" => shown: parse::boolean,
     });
-    let dealer = the_one(arguments, ("dealer", dealer), names, &mut problems);
+    let dealer = the_one(arguments, "dealer", dealer, names, &mut problems);
     check_confirmation(&confirmation, shown, &mut problems);
     let has_channels = channels.is_some();
     let parts = [
@@ -365,10 +369,8 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
     if granted.is_empty() {
         return;
     }
-    let (by_email, by_phone) = (
-        granted.contains(&Channel::Email),
-        granted.contains(&Channel::Phone) || granted.contains(&Channel::Sms),
-    );
+    let by_email = granted.contains(&Channel::Email);
+    let by_phone = granted.contains(&Channel::Phone) || granted.contains(&Channel::Sms);
     let preferred = member("customer", "preferred_contact").and_then(Value::as_str);
     let preferred = preferred.and_then(PreferredContact::from_name);
     let is_refused = preferred.is_some_and(|preferred| match preferred {
@@ -377,8 +379,8 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
         PreferredContact::Sms => !granted.contains(&Channel::Sms),
         PreferredContact::Any => false,
     });
-    let (customer, consent) =
-        (DocumentPlace::Root.key("customer"), DocumentPlace::Root.key("consent"));
+    let customer = DocumentPlace::Root.key("customer");
+    let consent = DocumentPlace::Root.key("consent");
     let channels = "allowed_channels";
     for (is_wrong, at, message) in [
         (
@@ -519,7 +521,8 @@ pub(super) fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize
 /// absent.
 pub(super) fn the_one(
     arguments: &Value,
-    (member, place): (&'static str, Option<usize>),
+    member: &'static str,
+    place: Option<usize>,
     names: &[String],
     problems: &mut Problems,
 ) -> usize {

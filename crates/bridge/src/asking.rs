@@ -89,7 +89,8 @@ impl Questions {
     /// Creates an empty set; `patience` is the time a person has for each question.
     pub(super) fn new(patience: Duration) -> Self {
         let closed = AtomicBool::new(false);
-        let (open, lapsed) = (Mutex::default(), Mutex::default());
+        let open = Mutex::default();
+        let lapsed = Mutex::default();
         Self { open, lapsed, closed, count: AtomicU64::new(0), patience }
     }
 
@@ -125,7 +126,9 @@ impl Questions {
         if lapsed.len() >= MAX_LAPSED {
             lapsed.pop_front();
         }
-        let (id, whose, form) = (id.to_owned(), whose.to_owned(), form.clone());
+        let id = id.to_owned();
+        let whose = whose.to_owned();
+        let form = form.clone();
         lapsed.push_back(LapsedQuestion { id, whose, form, is_refused: false, refusal: None });
     }
 
@@ -279,7 +282,8 @@ mod tests {
     async fn who_says_nothing_more_is_not_asked() {
         let questions = Questions::new(Duration::from_secs(600));
         let (out, mut said) = mpsc::channel(4);
-        let (whose, call) = (String::new(), "1".to_owned());
+        let whose = String::new();
+        let call = "1".to_owned();
         let line = EventSender { questions: &questions, whose, call, out };
         let form = AgreementForm { message: "m".to_owned(), title: "t" };
         let close = async {

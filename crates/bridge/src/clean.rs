@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_or_floods_is_left_out_and_the_rest_stays() {
+    fn hiding_and_flooding_is_left_out_and_the_rest_stays() {
         let mut cleaner = Cleaner::brief();
         let sent = json!({
             "price": 26780, "n\u{200b}ote": "a\u{202e}b\u{0}\n c", "rooftop": null, "new": true,

@@ -156,7 +156,8 @@ impl Bridge {
     ) {
         let Agreement::ByModel { confirmation, .. } = agreement else { return };
         let Ok((count, token)) = counted(confirmation) else { return };
-        let (confirmation, subject) = (token.to_owned(), after_silence(count, subject));
+        let confirmation = token.to_owned();
+        let subject = after_silence(count, subject);
         let refusal = LateRefusal { confirmation, subject };
         // The refusal may have arrived at this moment.
         if let Some(refusal) = line.questions.await_refusal(form, refusal) {
@@ -260,7 +261,8 @@ pub(super) fn lines(parts: &Map) -> String {
     let members = show::members(parts);
     let mut out = String::new();
     for (name, value) in members.iter().take(MAX_LINES) {
-        let (name, value) = (quoted(name, MAX_SHOWN), quoted(value, MAX_SHOWN));
+        let name = quoted(name, MAX_SHOWN);
+        let value = quoted(value, MAX_SHOWN);
         out.push_str(&format!("- {name}: \"{value}\"\n"));
     }
     if let Some(more) = members.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {

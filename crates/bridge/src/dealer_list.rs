@@ -148,7 +148,8 @@ impl DealerSources {
     }
 
     fn joined(&self) -> DealerList {
-        let (mut dealers, mut troubles) = (self.named.clone(), Vec::new());
+        let mut dealers = self.named.clone();
+        let mut troubles = Vec::new();
         for directory in &self.directories {
             let state = directory.state();
             dealers.extend(state.dealers.iter().cloned());

@@ -57,7 +57,9 @@ impl Bridge {
             async move { dealer.call(Skill::InventoryFacets, payload, end).await }
         };
         let (found, errors) = self.ask(list, &asked.dealers, ask).await?;
-        let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
+        let mut sum = Map::new();
+        let mut cut = false;
+        let mut dealers = Vec::new();
         let count = found.len();
         for (dealer, answer) in found {
             let mut cleaner = Cleaner::share(count);

@@ -184,7 +184,7 @@ impl DealerAddress {
 
     /// Returns the error of a failed call, with the dealer's name.
     pub(super) fn trouble(&self, failure: &CallFailure) -> BridgeError {
-        BridgeError::of(failure).at(&self.id)
+        BridgeError::from_failure(failure).at(&self.id)
     }
 }
 

@@ -199,7 +199,7 @@ fn is_known_host(door: &HttpAccess, parts: &Parts) -> bool {
 
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    MediaType::of(kind.unwrap_or_default()).is("application/json")
+    MediaType::new(kind.unwrap_or_default()).is("application/json")
 }
 
 /// Answers an accepted request.
@@ -230,7 +230,9 @@ async fn answer(
             return Ok(accepted());
         }
     };
-    if let (None, Some(session)) = (&message.id, &session) {
+    if message.id.is_none()
+        && let Some(session) = &session
+    {
         handler.notified(session, &message);
     }
     let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
@@ -238,7 +240,7 @@ async fn answer(
         Ok(Some(request)) => request,
         // Notifications are accepted without an answer.
         Ok(None) => return Ok(accepted()),
-        Err((id, fail)) => return Ok(said((fail.status, fail.body(&id)))),
+        Err((id, fail)) => return Ok(said(fail.status, fail.body(&id))),
     };
     let session = session.filter(|_| request.lifecycle == Lifecycle::Handshake);
     if session.is_some() || request.method == mcp::CALL && progress_token(&request.params).is_some()
@@ -246,7 +248,8 @@ async fn answer(
         return Ok(stream::answer(Arc::clone(behind), request, session).await);
     }
     let is_new = request.lifecycle == Lifecycle::Handshake && can_be_asked(&request);
-    let mut response = said(handler.answer(request, None, None).await);
+    let (status, body) = handler.answer(request, None, None).await;
+    let mut response = said(status, body);
     if is_new && let Ok(name) = HeaderValue::from_str(&handler.sessions.name()) {
         response.headers_mut().insert(SESSION, name);
     }
@@ -269,7 +272,7 @@ fn accepted() -> Response {
     StatusCode::ACCEPTED.into_response()
 }
 
-fn said((status, body): (u16, String)) -> Response {
+fn said(status: u16, body: String) -> Response {
     written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body)
 }
 

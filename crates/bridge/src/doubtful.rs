@@ -17,7 +17,9 @@ const MIN_PRICE_PERCENT: f64 = 60.0;
 pub(super) fn mark(vehicles: &mut [Value]) {
     let mut dealers_of: HashMap<String, HashSet<String>> = HashMap::new();
     for vehicle in vehicles.iter() {
-        if let (Some(vin), Some(dealer)) = (vin(vehicle), text(vehicle, "dealer")) {
+        if let Some(vin) = vin(vehicle)
+            && let Some(dealer) = text(vehicle, "dealer")
+        {
             dealers_of.entry(vin).or_default().insert(dealer.to_owned());
         }
     }

@@ -67,7 +67,9 @@ where
     W: Askable,
     F: Future<Output = Result<T, BridgeError>>,
 {
-    let (end, share, ask) = (Instant::now() + time, share_of(time, asked.len()), &ask);
+    let end = Instant::now() + time;
+    let share = share_of(time, asked.len());
+    let ask = &ask;
     let mut in_turn: Vec<(usize, Arc<W>)> = asked.into_iter().enumerate().collect();
     // The sort is stable, so the order stays apart from slow ones.
     in_turn.sort_by_key(|(_, one)| one.slow_mark().is_set());

@@ -291,7 +291,8 @@ fn sort_out<W, T>(
     outcomes: Vec<(Arc<W>, Result<T, BridgeError>)>,
     none: impl FnOnce(Vec<BridgeError>) -> BridgeError,
 ) -> Result<Answered<W, T>, BridgeError> {
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut errors = Vec::new();
     for (dealer, outcome) in outcomes {
         match outcome {
             Ok(answer) => found.push((dealer, answer)),

@@ -56,7 +56,8 @@ pub(super) async fn gather(
         payload.insert("privacy".into(), json!({"anonymous": true}));
         let answer = dealer.call(Skill::InventorySearch, payload.into(), end).await?;
         let (vehicles, ignored) = answer.vehicles();
-        let (count, overflows) = (vehicles.len() + ignored, vehicles.len() > room);
+        let count = vehicles.len() + ignored;
+        let overflows = vehicles.len() > room;
         found.left_out += ignored;
         for vehicle in vehicles.into_iter().take(room) {
             let mut cleaner = Cleaner::brief();
@@ -103,7 +104,10 @@ pub(super) fn merge(
     errors: &[BridgeError],
 ) -> Value {
     let mut dealers = Vec::new();
-    let (mut lists, mut total, mut more, mut cut) = (Vec::new(), Some(0_u64), false, false);
+    let mut lists = Vec::new();
+    let mut total = Some(0_u64);
+    let mut more = false;
+    let mut cut = false;
     for (dealer, found) in found {
         dealers.push(json!({
             "dealer": dealer.id, "total": found.total,
@@ -252,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dealers_take_turns_and_an_order_is_that_of_all_together() {
+    fn dealers_take_turns_and_an_order_spans_all_of_them() {
         let car = |name: &str, price: Option<u32>| json!({"stock": name, "price": price});
         let lists = vec![
             vec![car("a1", Some(3)), car("a2", None), car("a3", Some(9))],

@@ -45,7 +45,7 @@ pub(super) struct BridgeHandler {
 
 impl BridgeHandler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
-        let listing = McpListing::of(&bridge.tools(), Vec::new());
+        let listing = McpListing::new(&bridge.tools(), Vec::new());
         let questions = Questions::new(bridge.options.person_patience);
         let sessions = Sessions::new(bridge.options.secret);
         Self { bridge, listing, questions, sessions }

@@ -100,7 +100,8 @@ pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
     for vehicle in items(data, "vehicles") {
         let reasons: Vec<_> = items(vehicle, DOUBTFUL).filter_map(Value::as_str).collect();
         if !reasons.is_empty() {
-            let (name, dealer) = (identified(vehicle), member(vehicle, "dealer"));
+            let name = identified(vehicle);
+            let dealer = member(vehicle, "dealer");
             out.push_str(&format!("\ndoubtful: {name} at {dealer}: {}\n", reasons.join("; ")));
         }
     }
@@ -108,7 +109,8 @@ pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
         out.push_str(&format!("\nmore: call again with pagination.skip {}\n", text(Some(next))));
     }
     for dealer in items(document, "dealers").filter(|dealer| dealer.get("left_out").is_some()) {
-        let (count, name) = (member(dealer, "left_out"), member(dealer, "dealer"));
+        let count = member(dealer, "left_out");
+        let name = member(dealer, "dealer");
         out.push_str(&format!("\n{count} of {name} left out: not marked as on sale\n"));
     }
     for dealer in items(document, "dealers") {
@@ -240,7 +242,8 @@ pub(super) fn receipt(
     conversation: Option<&str>,
     message: Option<&str>,
 ) -> String {
-    let (status, lead) = (said(data.get("status")), said(data.get("lead_id")));
+    let status = said(data.get("status"));
+    let lead = said(data.get("lead_id"));
     let mut out = format!("Sent to {dealer}: {status}, lead {lead}\n");
     if let Some(appointment) = data.get("appointment").filter(|value| value.is_object()) {
         out.push_str(&format!("- appointment: {}\n", said(appointment.get("status"))));
@@ -300,7 +303,8 @@ fn says(out: &mut String, message: Option<&str>) {
 fn dealer_says(out: &mut String, dealer: &Value) {
     let message = dealer.get("message").and_then(Value::as_str).unwrap_or_default();
     if !message.is_empty() {
-        let (name, message) = (member(dealer, "dealer"), quotation(message, MAX_SAID));
+        let name = member(dealer, "dealer");
+        let message = quotation(message, MAX_SAID);
         out.push_str(&format!("\n{name} says: {message}\n"));
     }
 }

@@ -146,7 +146,7 @@ struct WantedCredentials {
 }
 
 impl WantedCredentials {
-    fn of(refused: &SellerRefusal) -> Option<Box<Self>> {
+    fn from_refusal(refused: &SellerRefusal) -> Option<Box<Self>> {
         let challenges = refused.challenges();
         (!challenges.is_empty()).then(|| Box::new(Self { challenges }))
     }
@@ -218,7 +218,7 @@ impl BridgeError {
     }
 
     /// Creates the error of a failed call to a dealer.
-    pub(super) fn of(failure: &CallFailure) -> Self {
+    pub(super) fn from_failure(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             CallFailure::Unsent(unsent) => of_unsent(unsent, message),
@@ -471,7 +471,7 @@ fn of_refused(refused: &SellerRefusal, message: String) -> BridgeError {
     };
     trouble.retryable = refused.is_retryable();
     trouble.retry_after = refused.retry_after;
-    trouble.wanted = WantedCredentials::of(refused);
+    trouble.wanted = WantedCredentials::from_refusal(refused);
     trouble
 }
 

@@ -38,9 +38,12 @@ impl Price {
         for product in list(payload, "products") {
             for option in list(&product, "pricing_options") {
                 let number = |name: &str| option.get(name).and_then(Value::as_f64);
-                let (fixed, floor) = (number("fixed_price"), number("floor_price"));
-                let (Some(product), Some(amount)) = (text(&product, "product_id"), fixed.or(floor))
-                else {
+                let fixed = number("fixed_price");
+                let floor = number("floor_price");
+                let Some(product) = text(&product, "product_id") else {
+                    continue;
+                };
+                let Some(amount) = fixed.or(floor) else {
                     continue;
                 };
                 let option = text(&option, "pricing_option_id").unwrap_or_default();
@@ -56,7 +59,9 @@ impl Price {
         let mut package = json!({
             "product_id": self.product, "pricing_option_id": self.option, "budget": BUDGET,
         });
-        if let (true, Some(members)) = (self.is_floor, package.as_object_mut()) {
+        if self.is_floor
+            && let Some(members) = package.as_object_mut()
+        {
             members.insert("bid_price".to_owned(), self.amount.into());
         }
         package

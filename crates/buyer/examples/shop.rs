@@ -49,9 +49,11 @@ async fn ask(
     let page =
         client.search(&Search { filters, sort, limit: Some(3), ..Search::default() }).await?;
     let offers = page.listings().into_iter().filter_map(|car| {
-        let (year, model) = (car.year()?, car.model()?);
+        let year = car.year()?;
+        let model = car.model()?;
         let name = format!("{year} {make} {}", tradepost_buyer::text::plain(model, 40));
-        let (price, vin) = (car.price()?, car.vin()?.to_owned());
+        let price = car.price()?;
+        let vin = car.vin()?.to_owned();
         Some(Offer { dealer: client.clone(), name, price, vin })
     });
     Ok(offers.collect())

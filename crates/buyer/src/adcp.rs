@@ -123,7 +123,8 @@ impl AdcpClient {
             name: skill.id.clone(),
             description: skill.description.clone(),
         });
-        let (endpoint, offered) = (binding.endpoint.clone(), offered.collect());
+        let endpoint = binding.endpoint.clone();
+        let offered = offered.collect();
         let source = EndpointSource::card(discovered);
         Ok(Self {
             offered,
@@ -340,7 +341,9 @@ impl AdcpClient {
             return Err(CallFailure::Unsent(Unsent::Credential(found)));
         }
         // Tasks without published rules are not checked.
-        if let (true, Some(tool)) = (self.checks, AdcpTool::of_name(task)) {
+        if self.checks
+            && let Some(tool) = AdcpTool::of_name(task)
+        {
             rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
                 CallFailure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
             })?;
@@ -384,7 +387,7 @@ fn result_of(response: &Response, id: &str) -> Result<Value, CallFailure> {
 }
 
 impl SellerAnswer {
-    fn of(payload: Value) -> Self {
+    fn from_payload(payload: Value) -> Self {
         let outcome = PayloadOutcome::read(&payload);
         Self {
             payload,

@@ -249,7 +249,8 @@ impl AgentClient {
     /// As [`Self::send`].
     pub async fn listen(&self, said: &Outgoing, time: Duration) -> Result<Listening, CallFailure> {
         let params = self.sending(said, &uuid(&self.ids));
-        self.open(Method::Stream, params, time).await.map(Listening::of)
+        let (first, stream) = self.open(Method::Stream, params, time).await?;
+        Ok(Listening { first: Some(first), stream })
     }
 
     /// Subscribes to the events of an existing task.
@@ -257,7 +258,8 @@ impl AgentClient {
     /// # Errors
     /// As [`Self::send`]; a task that has ended sends no events.
     pub async fn subscribe(&self, id: &str, time: Duration) -> Result<Listening, CallFailure> {
-        self.open(Method::Subscribe, named(id), time).await.map(Listening::of)
+        let (first, stream) = self.open(Method::Subscribe, named(id), time).await?;
+        Ok(Listening { first: Some(first), stream })
     }
 
     /// Builds the parameters that send a message with this id.
@@ -338,10 +340,6 @@ pub struct Listening {
 }
 
 impl Listening {
-    fn of((item, stream): (BindingItem, Option<TaskEventStream>)) -> Self {
-        Self { first: Some(item), stream }
-    }
-
     /// Returns the next event on its own: a message, or a task with only what this event says. `None` at the
     /// end of the stream.
     ///

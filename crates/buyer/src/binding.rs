@@ -147,7 +147,8 @@ impl AgentBinding {
     /// Builds the address and body of an HTTP+JSON request (A2A §11.3). `id` is the task, if the request is about one.
     pub(crate) fn addressed(&self, method: Method, id: Option<&str>, params: Map) -> Addressed {
         let mut url = self.endpoint.clone();
-        let (id, is_read) = (id.unwrap_or_default(), method == Method::Task);
+        let id = id.unwrap_or_default();
+        let is_read = method == Method::Task;
         if let Ok(mut path) = url.path_segments_mut() {
             // An address that ends in a slash has an empty last segment.
             path.pop_if_empty();
@@ -205,7 +206,8 @@ impl AgentBinding {
 
     /// Builds the body of a JSON-RPC request.
     pub(crate) fn request(&self, id: &str, method: Method, params: Map) -> Vec<u8> {
-        let (method, params) = (self.release.method(method.operation()), self.with_tenant(params));
+        let method = self.release.method(method.operation());
+        let params = self.with_tenant(params);
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         request.to_string().into_bytes()
     }
@@ -252,7 +254,8 @@ fn older_part(part: &mut Map) {
         part.insert("kind".into(), kind.into());
         return;
     };
-    let (name, media_type) = (part.swap_remove("filename"), part.swap_remove("mediaType"));
+    let name = part.swap_remove("filename");
+    let media_type = part.swap_remove("mediaType");
     let file = json!({"bytes": bytes, "name"?: name, "mimeType"?: media_type});
     part.insert("file".into(), file);
     part.insert("kind".into(), "file".into());
@@ -261,7 +264,7 @@ fn older_part(part: &mut Map) {
 impl BindingItem {
     /// Reads a result. A task, or an event of one, must have the task's id.
     pub(crate) fn read(result: Value) -> Result<Self, Defect> {
-        let item = Self::of(result)?;
+        let item = Self::from_result(result)?;
         let id = match &item {
             Self::Task(task) => task.get("id"),
             Self::Status(update) | Self::Artifact(update) => update.get("taskId"),
@@ -282,7 +285,7 @@ impl BindingItem {
         }
     }
 
-    fn of(mut result: Value) -> Result<Self, Defect> {
+    fn from_result(mut result: Value) -> Result<Self, Defect> {
         const NEITHER: Defect = Defect::NotA2a("the result has neither a task nor a message");
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
         // 0.3 names the kind in a member; 1.0 wraps the item in a member named after the kind.

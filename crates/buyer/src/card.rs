@@ -321,8 +321,8 @@ impl SellerCard {
             }
         }
         for extension in &self.extensions {
-            if let (Some(version), Some(described)) =
-                (version_of(&extension.uri), extension.params.get("skills"))
+            if let Some(version) = version_of(&extension.uri)
+                && let Some(described) = extension.params.get("skills")
             {
                 let differs =
                     |skill: &Skill| described.get(skill.name()).is_some() != skills.contains(skill);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_usable_interface_and_the_highest_common_version_are_chosen() {
+    fn the_first_usable_interface_and_highest_common_version_are_chosen() {
         let interfaces = json!([
             interface("https://a/grpc", "GRPC", "1.0"),
             interface("https://a/old", "JSONRPC", "0.3"),
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_without_aap_is_told_apart_from_one_of_another_version() {
+    fn agents_without_aap_and_of_other_versions_are_told_apart() {
         let interfaces = json!([interface("https://a/one", "JSONRPC", "1.0")]);
         let generic = card(&interfaces, &json!([{"uri": "https://example.com/other"}]));
         assert_eq!(generic.choose(None), Err(NotAap::NoExtension));
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_0_3_says_in_its_own_members_how_its_agent_is_reached() {
+    fn cards_of_0_3_say_how_the_agent_is_reached() {
         let card = |more: Value| {
             let mut card = json!({"name": "A", "protocolVersion": "0.3.0", "url": "https://a/rpc",
                 "capabilities": {"streaming": true}});

@@ -71,11 +71,12 @@ mod tests {
     use crate::token::BearerToken;
 
     #[test]
-    fn a_token_moves_to_another_origin_only_where_it_is_for_it() {
+    fn a_token_moves_only_to_origins_that_it_is_for() {
         let from = Url::parse("https://a.example/old").unwrap();
         let source = EndpointSource::caller(&from);
         let usual = BearerToken::new("s3cret");
-        let origins = ["https://a.example", "https://b.example"].map(|it| it.parse().unwrap());
+        let origins =
+            ["https://a.example", "https://b.example"].map(|origin| origin.parse().unwrap());
         let for_both = usual.clone().only_for(origins);
         let [usual, for_both] =
             [usual, for_both].map(|token| SentToken::new(token, &from, &source).unwrap());

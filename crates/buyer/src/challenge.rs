@@ -34,7 +34,7 @@ impl Challenge {
         let mut found = Vec::new();
         for header in headers {
             match http_auth::parse_challenges(header) {
-                Ok(parsed) => found.extend(parsed.iter().map(Self::of)),
+                Ok(parsed) => found.extend(parsed.iter().map(Self::from_parsed)),
                 Err(_) => {
                     let scheme = header.split_whitespace().next().unwrap_or_default();
                     found.push(Self { scheme: plain(scheme, WORD), ..Self::default() });
@@ -46,7 +46,7 @@ impl Challenge {
         found
     }
 
-    fn of(parsed: &http_auth::ChallengeRef<'_>) -> Self {
+    fn from_parsed(parsed: &http_auth::ChallengeRef<'_>) -> Self {
         let text = |wanted: &str, max| {
             let mut params = parsed.params.iter();
             let found = params.find(|(name, _)| name.eq_ignore_ascii_case(wanted));

@@ -111,7 +111,7 @@ mod tests {
     use crate::fake::{CannedReply, Fake, transport};
 
     #[test]
-    fn only_links_that_may_be_followed_are_taken_and_each_once() {
+    fn only_links_that_may_be_followed_are_taken_once() {
         let from = Url::parse("https://all.example/.well-known/api-catalog").unwrap();
         let set = r#"{"linkset": [{"anchor": "/", "item": [
             {"href": "https://a.example/.well-known/agent-card.json", "title": "A"},
@@ -123,7 +123,8 @@ mod tests {
             {"anchor": "/other", "service-desc": [{"href": "https://d.example"}]}, "x"]}"#;
         let value = tradepost_wire::json::from_str(set).unwrap();
         let (found, left_out) = entries(&from, &value).unwrap();
-        let found: Vec<_> = found.iter().map(|it| (it.url.as_str(), it.title.as_deref())).collect();
+        let found: Vec<_> =
+            found.iter().map(|entry| (entry.url.as_str(), entry.title.as_deref())).collect();
         assert_eq!(
             found,
             [

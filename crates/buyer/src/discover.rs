@@ -39,7 +39,9 @@ pub async fn discover(
     let before = before.filter(|before| before.url == url);
     let etag = before.and_then(|before| before.etag.as_deref());
     let response = transport.get(&url, etag).await?;
-    if let (304, Some(before)) = (response.status, before) {
+    if response.status == 304
+        && let Some(before) = before
+    {
         // Keys may have been withdrawn since the signatures were verified.
         return Ok(Discovered { is_signed: false, ..before.clone() });
     }
@@ -219,7 +221,7 @@ mod tests {
     use crate::fake::{CannedReply, Fake, MAX_BODY, transport};
 
     #[test]
-    fn the_card_is_found_from_a_base_address_or_its_own() {
+    fn the_card_is_found_by_base_address_or_its_own() {
         for (address, expected) in [
             ("https://a.example", "https://a.example/.well-known/agent-card.json"),
             ("a.example/", "https://a.example/.well-known/agent-card.json"),
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_leads_neither_out_of_tls_nor_into_a_private_network() {
+    fn no_card_leads_out_of_tls_or_into_private_networks() {
         let check = |card: &str, url: &str| {
             let interface = SellerInterface {
                 url: url.to_owned(),

@@ -68,7 +68,7 @@ impl EventReader {
 /// Returns true for the media type of events.
 #[must_use]
 pub fn is_events(content_type: Option<&str>) -> bool {
-    MediaType::of(content_type.unwrap_or_default()).is("text/event-stream")
+    MediaType::new(content_type.unwrap_or_default()).is("text/event-stream")
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_of_every_event_is_read_whatever_ends_the_lines() {
+    fn data_of_events_is_read_whatever_ends_the_lines() {
         for ending in ["\n", "\r\n", "\r"] {
             let stream = |lines: &[&str]| lines.join(ending) + ending;
             let lines = ["event: message", "id: 1", "data: {}", "", ": a remark", "data:two", ""];

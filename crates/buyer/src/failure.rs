@@ -111,7 +111,7 @@ pub enum ProxyProblem {
 
 impl ProxyProblem {
     /// Maps the error of a connection to the proxy.
-    pub(crate) fn of(why: String) -> Self {
+    pub(crate) fn from_reason(why: String) -> Self {
         let refuses = why.ends_with("proxy authorization required");
         if refuses { Self::Credentials } else { Self::NoTunnel(why) }
     }
@@ -409,7 +409,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_large_beginning_of_an_answer_is_kept_and_none_of_it_is_logged() {
+    fn a_bounded_beginning_of_answers_is_kept_and_never_logged() {
         let body = b"ada@example.com ".repeat(10_000);
         let kept = KeptResponse::new(200, Some("text/\u{1b}html".into()), &body);
         assert_eq!((kept.body.len(), kept.length), (MAX_KEPT, 160_000));
@@ -423,8 +423,9 @@ mod tests {
         let unsent = CallFailure::address("ftp://x", "is no web address");
         let timed_out = CallFailure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
         let refused = |status| {
-            let (by, retry_after, kept) =
-                (RefusalForm::Http(status), None, KeptResponse::default());
+            let by = RefusalForm::Http(status);
+            let retry_after = None;
+            let kept = KeptResponse::default();
             CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept }))
         };
         assert!(refused(504).in_doubt());
@@ -443,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_found_below_an_error_and_none_says_again_what_stands_above() {
+    fn causes_are_found_and_none_repeats_what_stands_above() {
         let terms = aap::DealerTerms {
             now: jiff::Timestamp::UNIX_EPOCH,
             clock_skew: jiff::SignedDuration::ZERO,

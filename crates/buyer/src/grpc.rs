@@ -104,7 +104,7 @@ impl GrpcEnd {
     /// Reads the status from the trailers, or from the headers of an answer without a body; `None` where
     /// neither has one.
     #[must_use]
-    pub fn of<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
+    pub fn from_metadata<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
         let number = metadata("grpc-status")?.trim().parse().ok()?;
         let message = decoded(metadata("grpc-message").unwrap_or_default());
         let details = metadata("grpc-status-details-bin").map(|text| {
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_read_from_trailers_and_shown_as_an_error() {
+    fn an_end_is_read_from_trailers_as_an_error() {
         let status = json!({"code": 5, "message": "50 % of it", "details": []});
         let details = STANDARD_NO_PAD.encode(protobuf::write(&schema::STATUS, &status).unwrap());
         let details = format!("{details}==");
-        let end = GrpcEnd::of(|name| match name {
+        let end = GrpcEnd::from_metadata(|name| match name {
             "grpc-status" => Some("5"),
             "grpc-message" => Some("50 %25 of it%zz%"),
             "grpc-status-details-bin" => Some(&details),
@@ -198,11 +198,11 @@ mod tests {
         assert_eq!(end.status(), Some(RpcStatus::NotFound));
         assert_eq!(end.message, "50 % of it%zz%");
         assert_eq!(end.details.unwrap().unwrap()["message"], "50 % of it");
-        assert!(GrpcEnd::of(|_| None).is_none());
+        assert!(GrpcEnd::from_metadata(|_| None).is_none());
     }
 
     #[test]
-    fn the_address_is_a_host_and_a_port_by_the_scheme_of_the_card() {
+    fn the_address_is_host_and_port_by_the_cards_scheme() {
         let interface = |url: &str| SellerInterface {
             url: url.to_owned(),
             binding: "GRPC".to_owned(),

@@ -76,7 +76,8 @@ impl fmt::Display for NotGranted {
             let names: Vec<_> = channels.iter().map(|channel| channel.name()).collect();
             if names.is_empty() { "no channel".to_owned() } else { names.join(" or ") }
         };
-        let (wanted, granted) = (names(self.wanted), names(&self.granted));
+        let wanted = names(self.wanted);
+        let granted = names(&self.granted);
         write!(f, "the customer granted {granted}, which does not cover {wanted}; ask first")
     }
 }

@@ -79,7 +79,7 @@ impl FailedRow {
     /// is one for this row alone.
     #[must_use]
     pub fn advise(&self, attempt: &FailedAttempt, budget: &RetryBudget) -> Option<RecoveryAdvice> {
-        let by = RefusalForm::Adcp(Box::new(Adcp::of(None, self.errors.clone())?));
+        let by = RefusalForm::Adcp(Box::new(Adcp::from_errors(None, self.errors.clone())?));
         let refused =
             SellerRefusal { retry_after: stated_by(&by), by, kept: KeptResponse::default() };
         Some(advise(attempt, &CallFailure::Refused(Box::new(refused)), budget))
@@ -178,7 +178,8 @@ mod tests {
 
     fn failure(payload: &Value) -> Option<CallFailure> {
         let body = json!({"structuredContent": payload}).to_string();
-        let (content_type, retry_after) = (None, None);
+        let content_type = None;
+        let retry_after = None;
         let body = body.as_bytes();
         read(&RawResponse {
             via: Via::McpTool,
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn b_8_and_b_5_a_row_that_failed_has_advice_of_its_own() {
+    fn b_8_and_b_5_failed_rows_have_own_advice() {
         let payload = json!({"status": "completed", "accounts": [
             {"action": "created"},
             {"action": "failed", "status": "rejected", "errors": [{

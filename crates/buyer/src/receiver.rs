@@ -262,7 +262,7 @@ impl Receiver {
 /// Returns true for the media type of a delivery; A2A before 1.0 used `application/json`.
 fn is_delivery(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = MediaType::of(value.unwrap_or_default());
+    let kind = MediaType::new(value.unwrap_or_default());
     kind.is(MEDIA_TYPE) || kind.is("application/json")
 }
 

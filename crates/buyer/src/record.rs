@@ -39,7 +39,7 @@ pub struct FailureRecord {
 impl FailureRecord {
     /// Creates the record of a failure, without these private values of the request.
     #[must_use]
-    pub fn of(failure: &CallFailure, private: &[String]) -> Self {
+    pub fn new(failure: &CallFailure, private: &[String]) -> Self {
         if let Some(error) = failure.adcp() {
             return Self::of_error(error, private);
         }
@@ -176,7 +176,8 @@ mod tests {
 
     fn refused(error: &Value) -> CallFailure {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
-        let (content_type, retry_after) = (None, None);
+        let content_type = None;
+        let retry_after = None;
         let body = body.as_bytes();
         read(&RawResponse {
             via: Via::McpTool,
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn z_1_every_code_has_a_sentence_and_so_has_one_that_is_new() {
+    fn z_1_every_code_has_a_sentence_even_new_ones() {
         for code in AdcpCode::ALL {
             let sentence = of_code(&AdcpError::new(*code, ""));
             assert!(sentence.ends_with('.') && sentence.len() > 15, "{code}: {sentence}");
@@ -207,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn z_2_a_line_has_what_is_needed_and_nothing_that_was_sent() {
+    fn z_2_lines_have_what_is_needed_and_nothing_sent() {
         let brief = "Shoes for Ada Lovelace, ada@example.com";
         let arguments = json!({"brief": brief, "ext": {"key": ["t0ken-123", "a", 5]}});
         let message = format!("cannot place \"{brief}\" for t0ken-123\u{202e}\nin a list");
         let failure = refused(&json!({"code": "POLICY_VIOLATION", "message": message,
             "recovery": "correctable", "field": "packages[0].brief", "details": {"brief": brief}}));
-        let record = FailureRecord::of(&failure, &texts(&arguments));
+        let record = FailureRecord::new(&failure, &texts(&arguments));
         expect_test::expect![[r#"{"timestamp":"2026-08-01T12:00:00.000Z","code":"POLICY_VIOLATION","recovery":"correctable","message":"cannot place \"[…]\" for […] in a list","field":"packages[0].brief"}"#]]
             .assert_eq(&record.line("2026-08-01T12:00:00Z".parse().unwrap()));
         let long = refused(&json!({"code": "A", "message": "é".repeat(1_000)}));
-        assert!(FailureRecord::of(&long, &[]).message.len() <= MAX_MESSAGE);
-        let unsent = FailureRecord::of(&CallFailure::address("ftp://x", "is no web address"), &[]);
+        assert!(FailureRecord::new(&long, &[]).message.len() <= MAX_MESSAGE);
+        let unsent = FailureRecord::new(&CallFailure::address("ftp://x", "is no web address"), &[]);
         assert_eq!((unsent.code.as_str(), unsent.recovery), ("unsent", None));
     }
 }

@@ -323,7 +323,7 @@ pub fn advise(
     failure: &CallFailure,
     budget: &RetryBudget,
 ) -> RecoveryAdvice {
-    match course::of(attempt, failure) {
+    match course::choose(attempt, failure) {
         Strategy::Again { pace, first } => {
             // Before the budgets, because no retry is safe, however many are left.
             if attempt.effect == ResendEffect::Unkeyed && failure.in_doubt() {

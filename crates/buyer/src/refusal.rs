@@ -103,14 +103,18 @@ pub struct ProtocolError {
 impl Adcp {
     /// Combines the error at `layer` with those that the payload lists; `None` when there is none. The
     /// strictest decides, so that a request is not repeated when one layer says that it can only fail.
-    pub(crate) fn of(
+    pub(crate) fn from_errors(
         envelope: Option<(ErrorLayer, AdcpError)>,
         listed: Vec<AdcpError>,
     ) -> Option<Self> {
         let of_payload = listed.iter().map(|error| (ErrorLayer::Payload, error.clone()));
         let all = envelope.into_iter().chain(of_payload);
         let stricter = |best: (ErrorLayer, AdcpError), next: (ErrorLayer, AdcpError)| {
-            if Strictness::of(&next.1) > Strictness::of(&best.1) { next } else { best }
+            if Strictness::from_error(&next.1) > Strictness::from_error(&best.1) {
+                next
+            } else {
+                best
+            }
         };
         let (layer, error) = all.reduce(stricter)?;
         Some(Self { error, listed, layer, jsonrpc: 0 })
@@ -129,7 +133,7 @@ enum Strictness {
 }
 
 impl Strictness {
-    fn of(error: &AdcpError) -> Self {
+    fn from_error(error: &AdcpError) -> Self {
         match error.rule() {
             RecoveryRule::Advisory => Self::Note,
             RecoveryRule::Gate

@@ -103,7 +103,7 @@ impl Counts {
     /// Returns the values of a facet, each with its number of vehicles, in the seller's order. Years are
     /// numbers, everything else is text.
     #[must_use]
-    pub fn of(&self, facet: Facet) -> Vec<(&Value, u64)> {
+    pub fn values(&self, facet: Facet) -> Vec<(&Value, u64)> {
         let terms = self.data().get(facet.member()).and_then(Value::as_array);
         let term = |term| Some((Value::get(term, "value")?, count(term, "count")?));
         terms.into_iter().flatten().filter_map(term).collect()

@@ -142,7 +142,7 @@ pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
         Via::Grpc { code, message } => {
             // Details that cannot be read are ignored, because the status alone is a refusal.
             let details = parse(raw.body).unwrap_or_default();
-            Err(of_call(raw, (code, message), &details))
+            Err(of_call(raw, code, message, &details))
         }
         Via::McpTool | Via::Task => parse(raw.body).map_err(|defect| raw.garbled(defect)),
         Via::Text => Err(read_text(raw)),
@@ -210,8 +210,12 @@ fn of_status(
 }
 
 /// Reads the refusal of a gRPC call that ended with this status and this list of details.
-pub(crate) fn of_call(raw: &RawResponse<'_>, status: (i32, &str), details: &Value) -> CallFailure {
-    let (code, message) = status;
+pub(crate) fn of_call(
+    raw: &RawResponse<'_>,
+    code: i32,
+    message: &str,
+    details: &Value,
+) -> CallFailure {
     of_status(raw, message, details, |_| RefusalForm::Grpc { code, message: beginning(message) })
 }
 
@@ -256,7 +260,9 @@ pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
     }
     // A tool result with only an error has failed, even without `isError`; its code is not relied on (AdCP,
     // `transport-error-mapping`, `mcp-structured-content-no-iserror`).
-    if let Some(error) = result.get("structuredContent").filter(|it| is_bare_error(it)) {
+    if let Some(error) =
+        result.get("structuredContent").filter(|structured| is_bare_error(structured))
+    {
         let said = error.pointer("/adcp_error/message").and_then(Value::as_str);
         return Some(RefusalForm::Words {
             text: beginning(said.unwrap_or_default()),

@@ -248,11 +248,13 @@ impl<W: RetryClock> Recoverer<W> {
     ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
         let left = |begun| self.left(limits, begun);
         let begun = self.world.now();
-        let (mut spent, mut key, mut doubt) =
-            (Spending::default(), RequestKey::First, RequestsInDoubt::default());
+        let mut spent = Spending::default();
+        let mut key = RequestKey::First;
+        let mut doubt = RequestsInDoubt::default();
         let mut scope_was_missing = false;
         // The moment at which the latest key was first sent, and the failure to read the seller's promise about it.
-        let (mut since, mut unasked) = (begun, None);
+        let mut since = begun;
+        let mut unasked = None;
         loop {
             spent.attempts += 1;
             if key != RequestKey::Same {
@@ -264,13 +266,14 @@ impl<W: RetryClock> Recoverer<W> {
             };
             let failure = match sent {
                 Ok(answer) => {
-                    let (key, reread_authorization) = (key_of(sender), scope_was_missing);
+                    let key = key_of(sender);
+                    let reread_authorization = scope_was_missing;
                     doubt.settle(key.as_deref());
                     return Ok(Recovered { answer, spent, reread_authorization, key, doubt });
                 }
                 Err(failure) => failure,
             };
-            self.world.failed(&FailureRecord::of(&failure, &sender.private()));
+            self.world.failed(&FailureRecord::new(&failure, &sender.private()));
             if was_sent && attempt.effect != ResendEffect::Read && failure.in_doubt() {
                 doubt.cast(sender.key());
             }
@@ -328,8 +331,8 @@ impl<W: RetryClock> Recoverer<W> {
                 match self.within(left(begun), sender.may_repeat(age)).await {
                     Ok(true) => {}
                     Ok(false) => {
-                        let (advice, doubt) =
-                            (RecoveryAdvice::Ask(AskReason::Unpromised), doubt.unpromised());
+                        let advice = RecoveryAdvice::Ask(AskReason::Unpromised);
+                        let doubt = doubt.unpromised();
                         return gave_up(failure, advice, spent, doubt, false);
                     }
                     // A seller that does not answer this question would not answer the request either.

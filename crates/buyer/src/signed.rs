@@ -63,15 +63,22 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         body: &[u8],
         now: Timestamp,
     ) -> Result<Option<SignedContent<W>>, SignatureError> {
-        let claim =
-            AcceptedSignature::of(message, self.surface, self.digest, !body.is_empty(), now)?;
+        let claim = AcceptedSignature::from_message(
+            message,
+            self.surface,
+            self.digest,
+            !body.is_empty(),
+            now,
+        )?;
         let Some(claim) = claim else { return Ok(None) };
         let signer = self.signer(&claim, message, now).await?;
         claim.body(message, body)?;
         let agent = &signer.agent;
-        let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
+        let key = key_of(agent, &claim);
+        let cap = agent.keys.cap;
+        let until = claim.remembered_until();
         // Last, so that only a message that is valid in every other step uses up its signature.
-        let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
+        let used = self.replay.take(&key, &claim.nonce, cap, now, until).map_err(refused)?;
         Ok(Some(SignedContent { whose: agent.whose.clone(), used }))
     }
 
@@ -158,7 +165,8 @@ pub fn target(
     places: Option<&[TargetUri]>,
     scheme: &str,
     path: &str,
-    (uri, headers): (&Uri, &HeaderMap),
+    uri: &Uri,
+    headers: &HeaderMap,
 ) -> Result<TargetUri, SignatureError> {
     let read = |named: &str| {
         TargetUri::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {

@@ -20,7 +20,8 @@ pub fn decoded(body: &[u8]) -> Option<&str> {
 #[must_use]
 pub fn plain(text: &str, max: usize) -> String {
     let mut out = String::new();
-    let (mut length, mut gap) = (0, false);
+    let mut length = 0;
+    let mut gap = false;
     for character in text.chars() {
         if character.is_whitespace() {
             gap = length > 0;
@@ -49,7 +50,8 @@ pub fn plain(text: &str, max: usize) -> String {
 #[must_use]
 pub fn paragraphs(text: &str, max: usize) -> String {
     let mut out = String::new();
-    let (mut length, mut breaks) = (0, 0);
+    let mut length = 0;
+    let mut breaks = 0;
     for character in text.trim_end().chars() {
         match character {
             '\n' => {

@@ -18,7 +18,7 @@ pub struct Origin(String);
 impl Origin {
     /// Returns the origin of an address.
     #[must_use]
-    pub fn of(url: &Url) -> Self {
+    pub fn from_url(url: &Url) -> Self {
         Self(url.origin().ascii_serialization())
     }
 }
@@ -32,7 +32,7 @@ impl FromStr for Origin {
         if url.path() != "/" || url.query().is_some() {
             return Err("is more than an origin; give scheme, host and port, as https://a.example");
         }
-        Ok(Self::of(&url))
+        Ok(Self::from_url(&url))
     }
 }
 
@@ -147,7 +147,7 @@ pub fn check_origin(
     origins: &[Origin],
     is_signed: bool,
 ) -> Result<(), CallFailure> {
-    let endpoint = Origin::of(endpoint);
+    let endpoint = Origin::from_url(endpoint);
     if is_signed || origins.contains(&endpoint) {
         return Ok(());
     }
@@ -199,12 +199,13 @@ pub(crate) struct EndpointSource {
 impl EndpointSource {
     /// Creates the source of an endpoint that the caller named.
     pub(crate) fn caller(endpoint: &Url) -> Self {
-        Self { given: Origin::of(endpoint), is_card: false, is_signed: false }
+        Self { given: Origin::from_url(endpoint), is_card: false, is_signed: false }
     }
 
     /// Creates the source of an endpoint that a card named.
     pub(crate) fn card(discovered: &Discovered) -> Self {
-        let (given, is_signed) = (Origin::of(&discovered.url), discovered.is_signed);
+        let given = Origin::from_url(&discovered.url);
+        let is_signed = discovered.is_signed;
         Self { given, is_card: true, is_signed }
     }
 }
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_goes_to_its_origin_or_where_a_signature_leads() {
+    fn tokens_go_to_their_origin_or_where_signatures_lead() {
         let given = "https://a.example/.well-known/agent-card.json";
         for (endpoint, is_signed, token_for, sent) in [
             ("https://a.example/a2a", false, None, true),
@@ -228,7 +229,7 @@ mod tests {
             ("https://c.example/a2a", true, Some("https://b.example"), false),
         ] {
             let source = EndpointSource {
-                given: Origin::of(&Url::parse(given).unwrap()),
+                given: Origin::from_url(&Url::parse(given).unwrap()),
                 is_card: true,
                 is_signed,
             };

@@ -94,8 +94,9 @@ impl Response {
     /// Returns the failure of the HTTP status, whatever the body says.
     #[must_use]
     pub fn refused(&self) -> CallFailure {
-        let (by, retry_after, kept) =
-            (RefusalForm::Http(self.status), self.retry_after, self.kept());
+        let by = RefusalForm::Http(self.status);
+        let retry_after = self.retry_after;
+        let kept = self.kept();
         CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept }))
     }
 
@@ -193,7 +194,7 @@ impl HttpTransport {
     /// those with it. Their own limits of time and connection apply.
     #[must_use]
     pub fn over(plain: Client, secure: Client, limits: TransportLimits) -> Self {
-        let clients = Clients::of(plain, secure);
+        let clients = Clients::new(plain, secure);
         Self { limits, network: Arc::default(), clients: Arc::new(clients) }
     }
 
@@ -313,7 +314,8 @@ impl HttpTransport {
                 .await
                 .map(|whole| OpenedResponse::Whole(Box::new(whole)));
         }
-        let (reader, body) = (events::EventReader::default(), Vec::new());
+        let reader = events::EventReader::default();
+        let body = Vec::new();
         let max_body = self.limits.max_body;
         let network = Arc::clone(&self.network);
         let events = Events { head, response, reader, body, length: 0, max_body, time, network };
@@ -476,7 +478,7 @@ impl HttpTransport {
             let of_proxy = url.scheme() == "http" || network::is_of_tunnel(error);
             CallFailure::Unsent(match proxy.filter(|_| of_proxy) {
                 Some(proxy) => {
-                    Unsent::Proxy { proxy: proxy.to_owned(), why: ProxyProblem::of(why) }
+                    Unsent::Proxy { proxy: proxy.to_owned(), why: ProxyProblem::from_reason(why) }
                 }
                 None => Unsent::Unreachable(why),
             })

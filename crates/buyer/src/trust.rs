@@ -122,7 +122,7 @@ impl Trust {
         }
         let signed = json::read(card.raw.get()).and_then(|card| SignedCard::read(&card));
         let signed = signed.map_err(Untrusted::NoForm)?;
-        let judged = judge_online(&signed, &self.keys, now, (transport, &self.jku_hosts)).await;
+        let judged = judge_online(&signed, &self.keys, now, transport, &self.jku_hosts).await;
         let any = |is: fn(CardVerdict) -> bool| judged.iter().any(|judged| is(judged.verdict));
         // First, because one forged signature is enough to refuse the card.
         if any(|verdict| matches!(verdict, CardVerdict::Invalid(_))) {
@@ -168,7 +168,8 @@ pub async fn judge_online(
     signed: &SignedCard,
     keys: &KeySet,
     now: Timestamp,
-    (transport, allowed): (&HttpTransport, &[String]),
+    transport: &HttpTransport,
+    allowed: &[String],
 ) -> Vec<JudgedSignature> {
     let mut all = judge(signed, keys, now);
     let mut fetched: Vec<(Url, Result<KeySet, String>)> = Vec::new();

@@ -161,14 +161,15 @@ pub fn write(
     });
     xml.within("adf", &[], |xml| {
         for lead in leads {
-            prospect(xml, &ProspectSeller::of(lead.lead, dealers), lead, options);
+            prospect(xml, &ProspectSeller::new(lead.lead, dealers), lead, options);
         }
     });
     Some(xml.out)
 }
 
 fn prospect(xml: &mut Xml, seller: &ProspectSeller<'_>, sent: &Prospect<'_>, options: &AdfOptions) {
-    let (record, lead) = (sent.lead, LeadView::new(sent.lead));
+    let record = sent.lead;
+    let lead = LeadView::new(sent.lead);
     let status = if sent.is_resent { "resend" } else { "new" };
     xml.within("prospect", &[("status", status)], |xml| {
         let source = [("sequence", "1"), ("source", seller.name)];
@@ -210,7 +211,7 @@ struct ProspectSeller<'a> {
 }
 
 impl<'a> ProspectSeller<'a> {
-    fn of(lead: &'a LeadRecord, dealers: &'a [DealerSettings]) -> Self {
+    fn new(lead: &'a LeadRecord, dealers: &'a [DealerSettings]) -> Self {
         let Some(dealer) = dealers.iter().find(|dealer| dealer.id == lead.dealer_id) else {
             return Self { name: &lead.dealer_id, rooftop: None, time_zone: TimeZone::UTC };
         };

@@ -112,7 +112,8 @@ fn whole_slots(rooftop: &RooftopSettings, minutes: u32) -> SignedDuration {
 }
 
 /// Returns the periods of this length within opening hours, starting every `step`.
-fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
+fn slots(hours: Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
+    let (open, close) = hours;
     // The iterator is endless; `take_while` ends it at the first period that closes too late.
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
     let periods = starts.map_while(|start| Some((start, start.checked_add(duration).ok()?)));
@@ -163,7 +164,8 @@ fn at(rooftop: &RooftopSettings, date: Date, time: &str) -> Option<Timestamp> {
 /// Returns the largest number of places taken at the same moment within a period. An entry that
 /// takes all places counts as `capacity`.
 #[must_use]
-pub fn most_at_once(occupied: &[OccupiedPeriod], (start, end): Period, capacity: u32) -> u32 {
+pub fn most_at_once(occupied: &[OccupiedPeriod], period: Period, capacity: u32) -> u32 {
+    let (start, end) = period;
     let overlapping = || occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
     let taken_at = |moment: Timestamp| {
         let running = overlapping().filter(|one| one.starts_at <= moment && one.ends_at > moment);

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_units_and_another_one_others() {
+    fn the_same_seed_gives_the_same_units_and_another_others() {
         assert_eq!(units(40, 7, now()), units(40, 7, now()));
         assert_ne!(units(40, 7, now()), units(40, 8, now()));
     }

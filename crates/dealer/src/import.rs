@@ -100,7 +100,7 @@ pub struct FeedRooftop {
 impl FeedTarget {
     /// Extracts the data that reading needs from a dealer's settings.
     #[must_use]
-    pub fn of(dealer: &DealerSettings) -> Self {
+    pub fn from_dealer(dealer: &DealerSettings) -> Self {
         let rooftops = dealer.rooftops.iter().map(|rooftop| FeedRooftop {
             name: rooftop.profile.name.clone(),
             feed_names: rooftop.feed_names.clone(),

@@ -144,7 +144,7 @@ impl Inventory {
         builder.build(gone)
     }
 
-    fn of(listings: Listings, index: SearchIndex, gone: Tombstones) -> Self {
+    fn new(listings: Listings, index: SearchIndex, gone: Tombstones) -> Self {
         // Built now, while an inventory is being built anyway: otherwise the first search would
         // block a request thread and every request behind it.
         if index.by_id.len() >= LARGE {
@@ -201,7 +201,8 @@ impl Inventory {
         let filters = &search.filters;
         let query = self.index.understand(filters);
         let matches = self.index.matches(filters, query.as_ref());
-        let (skip, count) = (search.skip as usize, limit as usize);
+        let skip = search.skip as usize;
+        let count = limit as usize;
         let rows = self.index.page(&matches, filters, search.sort, skip, count);
         let vehicles = rows.into_iter().map(|row| self.listings.get(row));
         let page = SearchPage {
@@ -325,7 +326,7 @@ impl InventoryBuilder {
         if let Some(order) = order {
             gathered.reorder(&order);
         }
-        Ok(Inventory::of(listings, SearchIndex::new(gathered), Tombstones::new(gone)))
+        Ok(Inventory::new(listings, SearchIndex::new(gathered), Tombstones::new(gone)))
     }
 }
 

@@ -129,7 +129,7 @@ impl LeadSubmission<'_> {
     ) -> Result<Result<AapReply, AapRefusal>, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
-        let sender = SenderIdentity::of(self.caller, self.conversation, self.lead);
+        let sender = SenderIdentity::new(self.caller, self.conversation, self.lead);
         let claim = self.lead.idempotency_key.as_deref().map(|key| ScopedKey {
             dealer_id: &self.dealer.id,
             scopes: &sender.key_scopes,
@@ -181,9 +181,9 @@ impl LeadSubmission<'_> {
         let rules = &self.dealer.leads;
         let vehicle = self.vehicle(subject.unit.as_deref());
         let contacts = &sender.contacts;
-        let of = (rules, self.dealer.id.as_str());
+        let dealer = self.dealer;
         let policy =
-            SubmissionLimits::new(of, self.caller, self.lead, contacts, &vehicle, self.now);
+            SubmissionLimits::new(dealer, self.caller, self.lead, contacts, &vehicle, self.now);
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
         let topic = format!("{vehicle}\n{}", kind.map_or("", AppointmentType::name));
         let known = RepeatCriteria {
@@ -457,7 +457,8 @@ impl LeadSubmission<'_> {
         let asked_for_a_time = appointment.requested_at.is_some();
         let is_strict = self.dealer.leads.strict_appointments && !is_refused(taken.held_for());
         (is_strict && asked_for_a_time && nowhere).then(|| {
-            let (lead_id, requested_at) = (&taken.lead.lead_id, appointment.requested_at);
+            let lead_id = &taken.lead.lead_id;
+            let requested_at = appointment.requested_at;
             AapRefusal::appointment_time_unavailable(lead_id, requested_at)
         })
     }

@@ -16,7 +16,8 @@ pub fn short(at: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
 }
 
 fn shown(at: Timestamp, zone: &TimeZone, now: Timestamp, [plain, with_year]: [&str; 2]) -> String {
-    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let at = at.to_zoned(zone.clone());
+    let now = now.to_zoned(zone.clone());
     let form = if at.year() == now.year() { plain } else { with_year };
     at.strftime(form).to_string()
 }
@@ -26,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_year_is_named_where_it_is_not_this_years_at_the_rooftop() {
+    fn a_year_is_named_unless_current_at_the_rooftop() {
         let zone = TimeZone::get("America/Los_Angeles").unwrap();
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let say = |moment: &str, now: &str| spoken(at(moment), &zone, at(now));

@@ -52,7 +52,8 @@ impl Dictionary {
         if texts < FEWEST {
             return Self::default();
         }
-        let (mut all, mut sizes) = (Vec::new(), Vec::with_capacity(SAMPLES));
+        let mut all = Vec::new();
+        let mut sizes = Vec::with_capacity(SAMPLES);
         for sample in samples {
             all.extend_from_slice(sample.as_ref().as_bytes());
             sizes.push(sample.as_ref().len());
@@ -213,10 +214,11 @@ mod tests {
             let dictionary = learned(&texts);
             assert_eq!(dictionary.as_bytes().is_empty(), count < FEWEST);
             let dictionary = Dictionary::from_bytes(dictionary.as_bytes().to_vec());
-            let (mut packer, mut bench) =
-                (Compressor::new(&dictionary), DecompressScratch::default());
+            let mut packer = Compressor::new(&dictionary);
+            let mut bench = DecompressScratch::default();
             let unpacker = Decompressor::new(&dictionary).unwrap();
-            let (mut before, mut after) = (0, 0);
+            let mut before = 0;
+            let mut after = 0;
             for text in texts.iter().chain(&["", "é"]) {
                 let packed = packer.pack(text).unwrap();
                 assert_eq!(unpacker.unpack(&mut bench, &packed).unwrap(), **text);
@@ -233,8 +235,8 @@ mod tests {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let dictionary = learned(&texts);
         let packed = Compressor::new(&dictionary).pack(texts[0]).unwrap();
-        let (unpacker, mut bench) =
-            (Decompressor::new(&dictionary).unwrap(), DecompressScratch::default());
+        let unpacker = Decompressor::new(&dictionary).unwrap();
+        let mut bench = DecompressScratch::default();
         assert!(unpacker.unpack(&mut bench, b"").is_err());
         assert!(unpacker.unpack(&mut bench, texts[0].as_bytes()).is_err());
         for end in 0..packed.len() {

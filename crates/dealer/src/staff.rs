@@ -189,7 +189,8 @@ impl NewAuditEntry {
         let mut hasher = Sha256::new();
         // A prefix with name and version, so that the hash cannot be mistaken for another.
         hasher.update(b"tradepost audit entry 1\n");
-        let (seq, at) = (seq.to_string(), self.at.as_millisecond().to_string());
+        let seq = seq.to_string();
+        let at = self.at.as_millisecond().to_string();
         let texts = [
             &hex(previous),
             &self.chain,

@@ -58,7 +58,7 @@ impl AcceptedSignature {
     ///
     /// # Errors
     /// The first step that fails.
-    pub fn of(
+    pub fn from_message(
         message: &SignableRequest<'_>,
         surface: SignedKind,
         digest: DigestRule,
@@ -68,8 +68,10 @@ impl AcceptedSignature {
         let Some((input, signature)) = http_signature::pick(message)? else { return Ok(None) };
         single(message, &input)?;
         let text = |term: &Option<String>| term.clone().ok_or(SignatureError::ParamsIncomplete);
-        let (nonce, keyid) = (text(&input.nonce)?, text(&input.keyid)?);
-        let (alg, tag) = (text(&input.alg)?, text(&input.tag)?);
+        let nonce = text(&input.nonce)?;
+        let keyid = text(&input.keyid)?;
+        let alg = text(&input.alg)?;
+        let tag = text(&input.tag)?;
         let created = input.created.ok_or(SignatureError::ParamsIncomplete)?;
         let expires = input.expires.ok_or(SignatureError::ParamsIncomplete)?;
         let random = URL_SAFE_NO_PAD.decode(&nonce).is_ok_and(|bytes| bytes.len() >= NONCE_BYTES);
@@ -83,7 +85,8 @@ impl AcceptedSignature {
         let algorithm = known.ok_or(SignatureError::AlgNotAllowed)?;
         let moment =
             |seconds| Timestamp::from_second(seconds).map_err(|_| SignatureError::WindowInvalid);
-        let (created, expires) = (moment(created)?, moment(expires)?);
+        let created = moment(created)?;
+        let expires = moment(expires)?;
         // Clocks may differ in either direction, so a signature is accepted from a minute before
         // its start until a minute after its end.
         if expires <= created

@@ -42,7 +42,9 @@ pub fn sign(card: &Value, key: &SigningKey, jku: Option<&str>) -> Result<Value, 
 #[must_use]
 pub fn protected_header(key: &SigningKey, jku: Option<&str>) -> Value {
     let mut header = json!({"alg": key.algorithm().name(), "kid": key.kid(), "typ": "JOSE"});
-    if let (Some(jku), Some(members)) = (jku, header.as_object_mut()) {
+    if let Some(jku) = jku
+        && let Some(members) = header.as_object_mut()
+    {
         members.insert("jku".to_owned(), jku.into());
     }
     header
@@ -149,8 +151,10 @@ impl SignedCard {
             Ok(parts) => parts,
             Err(why) => return CardVerdict::Invalid(why),
         };
-        let (alg, kid) = (signature.alg.as_deref(), signature.kid.as_deref());
-        let known = alg.and_then(Algorithm::of).filter(|known| ALGORITHMS.contains(known));
+        let alg = signature.alg.as_deref();
+        let kid = signature.kid.as_deref();
+        let known =
+            alg.and_then(Algorithm::from_jws_name).filter(|known| ALGORITHMS.contains(known));
         let Some(algorithm) = known else {
             return CardVerdict::UnsupportedAlgorithm;
         };

@@ -262,7 +262,8 @@ pub fn bytes(text: &str) -> Result<Vec<u8>, HttpSignatureError> {
 pub fn pick(
     message: &SignableRequest<'_>,
 ) -> Result<Option<(SignatureInput, Vec<u8>)>, HttpSignatureError> {
-    let (inputs, signatures) = (message.field("signature-input")?, message.field("signature")?);
+    let inputs = message.field("signature-input")?;
+    let signatures = message.field("signature")?;
     let (inputs, signatures) = match (&inputs, &signatures) {
         (None, None) => return Ok(None),
         (Some(inputs), Some(signatures)) => (dictionary(inputs)?, dictionary(signatures)?),

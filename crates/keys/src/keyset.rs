@@ -40,7 +40,7 @@ impl PublicKey {
             return Ok(None);
         }
         let Some(read) = Self::of_kind(jwk)? else { return Ok(None) };
-        match jwk.get("alg").map(|alg| alg.as_str().and_then(Algorithm::of)) {
+        match jwk.get("alg").map(|alg| alg.as_str().and_then(Algorithm::from_jws_name)) {
             None => Ok(Some(read)),
             Some(Some(algorithm)) if algorithm == read.algorithm() => Ok(Some(read)),
             Some(_) => Err("has an alg that does not belong to its kty and crv"),
@@ -55,7 +55,7 @@ impl PublicKey {
             return None;
         }
         let read = Self::of_kind(jwk).ok().flatten()?;
-        let stated = member(jwk, "alg").map(Algorithm::of);
+        let stated = member(jwk, "alg").map(Algorithm::from_jws_name);
         stated.is_none_or(|stated| stated == Some(read.algorithm())).then_some(read)
     }
 
@@ -65,18 +65,18 @@ impl PublicKey {
         let coordinate = |name| bytes(name).filter(|x| x.len() == 32);
         let material = match (member(jwk, "kty"), member(jwk, "crv")) {
             (Some("EC"), Some("P-256")) => {
-                let (Some(x), Some(y)) = (coordinate("x"), coordinate("y")) else {
-                    return Err("must have x and y, 32 bytes each in base64url");
-                };
+                let absent = "must have x and y, 32 bytes each in base64url";
+                let x = coordinate("x").ok_or(absent)?;
+                let y = coordinate("y").ok_or(absent)?;
                 KeyMaterial::P256([vec![4], x, y].concat())
             }
             (Some("OKP"), Some("Ed25519")) => {
                 KeyMaterial::Ed25519(coordinate("x").ok_or("must have x, 32 bytes in base64url")?)
             }
             (Some("RSA"), _) => {
-                let (Some(n), Some(e)) = (bytes("n"), bytes("e")) else {
-                    return Err("must have n and e in base64url");
-                };
+                let absent = "must have n and e in base64url";
+                let n = bytes("n").ok_or(absent)?;
+                let e = bytes("e").ok_or(absent)?;
                 KeyMaterial::Rsa { n, e }
             }
             (None, _) => return Err("must have kty"),
@@ -250,7 +250,8 @@ fn trusted(jwk: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
         }
         read
     };
-    let (expires, begins) = (moment("exp"), moment("nbf"));
+    let expires = moment("exp");
+    let begins = moment("nbf");
     // An object there has time and reason; any value except null revokes.
     let revoked = jwk.get("revoked").is_some_and(|revoked| !revoked.is_null());
     let kid = member(jwk, "kid").map_or_else(|| key.thumbprint(), str::to_owned);

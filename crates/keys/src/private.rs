@@ -112,10 +112,10 @@ impl SigningKey {
     #[must_use]
     pub fn public_jwk(&self) -> Value {
         let mut jwk = public(&self.pair).jwk();
-        if let (Some(members), Value::Object(more)) = (
-            jwk.as_object_mut(),
-            json!({"kid": self.kid, "alg": self.algorithm().name(), "use": "sig"}),
-        ) {
+        let more = json!({"kid": self.kid, "alg": self.algorithm().name(), "use": "sig"});
+        if let Some(members) = jwk.as_object_mut()
+            && let Value::Object(more) = more
+        {
             members.extend(more);
         }
         jwk

@@ -68,7 +68,8 @@ impl ReplayCache {
         key: &str,
         nonce: &str,
         cap: usize,
-        (now, until): (Timestamp, Timestamp),
+        now: Timestamp,
+        until: Timestamp,
     ) -> Result<UsedSignature, ReplayRefusal> {
         let hash = hash(nonce);
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,10 +139,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_taken_once_while_it_holds_and_nothing_is_forgotten_for_room() {
+    fn a_signature_is_taken_once_and_never_forgotten_for_room() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let replay = ReplayCache::default();
-        let used = |key, nonce, now| replay.take(key, nonce, 2, (at(now), at(now + 10)));
+        let used = |key, nonce, now| replay.take(key, nonce, 2, at(now), at(now + 10));
         let take = |key, nonce, now| used(key, nonce, now).map(drop);
         assert_eq!(take("k", "a", 0), Ok(()));
         assert_eq!(take("k", "a", 9), Err(ReplayRefusal::Replayed));

@@ -24,7 +24,8 @@ impl<'s> Ending<'s> {
                     None => std::future::pending().await,
                 }
             };
-            let (mut stop, mut late) = (pin!(stop), pin!(late));
+            let mut stop = pin!(stop);
+            let mut late = pin!(late);
             poll_fn(|context| {
                 if stop.as_mut().poll(context).is_ready() {
                     return Poll::Ready("the run was stopped".to_owned());

@@ -85,7 +85,7 @@ impl Got {
     /// Returns the media type without its parameters, in lower case; empty when there is none.
     pub(crate) fn media_type(&self) -> String {
         let value = self.header("content-type").unwrap_or_default();
-        MediaType::of(value).as_str().to_ascii_lowercase()
+        MediaType::new(value).as_str().to_ascii_lowercase()
     }
 
     /// Returns the body as JSON.

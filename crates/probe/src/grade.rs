@@ -96,8 +96,9 @@ impl Coverage {
 /// Counts the MUSTs by outcome.
 pub(super) fn coverage(findings: &[CheckFinding]) -> Coverage {
     let musts = || findings.iter().filter(|finding| finding.check.level == RequirementLevel::Must);
-    let counted =
-        |wanted: fn(&CheckVerdict) -> bool| musts().filter(|it| wanted(&it.verdict)).count();
+    let counted = |wanted: fn(&CheckVerdict) -> bool| {
+        musts().filter(|finding| wanted(&finding.verdict)).count()
+    };
     let looked_at = counted(is_judged);
     let not_looked_at = counted(|verdict| matches!(verdict, CheckVerdict::NotLookedAt(_)));
     let skipped = counted(|verdict| matches!(verdict, CheckVerdict::Skipped(_)));
@@ -127,7 +128,7 @@ fn is_judged(verdict: &CheckVerdict) -> bool {
 /// Computes the grade of an agent. Waived failures and warnings do not count. MUSTs that could not be checked may be
 /// violated: when they are more than a tenth, there is no A. Returns `None` when fewer than half of the MUSTs were
 /// checked, which is too little for a grade.
-pub(super) fn of(findings: &[CheckFinding]) -> Option<Grade> {
+pub(super) fn compute(findings: &[CheckFinding]) -> Option<Grade> {
     let coverage = coverage(findings);
     if !coverage.is_enough() {
         return None;
@@ -137,7 +138,8 @@ pub(super) fn of(findings: &[CheckFinding]) -> Option<Grade> {
             && finding.waived.is_none()
             && is_judged(&finding.verdict)
     });
-    let (broken, musts) = (broken(findings), judged.count());
+    let broken = broken(findings);
+    let musts = judged.count();
     Some(if broken == 0 {
         if keeps_every_should(findings) && coverage.is_enough_for_a() { Grade::A } else { Grade::B }
     } else if broken * 20 <= musts {

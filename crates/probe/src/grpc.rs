@@ -15,7 +15,7 @@ pub(super) fn count(body: &[u8]) -> usize {
 
 /// Returns the end of a call, if the answer has one.
 pub(super) fn end(got: &Got) -> Option<GrpcEnd> {
-    GrpcEnd::of(|name| got.metadata(name))
+    GrpcEnd::from_metadata(|name| got.metadata(name))
 }
 
 /// Returns the messages of an answer as JSON; null for one that cannot be read.

@@ -68,9 +68,9 @@ fn head(out: &mut String, report: &AgentReport, title: &str) {
     }
     let measured = report.measured.iter().map(ToString::to_string);
     let unjudged = report.unjudged();
-    let unseen = unjudged.iter().filter(|it| it.by_agent).map(|it| {
-        let checks = if it.checks == 1 { "check" } else { "checks" };
-        format!("{} {checks} not looked at: {}", it.checks, it.reason)
+    let unseen = unjudged.iter().filter(|group| group.by_agent).map(|group| {
+        let checks = if group.checks == 1 { "check" } else { "checks" };
+        format!("{} {checks} not looked at: {}", group.checks, group.reason)
     });
     let besides: Vec<String> =
         unseen.chain(report.left_out.iter().cloned()).chain(measured).collect();
@@ -93,7 +93,8 @@ fn mend(out: &mut String, report: &AgentReport) {
     out.push_str("<section class=\"mend\">\n<h2>What to mend</h2>\n<ol>\n");
     for finding in failures {
         let check = finding.check;
-        let (level, class) = (check.level.name(), level_class(finding));
+        let level = check.level.name();
+        let class = level_class(finding);
         let _ = writeln!(
             out,
             "<li class=\"{class}\"><p><b class=\"word {class}\">{level} {}</b> {} \

@@ -98,10 +98,12 @@ pub async fn probe_until(
     for (done, step) in plan.steps.iter().enumerate() {
         let mut tell =
             |requests, done, finding: Option<&CheckFinding>, findings: &[CheckFinding]| {
-                let counts = findings.iter().chain(finding).filter(|it| it.is_failure());
-                let failed =
-                    counts.filter(|it| it.check.level != check::RequirementLevel::May).count();
-                let (check, on) = (step.check, step.on.as_str());
+                let counts = findings.iter().chain(finding).filter(|judged| judged.is_failure());
+                let failed = counts
+                    .filter(|failure| failure.check.level != check::RequirementLevel::May)
+                    .count();
+                let check = step.check;
+                let on = step.on.as_str();
                 progress(&RunProgress { done, total, requests, failed, check, on, finding });
             };
         // After the end no further check begins; the loop below marks each as skipped.
@@ -130,7 +132,7 @@ fn report(
     stopped: Option<&str>,
 ) -> AgentReport {
     let no_agent = plan::no_agent(&run, plan);
-    let grade = if no_agent.is_some() { None } else { grade::of(&findings) };
+    let grade = if no_agent.is_some() { None } else { grade::compute(&findings) };
     let names = |what: &str| run.card_json.get(what).and_then(Value::as_str).map(str::to_owned);
     AgentReport {
         address: address.to_owned(),

@@ -78,7 +78,7 @@ impl ProbeOptions {
     /// Returns the origins that the tokens are for, for an agent whose card is at this address.
     pub(crate) fn token_origins(&self, card: &Url) -> Vec<Origin> {
         match self.token_for.is_empty() {
-            true => vec![Origin::of(card)],
+            true => vec![Origin::from_url(card)],
             false => self.token_for.clone(),
         }
     }

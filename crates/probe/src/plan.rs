@@ -91,7 +91,9 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
     };
     let a2a = || checks().filter(|check| with_a2a && check.profile() == CheckProfile::A2a);
     let aap = || checks().filter(|check| with_aap && check.profile() == CheckProfile::Aap);
-    steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
+    steps.extend(
+        a2a().filter(|check| check.on == On::Card).map(|check| step(check, "card", None, None)),
+    );
     for binding in Binding::ALL.iter().copied() {
         // Without an interface there is no target; the checks of the card report that.
         if !run.endpoints.iter().any(|endpoint| endpoint.binding == binding) {
@@ -102,29 +104,34 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
             Binding::HttpJson => On::Rest,
             Binding::Grpc => On::Grpc,
         };
-        let on = move |it: &&Check| it.on == On::Binding || it.on == own;
-        steps.extend(a2a().filter(on).map(|it| step(it, binding.name(), Some(binding), None)));
+        let on = move |check: &&Check| check.on == On::Binding || check.on == own;
+        steps
+            .extend(a2a().filter(on).map(|check| step(check, binding.name(), Some(binding), None)));
     }
-    steps.extend(aap().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
+    steps.extend(
+        aap().filter(|check| check.on == On::Card).map(|check| step(check, "card", None, None)),
+    );
     for version in versions.iter().rev().copied() {
         let on = format!("AAP {version}");
-        let rows = aap().filter(|it| it.on == On::Version);
-        steps.extend(rows.map(|it| step(it, &on, Some(Binding::JsonRpc), Some(version))));
+        let rows = aap().filter(|check| check.on == On::Version);
+        steps.extend(rows.map(|check| step(check, &on, Some(Binding::JsonRpc), Some(version))));
     }
     let adcp = || checks().filter(|check| with_adcp && check.profile() == CheckProfile::Adcp);
-    steps.extend(adcp().filter(|it| it.on == On::Card).map(|it| step(it, "seller", None, None)));
+    steps.extend(
+        adcp().filter(|check| check.on == On::Card).map(|check| step(check, "seller", None, None)),
+    );
     for way in run.seller.ways() {
-        let on = move |it: &&Check| {
-            it.on == On::Seller || (it.on == On::Mcp && way == SellerBinding::Mcp)
+        let on = move |check: &&Check| {
+            check.on == On::Seller || (check.on == On::Mcp && way == SellerBinding::Mcp)
         };
         steps.extend(
             adcp()
                 .filter(on)
-                .map(|it| PlanStep { way: Some(way), ..step(it, way.name(), None, None) }),
+                .map(|check| PlanStep { way: Some(way), ..step(check, way.name(), None, None) }),
         );
     }
-    let last = a2a().chain(aap()).chain(adcp()).filter(|it| it.on == On::End);
-    steps.extend(last.map(|it| step(it, "run", None, None)));
+    let last = a2a().chain(aap()).chain(adcp()).filter(|check| check.on == On::End);
+    steps.extend(last.map(|check| step(check, "run", None, None)));
     steps
 }
 
@@ -152,11 +159,11 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     }
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     let usable = |interface: &SellerInterface| check_version(&interface.protocol_version).is_ok();
-    for interface in interfaces.filter(|it| usable(it)) {
+    for interface in interfaces.filter(|interface| usable(interface)) {
         let Some(binding) = Binding::from_name(&interface.binding) else { continue };
         // Of several interfaces of one binding the first is used.
         let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
-        if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
+        if !known && let Ok(url) = address(&run.card_url, binding, interface) {
             // An empty tenant is equivalent to an absent one (ProtoJSON).
             let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
             let declared = SellerInterface { tenant, ..interface.clone() };

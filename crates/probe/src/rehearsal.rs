@@ -62,7 +62,8 @@ pub async fn rehearse(
     let mut steps = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
         let verdict = plan::perform(&mut run, step).await;
-        let requests: Vec<_> = run.take_recorded().into_iter().map(|it| it.request).collect();
+        let requests: Vec<_> =
+            run.take_recorded().into_iter().map(|exchange| exchange.request).collect();
         let nothing = requests.is_empty().then(|| match &verdict {
             CheckVerdict::Skipped(why) if why == REHEARSED => {
                 "looks at the answer to an earlier request".to_owned()

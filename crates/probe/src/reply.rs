@@ -68,14 +68,16 @@ impl ErrorView {
     /// Returns true when its `BadRequest` names a field whose name contains `part`.
     pub(crate) fn names_field(&self, part: &str) -> bool {
         let violations = self.detail("BadRequest").map(|detail| items(detail, "fieldViolations"));
-        let mut fields = violations.into_iter().flatten().filter_map(|it| text(it, "field"));
+        let mut fields =
+            violations.into_iter().flatten().filter_map(|violation| text(violation, "field"));
         fields.any(|field| field.contains(part))
     }
 
     /// Checks its `ErrorInfo`.
     pub(crate) fn judge_info(&self) -> CheckResult {
         let info = needed(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
-        let (domain, reason) = (member(info, "domain"), member(info, "reason"));
+        let domain = member(info, "domain");
+        let reason = member(info, "reason");
         let mut wrong = ShapeProblems::default();
         wrong.unless(domain == DOMAIN, format!("its domain is {domain:?}"));
         wrong.unless(A2aCode::from_name(reason).is_some(), format!("its reason is {reason:?}"));
@@ -135,7 +137,7 @@ impl ProbedAnswer {
             AnswerContent::Result(body.unwrap_or_default())
         } else {
             let error =
-                body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
+                body.as_ref().and_then(|body| body.get("error")).filter(|error| error.is_object());
             error.map_or(AnswerContent::Other, |error| {
                 AnswerContent::Error(ErrorView::read(error, "details"))
             })
@@ -219,7 +221,8 @@ impl ProbedAnswer {
             return Ok(CheckVerdict::Pass);
         }
         if let Some(older) = codes.iter().find(|code| self.is_of_1_0_0(**code)) {
-            let (old, new) = (self.got.status, older.http());
+            let old = self.got.status;
+            let new = older.http();
             return warn(format!("HTTP {old} is the status of A2A 1.0.0; 1.0.1 says {new}"));
         }
         let names: Vec<_> = codes.iter().map(|code| self.name(*code)).collect();

@@ -157,7 +157,9 @@ impl AgentReport {
     pub fn counts(&self, level: Option<RequirementLevel>) -> FindingCounts {
         let mut counts = FindingCounts::default();
         let findings = self.findings.iter();
-        for finding in findings.filter(|it| level.is_none_or(|level| it.check.level == level)) {
+        for finding in
+            findings.filter(|finding| level.is_none_or(|level| finding.check.level == level))
+        {
             let place = match &finding.verdict {
                 CheckVerdict::Pass => &mut counts.pass,
                 CheckVerdict::Fail(_) if finding.waived.is_some() => &mut counts.waived,
@@ -266,7 +268,8 @@ impl AgentReport {
     /// Returns the failures that count against the agent, MUSTs first.
     #[must_use]
     pub fn failures(&self) -> Vec<&CheckFinding> {
-        let mut failures: Vec<_> = self.findings.iter().filter(|it| it.is_failure()).collect();
+        let mut failures: Vec<_> =
+            self.findings.iter().filter(|finding| finding.is_failure()).collect();
         failures.sort_by_key(|finding| finding.check.level);
         failures
     }

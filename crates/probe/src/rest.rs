@@ -43,7 +43,8 @@ pub(super) fn routes(
         RestRequest { method: Method::POST, url, body: body.to_string().into_bytes() }
     };
     let configs = "pushNotificationConfigs";
-    let (id, task) = (text("id"), text("taskId"));
+    let id = text("id");
+    let task = text("taskId");
     match operation {
         Operation::SendMessage => vec![post(&["message:send"], &[])],
         Operation::SendStreamingMessage => vec![post(&["message:stream"], &[])],

@@ -266,7 +266,10 @@ impl ProbeRun {
     /// Returns the URIs of the extensions that the agent requires.
     pub(crate) fn required_extensions(&self) -> Vec<String> {
         let extensions = self.card.iter().flat_map(|card| card.extensions.iter());
-        extensions.filter(|it| it.required).map(|it| it.uri.clone()).collect()
+        extensions
+            .filter(|extension| extension.required)
+            .map(|extension| extension.uri.clone())
+            .collect()
     }
 
     /// Returns true when the card declares this capability.
@@ -334,7 +337,9 @@ impl ProbeRun {
 
     fn with_tenant(&self, mut params: Value) -> Result<Value, CheckVerdict> {
         let tenant = self.endpoint()?.declared.tenant.clone();
-        if let (Some(tenant), Some(members)) = (tenant, params.as_object_mut()) {
+        if let Some(tenant) = tenant
+            && let Some(members) = params.as_object_mut()
+        {
             members.entry("tenant").or_insert_with(|| tenant.into());
         }
         Ok(params)

@@ -155,7 +155,7 @@ fn known_state(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
 pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mut ShapeProblems) {
     for artifact in items(known, "artifacts") {
         let id = text(artifact, "artifactId");
-        let same = items(read, "artifacts").find(|it| text(it, "artifactId") == id);
+        let same = items(read, "artifacts").find(|other| text(other, "artifactId") == id);
         match same {
             None => wrong.say(format!("an artifact of {from} is not in the task that is read")),
             Some(other) => wrong.unless(
@@ -212,7 +212,9 @@ pub(crate) fn event(event: &Value, wrong: &mut ShapeProblems) {
             if name == "statusUpdate" {
                 known_state(update, name, wrong);
             }
-            if let Some(message) = update.pointer("/status/message").filter(|it| it.is_object()) {
+            if let Some(message) =
+                update.pointer("/status/message").filter(|message| message.is_object())
+            {
                 wrong.text(message, "messageId", "the message of a statusUpdate");
                 role(message, "the message of a statusUpdate", wrong);
             }

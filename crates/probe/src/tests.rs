@@ -40,7 +40,7 @@ fn graded(seen: Seen) -> Option<Grade> {
     ] {
         findings.extend((0..count).map(|_| finding(level, verdict.clone())));
     }
-    grade::of(&findings)
+    grade::compute(&findings)
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn musts_decide_and_shoulds_cost_one_grade_at_most() {
 }
 
 #[test]
-fn what_could_not_be_looked_at_costs_the_a_and_then_the_grade() {
+fn unchecked_requirements_cost_the_a_and_then_the_grade() {
     // Including the warning, 90 MUSTs were checked.
     for (not_looked_at, skipped, broken, expected) in [
         (10, 0, 0, Some(Grade::A)),
@@ -84,11 +84,11 @@ fn what_could_not_be_looked_at_costs_the_a_and_then_the_grade() {
         let seen = Seen { kept, broken, shoulds_broken: 0, skipped, not_looked_at };
         assert_eq!(graded(seen), expected, "{seen:?}");
     }
-    assert_eq!(grade::of(&[]), None, "there is nothing to go by");
+    assert_eq!(grade::compute(&[]), None, "there is nothing to go by");
 }
 
 #[test]
-fn the_meaning_of_a_b_says_what_was_not_looked_at() {
+fn the_meaning_of_a_b_says_what_was_unchecked() {
     let left =
         || finding(RequirementLevel::Must, CheckVerdict::NotLookedAt("it refuses".to_owned()));
     let mut thin = report();
@@ -98,7 +98,7 @@ fn the_meaning_of_a_b_says_what_was_not_looked_at() {
         left(),
         finding(RequirementLevel::Must, CheckVerdict::Skipped("no token".to_owned())),
     ];
-    thin.grade = grade::of(&thin.findings);
+    thin.grade = grade::compute(&thin.findings);
     assert_eq!(thin.verdict(), "grade B");
     assert_eq!(
         thin.meaning(),
@@ -106,10 +106,11 @@ fn the_meaning_of_a_b_says_what_was_not_looked_at() {
          too many for an A"
     );
     let unjudged = thin.unjudged();
-    let reasons: Vec<_> = unjudged.iter().map(|it| (it.reason, it.by_agent, it.checks)).collect();
+    let reasons: Vec<_> =
+        unjudged.iter().map(|group| (group.reason, group.by_agent, group.checks)).collect();
     assert_eq!(reasons, [("it refuses", true, 1), ("no token", false, 1)]);
     thin.findings.extend([left(), left()]);
-    thin.grade = grade::of(&thin.findings);
+    thin.grade = grade::compute(&thin.findings);
     assert_eq!(thin.ungraded(), Some(Ungraded::NotLookedAt));
     let meaning = "only 2 of 6 MUSTs were looked at, and a grade needs half of them";
     assert_eq!(thin.meaning(), meaning);
@@ -160,7 +161,7 @@ fn report() -> AgentReport {
 }
 
 #[test]
-fn in_junit_only_a_broken_must_is_a_failure_and_every_test_has_its_level() {
+fn junit_fails_only_broken_musts_and_has_every_level() {
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tradepost probe https://a.example: grade C" tests="6" failures="1" errors="0">
@@ -195,7 +196,7 @@ fn without_a_grade_junit_has_an_error() {
 }
 
 #[test]
-fn annotations_have_the_level_of_the_requirement_and_stay_one_command_each() {
+fn annotations_have_the_requirements_level_in_one_command_each() {
     expect![[r#"
         ::error title=MUST is broken%3A a2a.card.served on JSONRPC::The agent card is at its well-known address (A2A §8.2)%0Afound: <b>[31m & "x"%0Amend: answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON
         ::warning title=SHOULD is not kept%3A a2a.card.content-type on JSONRPC::The card is served as JSON (A2A §8.2)%0Afound: 100%25%0A::error::not yours, @you | `x`%0Amend: send Content-Type: application/json
@@ -237,7 +238,7 @@ fn a_summary_in_markdown_begins_with_what_to_mend() {
 }
 
 #[test]
-fn the_page_begins_with_what_to_mend_has_words_for_verdicts_and_tells_must_from_may() {
+fn the_page_begins_with_what_to_mend_and_explains_verdicts() {
     let page = html::write(&report());
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in {page}"));
     let must = place("<b class=\"word fail\">MUST broken</b>");

@@ -126,7 +126,7 @@ impl NotificationConfig {
 
     /// Returns the authentication that it wants on deliveries.
     pub(crate) fn authentication(&self) -> Option<&Value> {
-        self.authentication.as_ref().filter(|it| !it.is_null())
+        self.authentication.as_ref().filter(|authentication| !authentication.is_null())
     }
 
     /// Returns how deliveries are authenticated (`delivery_auth` of `core/webhook-challenge.json`).
@@ -253,7 +253,7 @@ impl Account {
     }
 
     /// Returns the account that a record belongs to.
-    pub(crate) fn of(
+    pub(crate) fn find_for(
         record: &EntityRecord,
         shelf: &dyn StoreTx,
     ) -> Result<Option<Stored<Self>>, InternalError> {
@@ -282,7 +282,7 @@ impl Account {
         let agent = self.governance.as_ref();
         let configs = self.notification_configs.iter().flatten();
         // Credentials and bank details are never shown again.
-        let configs = configs.map(|it| without(it, "/authentication", "credentials"));
+        let configs = configs.map(|config| without(config, "/authentication", "credentials"));
         let bankless = |entity| without(entity, "", "bank");
         let mut shown = object([
             ("account_id", Some(json!(self.account_id))),

@@ -86,7 +86,7 @@ pub(crate) fn admit(
     let reference = ask.arguments.get("account").and_then(Reference::read);
     let found = reference
         .filter(|reference| names_one(ask.tool, reference))
-        .map(|it| account(publisher, ask, &rights, &it, "account", shelf, phase))
+        .map(|reference| account(publisher, ask, &rights, &reference, "account", shelf, phase))
         .transpose();
     if !publisher.has(ask.tool) {
         // A caller that could not call it anyway is told that, because that can be fixed (`R-5`).
@@ -100,7 +100,7 @@ pub(crate) fn admit(
     }
     let id = account.as_ref().and_then(known_id);
     rights.permit(id)?;
-    AdcpRefusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
+    AdcpRefusal::of_all(gates::fields(ask.tool, rights.on_account(id), &ask.arguments))?;
     let reach = CallerReach::new(tenant, rights, account.as_ref());
     Ok(Admitted { account, reach })
 }
@@ -122,7 +122,7 @@ pub(crate) fn foreign(
     let account = reference
         .and_then(|reference| rights.account(&tenant, &reference, "account", shelf).ok().flatten());
     let id = account.as_ref().and_then(known_id);
-    gates::task(task, rights.of(id), id)
+    gates::task(task, rights.on_account(id), id)
 }
 
 /// Returns true if a reference names an account to work with.
@@ -181,8 +181,9 @@ fn implied(
     agent: Option<&BuyerAgent>,
     reference: &Reference,
 ) -> Option<Account> {
-    let (onboarding, agent) = (&profile.onboarding, agent?);
-    let key = NaturalKey::of(reference);
+    let onboarding = &profile.onboarding;
+    let agent = agent?;
+    let key = NaturalKey::from_reference(reference);
     let whole = reference.account_id.is_none() && !key.lacks_brand(onboarding);
     if !(onboarding.implicit && profile.sandbox && whole) {
         return None;

@@ -103,14 +103,15 @@ impl TaskFinisher<'_> {
         kept: &Stored<Creative>,
         turn: &CreativeChange,
     ) -> Result<(), InternalError> {
-        let (from, to) = (turn.from, kept.thing.status);
+        let from = turn.from;
+        let to = kept.thing.status;
         // Only a buyer brings back what is rejected or archived, and learns of that in the answer.
         if matches!(from, CreativeStatus::Rejected | CreativeStatus::Archived)
             || !from.may_become(to)
         {
             return Ok(());
         }
-        let Some(account) = Account::of(&kept.record, self.shelf)? else {
+        let Some(account) = Account::find_for(&kept.record, self.shelf)? else {
             return Ok(());
         };
         // One id for the change and a key for each delivery: the id shows a buyer that two of its subscribers
@@ -158,9 +159,8 @@ impl TaskFinisher<'_> {
             return Ok(());
         }
         let push = kept.thing.push.take().as_ref().and_then(Push::read);
-        let Some((url, push)) = push.and_then(|push| Some((push.url.clone()?, push))) else {
-            return Ok(());
-        };
+        let Some(push) = push else { return Ok(()) };
+        let Some(url) = push.url.clone() else { return Ok(()) };
         let id = kept.thing.account_id.clone();
         let mut row = kept.thing.published();
         row.insert("action".to_owned(), "updated".into());
@@ -185,7 +185,8 @@ impl TaskFinisher<'_> {
         about: &EntityRecord,
         notice: &QueuedNotification,
     ) -> Result<(), InternalError> {
-        let (id, account) = (self.publisher.world.fresh_id("notice"), about.account.as_deref());
+        let id = self.publisher.world.fresh_id("notice");
+        let account = about.account.as_deref();
         let new = New {
             id: &id,
             owner: &about.owner,

@@ -218,7 +218,7 @@ impl Assigned {
 impl ShownMembers {
     /// Reads these members.
     #[must_use]
-    pub fn of(members: Map) -> Self {
+    pub fn from_members(members: Map) -> Self {
         typed::read(members).unwrap_or_default()
     }
 
@@ -226,7 +226,7 @@ impl ShownMembers {
     pub fn set(&mut self, name: &str, value: Value) {
         let mut members = std::mem::take(&mut self.members);
         members.insert(name.to_owned(), value);
-        *self = Self::of(members);
+        *self = Self::from_members(members);
     }
 }
 
@@ -260,7 +260,7 @@ impl Package {
             ("paused", Some(self.paused.into())),
             ("creative_assignments", (!assigned.is_empty()).then(|| json!(assigned))),
             ("canceled", cancellation.map(|_| true.into())),
-            ("cancellation", cancellation.map(|it| json!(it))),
+            ("cancellation", cancellation.map(|cancellation| json!(cancellation))),
         ]);
         // A typed field is current; a member of its name that came with the request is older.
         for (name, value) in &self.shown.members {

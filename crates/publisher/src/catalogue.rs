@@ -33,9 +33,28 @@ pub use read::CatalogueMistake;
 pub use targeting::TargetingSupport;
 
 /// The channels of `enums/channels.json`.
-pub(crate) const CHANNELS: &str = "display olv social search ctv linear_tv radio streaming_audio \
-    podcast dooh ooh print cinema email gaming retail_media influencer affiliate product_placement \
-    sponsored_intelligence";
+pub(crate) const CHANNELS: &[&str] = &[
+    "display",
+    "olv",
+    "social",
+    "search",
+    "ctv",
+    "linear_tv",
+    "radio",
+    "streaming_audio",
+    "podcast",
+    "dooh",
+    "ooh",
+    "print",
+    "cinema",
+    "email",
+    "gaming",
+    "retail_media",
+    "influencer",
+    "affiliate",
+    "product_placement",
+    "sponsored_intelligence",
+];
 
 /// Everything that the publisher sells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +88,8 @@ impl Catalogue {
     /// Returns true if a proposal can be made of any product here.
     #[must_use]
     pub fn makes_proposals(&self) -> bool {
-        self.proposals.is_some() && self.products.iter().any(|it| it.proposal_obstacle().is_none())
+        self.proposals.is_some()
+            && self.products.iter().any(|product| product.proposal_obstacle().is_none())
     }
 }
 

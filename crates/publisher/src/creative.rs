@@ -75,7 +75,7 @@ tradepost_wire::words! {
 impl ImpairmentReason {
     /// Returns the reason for a status in which a creative cannot run, given what happened to it
     /// (`enums/creative-event-reason-code.json`) where that is known.
-    fn of(status: CreativeStatus, happened: Option<&str>) -> Option<Self> {
+    fn from_status(status: CreativeStatus, happened: Option<&str>) -> Option<Self> {
         let usual = match status {
             CreativeStatus::Rejected => Self::ContentRejected,
             CreativeStatus::Suspended => Self::SellerRemoved,
@@ -192,7 +192,7 @@ impl Creative {
     pub(crate) fn stand(&mut self, next: CreativeStatus, happened: Option<&str>, now: Timestamp) {
         self.status = next;
         self.review_ends_at = None;
-        self.offline = ImpairmentReason::of(next, happened)
+        self.offline = ImpairmentReason::from_status(next, happened)
             .map(|reason| CreativeImpairment { since: now, reason });
     }
 
@@ -212,17 +212,21 @@ mod tests {
     #[test]
     fn why_a_creative_is_offline_follows_from_what_happened() {
         let of = |happened| {
-            ImpairmentReason::of(CreativeStatus::Suspended, happened).map(ImpairmentReason::name)
+            let reason = ImpairmentReason::from_status(CreativeStatus::Suspended, happened);
+            reason.map(ImpairmentReason::name)
         };
         assert_eq!(of(None), Some("seller_removed"));
         assert_eq!(of(Some("policy_revocation")), Some("policy_violation"));
         assert_eq!(of(Some("source_private")), Some("source_private"));
         assert_eq!(of(Some("takedown_request")), Some("seller_removed"));
         assert_eq!(
-            ImpairmentReason::of(CreativeStatus::Rejected, None),
+            ImpairmentReason::from_status(CreativeStatus::Rejected, None),
             Some(ImpairmentReason::ContentRejected)
         );
-        assert_eq!(ImpairmentReason::of(CreativeStatus::Approved, Some("source_private")), None);
+        assert_eq!(
+            ImpairmentReason::from_status(CreativeStatus::Approved, Some("source_private")),
+            None
+        );
     }
 
     #[test]

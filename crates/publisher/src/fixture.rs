@@ -105,7 +105,9 @@ fn selected(selector: &mut Value, domain: &str) {
 
 /// Fills in the members that an object lacks.
 fn complete(partial: &mut Value, whole: Value) {
-    if let (Value::Object(partial), Value::Object(whole)) = (partial, whole) {
+    if let Value::Object(partial) = partial
+        && let Value::Object(whole) = whole
+    {
         for (name, value) in whole {
             partial.entry(name).or_insert(value);
         }
@@ -113,7 +115,7 @@ fn complete(partial: &mut Value, whole: Value) {
 }
 
 fn channel(word: &str) -> Option<Value> {
-    let known = CHANNELS.split(' ').find(|channel| *channel == word);
+    let known = CHANNELS.iter().copied().find(|channel| *channel == word);
     let loose = LOOSE_CHANNELS.iter().find(|(loose, _)| *loose == word);
     known.or(loose.map(|(_, channel)| *channel)).map(Value::from)
 }
@@ -210,7 +212,8 @@ impl TaskFinisher<'_> {
 
     /// Stores an entity of the publisher, in place of the one with its id.
     fn lay<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
-        let (shelf, now) = (self.shelf, self.now);
+        let shelf = self.shelf;
+        let now = self.now;
         match shelf.find::<T>(id)? {
             None => shelf.add(New { id, owner: "", account: None, state: "", now }, &thing),
             Some(Stored { record, .. }) => shelf.change(&mut Stored { thing, record }, now),

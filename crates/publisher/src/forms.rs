@@ -45,7 +45,7 @@ tradepost_wire::words! {
 
 impl Direction {
     /// Returns the direction of a list by creation time.
-    pub(crate) const fn of(order: Order) -> Self {
+    pub(crate) const fn from_order(order: Order) -> Self {
         match order {
             Order::Oldest => Self::Asc,
             Order::Newest => Self::Desc,

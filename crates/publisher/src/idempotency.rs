@@ -51,7 +51,7 @@ impl IdempotencyKey {
     /// Returns the key of a request, if it has one. Keys are scoped to the tenant and, in a sponsored
     /// conversation, to the session. The account is part of the hash and not of the scope: the same key for
     /// another account is a conflict, and never a second effect.
-    pub(crate) fn of(ask: &ToolCall) -> Option<Self> {
+    pub(crate) fn from_call(ask: &ToolCall) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = ask.arguments.get("session_id").and_then(Value::as_str);
         let session = session.filter(|_| ask.tool == AdcpTool::SiSendMessage);

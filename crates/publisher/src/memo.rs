@@ -178,15 +178,16 @@ mod tests {
     use super::*;
     use crate::ask::BuyerCaller;
 
-    fn of(principal: &str, arguments: &str) -> ToolCall {
+    fn call(principal: &str, arguments: &str) -> ToolCall {
         let arguments: Map = tradepost_wire::json::from_str(arguments).unwrap();
         let caller = BuyerCaller { principal: principal.to_owned(), agent: None };
-        let (credential, now) = (None, Timestamp::UNIX_EPOCH);
+        let credential = None;
+        let now = Timestamp::UNIX_EPOCH;
         ToolCall { tool: AdcpTool::GetProducts, arguments, caller, credential, now }
     }
 
     fn question(principal: &str, brief: &str) -> ToolCall {
-        of(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
+        call(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
     }
 
     fn keep(memo: &ResponseCache, ask: ToolCall, message: &str) {
@@ -200,10 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn to_ask_the_same_is_to_be_the_same_and_to_send_every_argument_but_the_context() {
-        let plain = of("a", r#"{"brief":"x","n":[1,{"a":1,"b":2}]}"#);
+    fn requests_are_the_same_but_for_their_context() {
+        let plain = call("a", r#"{"brief":"x","n":[1,{"a":1,"b":2}]}"#);
         let asks_it = |principal, arguments| {
-            let (one, other) = (&plain, of(principal, arguments));
+            let one = &plain;
+            let other = call(principal, arguments);
             assert_eq!(asks_the_same(one, &other), asks_the_same(&other, one));
             is_for(&other) && asks_the_same(one, &other)
         };
@@ -225,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_an_effect_or_names_a_secret_is_not_kept() {
-        assert!(is_for(&of("a", r#"{"context":{"c":"d"}}"#)));
+    fn what_has_effect_or_names_a_secret_is_not_kept() {
+        assert!(is_for(&call("a", r#"{"context":{"c":"d"}}"#)));
         for apart in [
             r#"{"context":"c"}"#,
             r#"{"context":{"api_key":"c"}}"#,
@@ -235,13 +237,13 @@ mod tests {
             r#"{"property_list":{"auth_token":"t"}}"#,
             r#"{"refine":[]}"#,
         ] {
-            assert!(!is_for(&of("a", apart)), "{apart}");
+            assert!(!is_for(&call("a", apart)), "{apart}");
         }
-        assert!(!is_for(&ToolCall { tool: AdcpTool::GetSignals, ..of("a", "{}") }));
+        assert!(!is_for(&ToolCall { tool: AdcpTool::GetSignals, ..call("a", "{}") }));
     }
 
     #[test]
-    fn whoever_asks_a_lot_pushes_out_its_own_answers_and_no_others() {
+    fn a_busy_caller_pushes_out_only_its_own_answers() {
         let memo = ResponseCache::default();
         let find = |principal, brief: &str| {
             memo.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())

@@ -43,7 +43,7 @@ impl MoneyAmount {
 
     /// Rounds a number to a millionth; returns `None` from 10²⁴ on.
     #[must_use]
-    pub fn of(number: &Number) -> Option<Self> {
+    pub fn from_number(number: &Number) -> Option<Self> {
         number.scaled(PLACES).filter(|millionths| millionths.abs() < BEYOND).map(Self)
     }
 
@@ -51,7 +51,8 @@ impl MoneyAmount {
     /// from zero. Returns zero when the other is not above zero.
     #[must_use]
     pub fn portion(self, part: Self, of: Self, grain: Self) -> Self {
-        let (mut part, mut of) = (part.0, of.0);
+        let mut part = part.0;
+        let mut of = of.0;
         let product = loop {
             match self.0.checked_mul(part) {
                 Some(product) => break product,
@@ -96,7 +97,7 @@ impl MoneyAmount {
 
 /// Returns true if two values are one amount, however it is written (`2`, `2.0`).
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
-    let of = |value: &Value| value.as_number().and_then(MoneyAmount::of);
+    let of = |value: &Value| value.as_number().and_then(MoneyAmount::from_number);
     of(one).is_some_and(|one| of(other) == Some(one))
 }
 
@@ -146,8 +147,8 @@ impl Sum for MoneyAmount {
 impl fmt::Display for MoneyAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
-        let (ones, rest) =
-            (self.0.unsigned_abs() / ONE as u128, self.0.unsigned_abs() % ONE as u128);
+        let ones = self.0.unsigned_abs() / ONE as u128;
+        let rest = self.0.unsigned_abs() % ONE as u128;
         if rest == 0 {
             return write!(f, "{sign}{ones}");
         }
@@ -180,7 +181,7 @@ impl<'de> Deserialize<'de> for MoneyAmount {
         let number = Number::deserialize(deserializer)?;
         let most = Self(BEYOND - 1);
         let beyond = if number.text().starts_with('-') { -most } else { most };
-        Ok(Self::of(&number).unwrap_or(beyond))
+        Ok(Self::from_number(&number).unwrap_or(beyond))
     }
 }
 
@@ -191,7 +192,7 @@ impl Typed for MoneyAmount {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        value.as_number().map(|number| Self::of(number).unwrap_or_default())
+        value.as_number().map(|number| Self::from_number(number).unwrap_or_default())
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     fn amount(text: &str) -> MoneyAmount {
-        MoneyAmount::of(&text.parse().unwrap()).unwrap()
+        MoneyAmount::from_number(&text.parse().unwrap()).unwrap()
     }
 
     #[test]
@@ -218,7 +219,7 @@ mod tests {
             assert_eq!(Value::from(amount(text)).to_string(), written);
         }
         assert_eq!((amount("0.1") + amount("0.2")).to_string(), "0.3");
-        assert_eq!(MoneyAmount::of(&"1e24".parse().unwrap()), None);
+        assert_eq!(MoneyAmount::from_number(&"1e24".parse().unwrap()), None);
         assert_eq!(MoneyAmount::read(&Value::from("1")), None);
         // As earlier versions kept them.
         let most = tradepost_wire::json::from_str::<MoneyAmount>("-1e300").unwrap();
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_is_rounded_away_from_zero_and_nothing_is_divided_by_nothing() {
+    fn halves_round_away_from_zero_and_nothing_divides_by_zero() {
         let share = |of: &str, part: &str, whole: &str| {
             amount(of).portion(amount(part), amount(whole), MoneyAmount::CENT).to_string()
         };
@@ -252,8 +253,8 @@ mod tests {
         ) {
             let spelled = |number: &i64| {
                 let sign = if *number < 0 { "-" } else { "" };
-                let (ones, rest) =
-                    (number.unsigned_abs() / 1_000_000, number.unsigned_abs() % 1_000_000);
+                let ones = number.unsigned_abs() / 1_000_000;
+                let rest = number.unsigned_abs() % 1_000_000;
                 amount(&format!("{sign}{ones}.{rest:06}"))
             };
             let mut amounts: Vec<MoneyAmount> = millionths.iter().map(spelled).collect();

@@ -69,13 +69,14 @@ impl Publisher {
             Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
             Err(ToolError::Broken(broken)) => self.broke(&broken),
         };
-        answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
+        let context = arguments.get("context");
+        answer.context = context.filter(|context| may_be_repeated(context)).cloned();
         answer.pinned(self.release(arguments))
     }
 
     /// Returns the release in which a request is answered.
     pub(crate) fn release(&self, arguments: &Map) -> AdcpRelease {
-        version::of(&self.profile, arguments).unwrap_or(AdcpRelease::V3_1)
+        version::choose(&self.profile, arguments).unwrap_or(AdcpRelease::V3_1)
     }
 
     /// Answers a request.
@@ -89,7 +90,8 @@ impl Publisher {
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || IdempotencyKey::is_taken(&ask);
         let release = self.release(&ask.arguments);
-        let (mut footing, mut lasts) = (None, None);
+        let mut footing = None;
+        let mut lasts = None;
         let done = match self.check(&ask) {
             Ok(request) => {
                 // The version has to be from before the first read.
@@ -118,7 +120,9 @@ impl Publisher {
         };
         let mut answer = answer.spoken(ask.tool, release);
         let repeated = context.filter(|context| ask.may_repeat(context));
-        if let (Some(footing), Some(lasts)) = (footing, lasts) {
+        if let Some(footing) = footing
+            && let Some(lasts) = lasts
+        {
             // No credential is kept in the cache.
             self.memo.keep(ToolCall { credential: None, ..ask }, footing, lasts, &answer);
         }
@@ -262,7 +266,7 @@ impl Publisher {
     /// Checks a request as far as the store is not needed for that, and counts it.
     fn check(&self, ask: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
         // First, because the release decides the words of every refusal after it.
-        let release = version::of(&self.profile, &ask.arguments)?;
+        let release = version::choose(&self.profile, &ask.arguments)?;
         let mut arguments = Value::Object(ask.arguments.clone());
         // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
         // looked for by name, and the caller's own by its value, at every depth (`A-7`).
@@ -316,20 +320,16 @@ impl Publisher {
     /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
     /// would store something.
     async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
-        let (admitted, prepared) = {
-            let entered =
-                self.enter(ask, &StaleReader::of(&self.recent, ask.now), StorePhase::Look);
-            let Ok(Entered::New { admitted, key: None }) = entered else { return None };
-            // An account that is not open yet would be opened.
-            if admitted.account.as_ref().is_some_and(|it| admit::known_id(it).is_none()) {
-                return None;
-            }
-            // A refusal may be outdated: only the store can decide on it.
-            let prepared = request.prepare(self, ask, &admitted).await.ok()?;
-            (admitted, prepared)
-        };
+        let entered = self.enter(ask, &StaleReader::new(&self.recent, ask.now), StorePhase::Look);
+        let Ok(Entered::New { admitted, key: None }) = entered else { return None };
+        // An account that is not open yet would be opened.
+        if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
+            return None;
+        }
+        // A refusal may be outdated: only the store can decide on it.
+        let prepared = request.prepare(self, ask, &admitted).await.ok()?;
         // Enters again with this reader, so that the age covers what that reads, too.
-        let shelf = StaleReader::of(&self.recent, ask.now);
+        let shelf = StaleReader::new(&self.recent, ask.now);
         drop(self.enter(ask, &shelf, StorePhase::Look));
         let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
         reply.warnings.push(supply::recalled(shelf.age()?));
@@ -389,7 +389,8 @@ impl Publisher {
             return self.read(ask, work).await;
         }
         // Most searches come to what was found before, and store nothing.
-        let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
+        let account = admitted.account.as_ref();
+        let is_open = account.is_none_or(|account| admit::known_id(account).is_some());
         if ask.searches() && key.is_none() && is_open {
             let look = |shelf: &dyn StoreTx| {
                 let work =
@@ -401,7 +402,9 @@ impl Publisher {
             }
         }
         let tenant = ask.caller.tenant();
-        let (this, ask, request) = (self.clone(), ask.clone(), Arc::clone(request));
+        let this = self.clone();
+        let ask = ask.clone();
+        let request = Arc::clone(request);
         // Entered again: the account may have changed by now, and a claim is local to this process, so that
         // another one may have done the same request meanwhile.
         let job = move |shelf: &dyn StoreTx| match this.enter(&ask, shelf, StorePhase::Act)? {
@@ -432,7 +435,7 @@ impl Publisher {
         phase: StorePhase,
     ) -> Result<Entered, ToolError> {
         let admitted = admit::admit(self, ask, shelf, phase)?;
-        let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::of(ask) } else { None };
+        let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::from_call(ask) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {
@@ -450,7 +453,7 @@ impl Publisher {
         prepared: &Prepared,
         shelf: &dyn StoreTx,
     ) -> Result<ToolReply, ToolError> {
-        let horizon = Horizon::of(ask.now);
+        let horizon = Horizon::new(ask.now);
         tools::perform(
             &ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon },
             request,
@@ -498,10 +501,11 @@ fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> AdcpError
         keyword: "not".to_owned(),
         ..Issue::default()
     };
-    let named = by_name.iter().map(|it| issue(it, "a member of this name holds a credential"));
-    let others = by_value.iter().filter(|it| !by_name.contains(it));
-    let shown =
-        others.map(|it| issue(it, "the credential with which this request came stands here"));
+    let named =
+        by_name.iter().map(|pointer| issue(pointer, "a member of this name holds a credential"));
+    let others = by_value.iter().filter(|pointer| !by_name.contains(pointer));
+    let shown = others
+        .map(|pointer| issue(pointer, "the credential with which this request came stands here"));
     let issues = named.chain(shown).collect();
     AdcpError { issues, ..refuse::error(AdcpCode::CredentialInArgs, message) }
 }

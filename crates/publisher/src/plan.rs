@@ -164,7 +164,7 @@ mod tests {
 
     /// The vectors `001-minimal-plan` and `003-bookkeeping-stripped` of the specification.
     #[test]
-    fn the_hash_of_a_plan_binds_what_was_given_and_nothing_that_is_noted() {
+    fn the_hash_of_a_plan_binds_what_was_given_alone() {
         let mut plan = json!({
             "plan_id": "plan_minimal_2026", "brand": {"domain": "example.com"},
             "objectives": "Drive awareness for Q1 launch.",

@@ -71,7 +71,8 @@ impl PropertyList {
     #[must_use]
     pub fn resolve(&self) -> Vec<Value> {
         let filters = self.given.filters.as_ref();
-        let excluded = |one: &Value| filters.is_some_and(|it| it.exclude_identifiers.contains(one));
+        let excluded =
+            |one: &Value| filters.is_some_and(|filters| filters.exclude_identifiers.contains(one));
         let mut found = Vec::new();
         for source in self.given.base_properties.iter() {
             let domain = source.publisher_domain.as_ref();
@@ -109,7 +110,7 @@ pub(crate) struct ResolvedProperties {
 
 impl ResolvedProperties {
     /// Returns the relation of an identifier to the list.
-    pub(crate) fn of(&self, identifier: &Identifier) -> Membership {
+    pub(crate) fn membership_of(&self, identifier: &Identifier) -> Membership {
         let name = identifier.canonical();
         // Checked first: an identifier that is both named and excluded is excluded.
         if self.excluded.contains(&name) {
@@ -128,12 +129,15 @@ impl PropertyList {
     /// Resolves the list for the check of identifiers.
     pub(crate) fn membership(&self) -> ResolvedProperties {
         let names = |values: &[Value]| {
-            values.iter().filter_map(Identifier::read).map(|it| it.canonical()).collect()
+            let identifiers = values.iter().filter_map(Identifier::read);
+            identifiers.map(|identifier| identifier.canonical()).collect()
         };
         let filters = self.given.filters.as_ref();
         ResolvedProperties {
             within: names(&self.resolve()),
-            excluded: filters.map(|it| names(&it.exclude_identifiers)).unwrap_or_default(),
+            excluded: filters
+                .map(|filters| names(&filters.exclude_identifiers))
+                .unwrap_or_default(),
             all: !self.given.members.contains_key("base_properties"),
         }
     }

@@ -201,9 +201,8 @@ impl Proposal {
     ) -> Vec<ExclusiveDays> {
         let ProposalEnvelope { start_date, end_date, .. } = &self.envelope;
         let day = |text: &Option<String>| text.as_ref()?.parse::<Date>().ok();
-        let (Some(first_day), Some(last_day)) = (day(start_date), day(end_date)) else {
-            return Vec::new();
-        };
+        let Some(first_day) = day(start_date) else { return Vec::new() };
+        let Some(last_day) = day(end_date) else { return Vec::new() };
         let ids = self.allocations.iter().map(|part| &part.product_id);
         let exclusive = ids.filter(|id| {
             products.iter().any(|product| product.id() == id.as_str() && product.is_exclusive())

@@ -41,7 +41,10 @@ impl Publisher {
         vault: Arc<dyn PublisherStore>,
         world: Arc<dyn Services>,
     ) -> Self {
-        let (flights, recent, memo, capabilities) = Default::default();
+        let flights = InFlightKeys::default();
+        let recent = Arc::default();
+        let memo = Arc::default();
+        let capabilities = Arc::default();
         Self { profile, world, vault, flights, recent, memo, capabilities }
     }
 

@@ -53,7 +53,9 @@ impl ToolReply {
         let Value::Object(body) = body else {
             unreachable!("the payload of every tool is an object");
         };
-        let (message, written, warnings) = (message.into(), Vec::new(), Vec::new());
+        let message = message.into();
+        let written = Vec::new();
+        let warnings = Vec::new();
         Self { standing, message, written, body, warnings, replayed: false, lasts: None }
     }
 

@@ -64,14 +64,16 @@ impl Rights {
         tenant: &str,
         shelf: &dyn StoreTx,
     ) -> Result<Self, InternalError> {
-        let (tool, need) = (AdcpTool::ListAccounts, AdcpTool::ListAccounts.need());
-        let (agent, grants) = (caller.agent.clone(), granted(tenant, shelf)?);
+        let tool = AdcpTool::ListAccounts;
+        let need = AdcpTool::ListAccounts.need();
+        let agent = caller.agent.clone();
+        let grants = granted(tenant, shelf)?;
         Ok(Self { tool, need, agent, grants })
     }
 
     /// Returns the rights on an account; for `None`, those on accounts without a grant. A result of `None`
     /// permits everything.
-    pub(crate) fn of(&self, account: Option<&str>) -> Option<&AccountRights> {
+    pub(crate) fn on_account(&self, account: Option<&str>) -> Option<&AccountRights> {
         let granted = account.and_then(|id| self.grants.get(id));
         granted.or_else(|| self.agent.as_ref().and_then(|agent| agent.scope.as_ref()))
     }
@@ -83,12 +85,12 @@ impl Rights {
 
     /// Checks that the tool may be called for an account.
     pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), ToolError> {
-        gates::scope(self.tool, self.of(account), account)
+        gates::scope(self.tool, self.on_account(account), account)
     }
 
     /// Returns true if the tool may be called for an account without looking at its fields.
     fn permits_freely(&self, account: &str) -> bool {
-        let scopes = self.of(Some(account)).map(|granted| &granted.field_scopes);
+        let scopes = self.on_account(Some(account)).map(|granted| &granted.field_scopes);
         let narrowed = scopes.is_some_and(|scopes| scopes.contains_key(self.tool.name()));
         self.permit(Some(account)).is_ok() && !narrowed
     }
@@ -138,8 +140,8 @@ impl Rights {
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let mut accounts = Vec::new();
         for id in self.grants.keys() {
-            accounts
-                .extend(shelf.find(id)?.filter(|it: &Stored<Account>| it.record.owner != tenant));
+            let account = shelf.find::<Account>(id)?;
+            accounts.extend(account.filter(|account| account.record.owner != tenant));
         }
         Ok(accounts)
     }
@@ -159,7 +161,7 @@ impl Rights {
         if let Some(id) = reference.account_id.as_deref() {
             return Ok(self.account_by_id(tenant, id, shelf)?);
         }
-        let key = NaturalKey::of(reference);
+        let key = NaturalKey::from_reference(reference);
         let mut accounts = self.accounts_led_to_by(&key, tenant, shelf)?;
         // Ended accounts are meant only when there is no other.
         if accounts.iter().any(|account| !account.thing.is_over()) {
@@ -220,7 +222,7 @@ pub(crate) struct NaturalKey {
 
 impl NaturalKey {
     /// Returns the natural key of a reference.
-    pub(crate) fn of(reference: &Reference) -> Self {
+    pub(crate) fn from_reference(reference: &Reference) -> Self {
         let Reference { brand, operator, sandbox, .. } = reference;
         Self::new(brand.as_ref(), operator.as_deref(), *sandbox)
     }
@@ -265,7 +267,8 @@ impl CallerReach {
     pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Stored<Account>>) -> Self {
         let named_id = named.map(|account| account.record.id.clone());
         let foreign = named.filter(|account| account.record.owner != tenant);
-        let mut accounts: Vec<_> = foreign.map(|it| it.record.id.clone()).into_iter().collect();
+        let foreign_id = foreign.map(|account| account.record.id.clone());
+        let mut accounts: Vec<_> = foreign_id.into_iter().collect();
         let mut shut = Vec::new();
         for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
             // The owner does not matter: the caller's own are reached anyway, unless they are shut.
@@ -285,7 +288,8 @@ impl CallerReach {
     fn permits(&self, whose: &EntityOwner) -> bool {
         let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
         let mine = whose.owner == self.tenant;
-        let (shared, shut) = (within(&self.accounts), within(&self.shut));
+        let shared = within(&self.accounts);
+        let shut = within(&self.shut);
         // All are computed before any decides.
         (mine | shared) & !shut
     }
@@ -378,7 +382,8 @@ impl CallerReach {
             // An entity on an account belongs to the owner of the account.
             let whose = shelf.whose(Account::KIND, id)?;
             if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
-                let (owner, account) = (Some(whose.owner), Some(id.clone()));
+                let owner = Some(whose.owner);
+                let account = Some(id.clone());
                 let except_accounts = Vec::new();
                 queries.push(Query { owner, account, except_accounts, ..query.clone() });
             }

@@ -437,7 +437,8 @@ impl dyn PublisherStore + '_ {
         &self,
         job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (mut job, mut seen) = (Some(job), None);
+        let mut job = Some(job);
+        let mut seen = None;
         // A read is never run again, so that this job, unlike that of `act`, can be consumed.
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
         seen.unwrap_or_else(|| Err(InternalError::new("reading", "the store ran no job").into()))

@@ -49,7 +49,8 @@ fn date(now: Timestamp) -> Date {
 
 /// Returns a refusal if an account may not commit this much more today.
 pub(crate) fn beyond(
-    (profile, agent): (&PublisherProfile, Option<&BuyerAgent>),
+    profile: &PublisherProfile,
+    agent: Option<&BuyerAgent>,
     account: &Account,
     more: MoneyAmount,
     currency: &str,

@@ -302,7 +302,8 @@ fn creative(
             &kept,
             &CreativeChange { from, reason: None, detail, by_itself: false },
         )?;
-        let (account, moved) = (kept.record.account.as_deref(), moved(from.name(), to.name()));
+        let account = kept.record.account.as_deref();
+        let moved = moved(from.name(), to.name());
         office.shelf.record(entry(office, decision, account, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))

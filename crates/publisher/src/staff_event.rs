@@ -124,7 +124,8 @@ impl StaffEvent {
     /// Creates a sample event on a test account, to try a destination.
     #[must_use]
     pub fn sample() -> Self {
-        let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
+        let kind = StaffEventKind::Sold;
+        let subject = StaffEventSubject::MediaBuy;
         Self {
             account_id: Some("acc_test".to_owned()),
             account_name: Some("TEST".to_owned()),
@@ -205,8 +206,9 @@ impl StaffEventRecorder<'_> {
         tenant: &str,
     ) -> Result<(), InternalError> {
         let buy = &kept.thing;
-        let account = Account::of(&kept.record, self.shelf)?;
-        let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
+        let account = Account::find_for(&kept.record, self.shelf)?;
+        let kind = StaffEventKind::Sold;
+        let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
         let event = event.of_account(account.as_ref().map(|account| &account.thing));
         self.keep(event, &buy.media_buy_id)
@@ -224,8 +226,9 @@ impl StaffEventRecorder<'_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let account = Account::of(&kept.record, self.shelf)?;
-        let (kind, subject) = (StaffEventKind::Changed, StaffEventSubject::MediaBuy);
+        let account = Account::find_for(&kept.record, self.shelf)?;
+        let kind = StaffEventKind::Changed;
+        let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
         let event = event.of_account(account.as_ref().map(|account| &account.thing));
         let budget_before =
@@ -241,8 +244,9 @@ impl StaffEventRecorder<'_> {
         tenant: &str,
     ) -> Result<(), InternalError> {
         let Some(buy) = &task.thing.draft else { return Ok(()) };
-        let account = Account::of(&task.record, self.shelf)?;
-        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::MediaBuy);
+        let account = Account::find_for(&task.record, self.shelf)?;
+        let kind = StaffEventKind::Waits;
+        let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &task.thing.task_id, tenant).of_buy(buy);
         let event = event.of_account(account.as_ref().map(|account| &account.thing));
         self.keep(event, &task.record.id)
@@ -263,10 +267,11 @@ impl StaffEventRecorder<'_> {
         };
         let waiting: Vec<&Stored<Creative>> = sent.iter().filter(waits).collect();
         let Some(first) = waiting.first() else { return Ok(()) };
-        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Creatives);
+        let kind = StaffEventKind::Waits;
+        let subject = StaffEventSubject::Creatives;
         let id = &first.thing.creative_id;
         let event = StaffEvent::new(kind, subject, id, tenant);
-        let named = waiting.iter().take(MAX_NAMED).map(|it| it.thing.creative_id.clone());
+        let named = waiting.iter().take(MAX_NAMED).map(|kept| kept.thing.creative_id.clone());
         let event = StaffEvent {
             named: named.collect(),
             count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
@@ -287,7 +292,8 @@ impl StaffEventRecorder<'_> {
         if account.status != crate::account::AccountStatus::PendingApproval {
             return Ok(());
         }
-        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Account);
+        let kind = StaffEventKind::Waits;
+        let subject = StaffEventSubject::Account;
         let event = StaffEvent::new(kind, subject, &account.account_id, &kept.record.owner);
         self.keep(event.of_account(Some(account)), &account.account_id)
     }

@@ -41,7 +41,7 @@ impl Outage {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn of(
+    pub fn find(
         shelf: &dyn StoreTx,
         tenant: &str,
         tool: &str,

@@ -214,7 +214,8 @@ impl SubmittedTask {
         let mut request = ask.arguments.clone();
         // Removed before the request becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
-        let (now, context) = (ask.now, request.get("context").cloned());
+        let now = ask.now;
+        let context = request.get("context").cloned();
         let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
         Self {
             task_id: task_id.to_owned(),

@@ -45,7 +45,7 @@ macro_rules! tools {
             /// checked always fit, so that `None` is then an internal error.
             pub(crate) fn read(tool: AdcpTool, arguments: &Value) -> Option<Self> {
                 match tool {
-                    $(AdcpTool::$tool => <$form>::read(arguments).map(|it| Self::$tool(Box::new(it)))),+
+                    $(AdcpTool::$tool => <$form>::read(arguments).map(Box::new).map(Self::$tool)),+
                 }
             }
 

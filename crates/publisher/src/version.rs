@@ -26,7 +26,10 @@ pub(crate) fn spoken(profile: &PublisherProfile) -> Vec<AdcpRelease> {
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(profile: &PublisherProfile, arguments: &Map) -> Result<AdcpRelease, ToolError> {
+pub(crate) fn choose(
+    profile: &PublisherProfile,
+    arguments: &Map,
+) -> Result<AdcpRelease, ToolError> {
     let spoken = spoken(profile);
     let highest = || spoken.iter().copied().max().unwrap_or(AdcpRelease::V3_1);
     match named(arguments) {

@@ -49,7 +49,7 @@ pub(crate) struct Horizon {
 
 impl Horizon {
     /// Creates one for an answer at a moment, which depends on no other so far.
-    pub(crate) const fn of(now: Timestamp) -> Self {
+    pub(crate) const fn new(now: Timestamp) -> Self {
         Self { now, next: Cell::new(Timestamp::MAX) }
     }
 
@@ -182,8 +182,10 @@ impl ToolContext<'_> {
 
     /// Returns the warning to the caller while an outage is simulated.
     pub(crate) fn outage(&self) -> Result<Option<AdcpError>, InternalError> {
-        let (tenant, tool, now) = (&self.admitted.reach.tenant, self.ask.tool, self.ask.now);
-        let outage = Outage::of(self.shelf, tenant, tool.name(), now)?;
+        let tenant = &self.admitted.reach.tenant;
+        let tool = self.ask.tool;
+        let now = self.ask.now;
+        let outage = Outage::find(self.shelf, tenant, tool.name(), now)?;
         // The warning says how old the data is, which changes each moment.
         outage.iter().for_each(|_| self.horizon.ends_now());
         Ok(outage.map(|outage| outage.warning(now)))

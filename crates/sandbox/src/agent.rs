@@ -23,7 +23,7 @@ struct Plain {
 pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalError> {
     let mut card = card::describe("Sandbox", "Makes a task of every message.", base_url);
     card.capabilities.streaming = false;
-    let card = PublishedCard::of(&card, clock.now());
+    let card = PublishedCard::from_card(&card, clock.now());
     let memory = Arc::new(MemoryStore::default());
     let service = TaskService::open(Arc::clone(&memory) as _, clock.clone(), ID)?;
     let agent = Plain { card, auth: Authenticator::open_to_all(ID), service };

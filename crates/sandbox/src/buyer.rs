@@ -49,7 +49,7 @@ pub struct Place {
 impl Place {
     /// Returns the place of a buyer in the sandbox with the base address `root`.
     #[must_use]
-    pub fn of(buyer: Option<BuyerName>, root: &str) -> Self {
+    pub fn new(buyer: Option<BuyerName>, root: &str) -> Self {
         let mut place = Self { buyer, base_url: String::new() };
         place.base_url = format!("{root}{}", place.path());
         place

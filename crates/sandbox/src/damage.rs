@@ -171,7 +171,9 @@ fn infect(value: &mut Value, venom: &str) {
         Value::Array(items) => items.iter_mut().for_each(|item| infect(item, venom)),
         Value::Object(members) => {
             for (name, value) in members {
-                if let (Value::String(text), true) = (&mut *value, PROSE.contains(&name.as_str())) {
+                if let Value::String(text) = &mut *value
+                    && PROSE.contains(&name.as_str())
+                {
                     text.push(' ');
                     text.push_str(venom);
                 } else {

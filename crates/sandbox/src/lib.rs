@@ -128,7 +128,7 @@ impl Sandbox {
     ) -> Result<Self, InternalError> {
         let root = format!("http://{address}");
         let script = Arc::new(script);
-        let place = Place::of(None, &root);
+        let place = Place::new(None, &root);
         let unnamed = PlayedSeller::open(Arc::clone(&script), &*cast, place, size, clock.clone())?;
         Ok(Self {
             script,
@@ -154,7 +154,7 @@ impl Sandbox {
     pub fn report(&self) -> Overview {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         let sellers = std::iter::once(&self.unnamed).chain(named.values());
-        Overview::of(sellers.map(|seller| seller.report()).collect())
+        Overview::new(sellers.map(|seller| seller.report()).collect())
     }
 
     /// Answers a request.
@@ -178,7 +178,7 @@ impl Sandbox {
             let Some(seller) = self.known(&name) else {
                 return Ok(problem(StatusCode::NOT_FOUND, "this buyer has not called"));
             };
-            return Ok(Overview::of(vec![seller.report()]).respond(&request));
+            return Ok(Overview::new(vec![seller.report()]).respond(&request));
         }
         let seller = match self.seller(name).await {
             Ok(seller) => seller,
@@ -213,7 +213,7 @@ impl Sandbox {
         if count >= MAX_BUYERS {
             return Err(NoSeller::TooMany);
         }
-        let place = Place::of(Some(name.clone()), &self.root);
+        let place = Place::new(Some(name.clone()), &self.root);
         let script = Arc::clone(&self.script);
         let cast = Arc::clone(&self.cast);
         let clock = self.clock.clone();

@@ -81,7 +81,8 @@ impl PlayedSeller {
         let started = clock.now();
         let (router, dealer, units) = match script.seller {
             Seller::Dealer => {
-                let (dealer, units) = (cast.dealer(&place)?, demo::units(size, SEED, started));
+                let dealer = cast.dealer(&place)?;
+                let units = demo::units(size, SEED, started);
                 dealer.offer(&units, started)?;
                 (dealer.router(), Some(dealer), units)
             }
@@ -97,7 +98,7 @@ impl PlayedSeller {
     /// Returns the report on its buyer so far.
     pub(super) fn report(&self) -> SandboxReport {
         let buyer = self.place.buyer.clone();
-        SandboxReport::of(&self.script, buyer, self.started, &self.state().watch)
+        SandboxReport::new(&self.script, buyer, self.started, &self.state().watch)
     }
 
     /// Answers a request of its buyer; the buyer's prefix is already removed from the path.
@@ -304,7 +305,9 @@ impl PlayedSeller {
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
         match (self.script.seller, interfaces) {
             (Seller::Agent, Some(interfaces)) => {
-                interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
+                interfaces.retain(|interface| {
+                    interface.get("protocolBinding") == Some(&"JSONRPC".into())
+                });
                 WholeAnswer { body: document.to_string().into(), ..card }
             }
             (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
@@ -321,7 +324,10 @@ impl PlayedSeller {
             Sell::First => ids.take(1).collect(),
             Sell::All => ids.collect(),
         };
-        let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
+        let Some(dealer) = self.dealer.clone() else { return };
+        if ids.is_empty() {
+            return;
+        }
         // Locked only for the marks, so that other requests continue while the index is built.
         let units = {
             let mut state = self.state();

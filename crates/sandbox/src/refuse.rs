@@ -77,7 +77,9 @@ pub fn profile(
     let error = refusal.stamp(sent.version, error_id, now);
     let message = error.jsonrpc_message();
     let mut data = tradepost_wire::json::to_value(&error).unwrap_or_default();
-    if let (Some(members), Some(retryable)) = (data.as_object_mut(), words.retryable) {
+    if let Some(members) = data.as_object_mut()
+        && let Some(retryable) = words.retryable
+    {
         members.insert("retryable".into(), retryable.into());
     }
     let body = json!({
@@ -141,7 +143,8 @@ pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) ->
     let message = words.message.clone().unwrap_or_else(|| code.title().to_owned());
     let mut refusal = ProtocolRefusal::new(code, message);
     let mut usual = StatusCode::OK;
-    let (mut challenge, mut wait) = (None, None);
+    let mut challenge = None;
+    let mut wait = None;
     match code {
         ProtocolCode::InvalidParams => refusal.violations.push(FieldViolation {
             field: "message.parts[0]".to_owned(),

@@ -39,7 +39,7 @@ pub struct SandboxReport {
 impl SandboxReport {
     /// Creates the report from everything found so far.
     #[must_use]
-    pub fn of(
+    pub fn new(
         script: &Script,
         buyer: Option<BuyerName>,
         since: Timestamp,
@@ -94,7 +94,7 @@ impl SandboxReport {
 
     /// Describes a finding in one line: the request, its target, and the error.
     fn line(&self, found: &BuyerMistake) -> String {
-        let exchange = self.exchanges.iter().find(|it| it.number == found.exchange);
+        let exchange = self.exchanges.iter().find(|exchange| exchange.number == found.exchange);
         let target = exchange.map_or("", |exchange| target_name(exchange.target));
         format!("request {} {target}: {}", found.exchange, plain(&found.message, SENTENCE))
     }
@@ -107,7 +107,8 @@ impl SandboxReport {
         let buyer = self.buyer.as_ref().map(|name| format!(", buyer {name}")).unwrap_or_default();
         let _ = writeln!(out, "scenario {script}{buyer}: {} requests", self.requests);
         for (finding, count) in &self.counts {
-            let (level, hint) = (finding.level(), finding.hint());
+            let level = finding.level();
+            let hint = finding.hint();
             let _ = writeln!(out, "\n{level} {finding} ({count}): {hint}");
             let _ = writeln!(out, "  {} ({})", means(*finding), finding.rule());
             for found in self.found(*finding).take(SHOWN) {

@@ -47,7 +47,8 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let (sandbox, stopped) = (Arc::clone(&sandbox), stopped.clone());
+        let sandbox = Arc::clone(&sandbox);
+        let stopped = stopped.clone();
         tokio::spawn(async move {
             connection(stream, Peer(peer), sandbox, stopped).await;
             drop(place);

@@ -237,7 +237,8 @@ impl BuyerGrader {
             (known.was_open, known.taken) = (previous.is_open(), previous.taken);
             self.retries = self.retries.saturating_add(1);
         }
-        let (attempts, elapsed) = (known.attempts, known.first.duration_until(at));
+        let attempts = known.attempts;
+        let elapsed = known.first.duration_until(at);
         for (finding, message) in found {
             self.find(finding, number, message);
         }
@@ -315,9 +316,10 @@ impl BuyerGrader {
     /// them. The oldest comes first.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<UnknownResult> {
-        let open = self.intents.values.iter().filter(|(_, it)| it.has_effect && it.is_open());
+        let intents = self.intents.values.iter();
+        let open = intents.filter(|(_, intent)| intent.has_effect && intent.is_open());
         let mut doubts: Vec<_> =
-            open.map(|(digest, intent)| UnknownResult::of(*digest, intent)).collect();
+            open.map(|(digest, intent)| UnknownResult::new(*digest, intent)).collect();
         doubts.sort_unstable_by_key(|doubt| doubt.exchange);
         doubts
     }

@@ -41,9 +41,10 @@ fn plan(message: &Message) -> MessagePlan {
 
 pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::error::Error>> {
     let card = card::describe("Echo", "Says it.", &format!("http://{}", listener.local_addr()?));
-    let card = PublishedCard::of(&card, Clock::system().now());
-    let (auth, service) = (Authenticator::open_to_all("echo"), TaskService::in_memory("echo")?);
-    http::serve(listener, AgentRegistry::of(Arc::new(Echo(card, auth, service))), pending()).await;
+    let card = PublishedCard::from_card(&card, Clock::system().now());
+    let auth = Authenticator::open_to_all("echo");
+    let echo = Echo(card, auth, TaskService::in_memory("echo")?);
+    http::serve(listener, AgentRegistry::from_agent(Arc::new(echo)), pending()).await;
     Ok(())
 }
 

@@ -230,7 +230,8 @@ impl Authenticator {
         let failures = Limiter::new(FAILURES, means.clock.clone());
         let unjudged = Limiter::new(FAILURES, means.clock.clone());
         let keys = Arc::clone(&means.keys);
-        let (agent_id, known) = (agent_id.to_owned(), Vec::new());
+        let agent_id = agent_id.to_owned();
+        let known = Vec::new();
         Ok(Self { agent_id, policy, keys, tokens, known, failures, unjudged })
     }
 
@@ -340,7 +341,8 @@ impl Authenticator {
                 return None;
             }
         };
-        let (policy, realm) = (&self.policy, &self.agent_id);
+        let policy = &self.policy;
+        let realm = &self.agent_id;
         let bearer = policy.takes_bearer().then(|| format!("{SCHEME} realm=\"{realm}\"{error}"));
         let by_certificate = by_certificate && !policy.certificates.is_empty();
         let certificate = by_certificate.then(|| format!("{CERTIFICATE_SCHEME} realm=\"{realm}\""));

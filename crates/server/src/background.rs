@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_piece_that_panics_is_nothing_and_the_next_one_is_done() {
+    async fn a_piece_that_panics_does_not_stop_the_next() {
         let panics: Option<()> = piece("a test", || panic!("expected by the test")).await;
         assert_eq!(panics, None);
         assert_eq!(piece("a test", || 1).await, Some(1));

@@ -100,7 +100,7 @@ pub struct ClaimedExtension {
 }
 
 impl CardClaims {
-    fn of(card: &Value) -> Self {
+    fn from_card(card: &Value) -> Self {
         let capabilities = card.get("capabilities");
         let list = |owner: Option<&Value>, name: &str| {
             owner.and_then(|owner| owner.get(name)?.as_array()).cloned().unwrap_or_default()
@@ -142,7 +142,7 @@ impl CardClaims {
     // Used for refusing unreadable parts (A2A 1.0 §3.1.1, E-24).
     #[must_use]
     pub fn reads(&self, part: &Part) -> bool {
-        let named = part.media_type.as_deref().map(MediaType::of);
+        let named = part.media_type.as_deref().map(MediaType::new);
         let named = named.map(MediaType::as_str).filter(|media_type| !media_type.is_empty());
         let media_type = match (named, &part.content) {
             (Some(named), _) => named,
@@ -150,7 +150,7 @@ impl CardClaims {
             (None, Content::Data(_)) => "application/json",
             (None, Content::Raw(_) | Content::Url(_)) => return true,
         };
-        let covers = |mode: &String| MediaType::of(mode).covers(media_type);
+        let covers = |mode: &String| MediaType::new(mode).covers(media_type);
         self.input_modes.is_empty() || self.input_modes.iter().any(covers)
     }
 }
@@ -186,13 +186,13 @@ impl PublishedCard {
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
         // Claims are read from the published document, so that both cannot differ.
-        Ok(Self { body, etag, identity, claims: CardClaims::of(&card) })
+        Ok(Self { body, etag, identity, claims: CardClaims::from_card(&card) })
     }
 
     /// Creates a card whose identity depends on its content only, in any process; `since` is its
     /// last change.
     #[must_use]
-    pub fn of(card: &impl Serialize, since: Timestamp) -> Self {
+    pub fn from_card(card: &impl Serialize, since: Timestamp) -> Self {
         let identify = |hash: &str| {
             Ok::<_, Infallible>(CardIdentity { id: hash.to_owned(), modified_at: since })
         };

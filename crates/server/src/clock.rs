@@ -38,7 +38,8 @@ impl Clock {
             milliseconds: Arc::new(AtomicI64::new(start.as_millisecond())),
             elapsed: Arc::default(),
         };
-        let (calendar, stopwatch) = (hand.clone(), hand.clone());
+        let calendar = hand.clone();
+        let stopwatch = hand.clone();
         let now = move || {
             let now = calendar.milliseconds.load(Ordering::SeqCst);
             Timestamp::from_millisecond(now).unwrap_or(Timestamp::MAX)

@@ -29,7 +29,7 @@ use crate::turns::{FairScheduler, SchedulerPermit};
 /// use tradepost_server::desk::AgentRegistry;
 /// # fn show(agent: tradepost_server::agent::SharedAgent) {
 /// // One agent that keeps its tasks in memory.
-/// let desk = Arc::new(AgentRegistry::of(agent));
+/// let desk = Arc::new(AgentRegistry::from_agent(agent));
 /// let app = tradepost_server::http::router(desk);
 /// # }
 /// ```
@@ -92,7 +92,7 @@ impl HostedAgents {
     /// Returns the directory. It is built on first use, which takes a while for thousands of
     /// agents.
     pub(crate) fn directory(&self) -> &Directory {
-        self.directory.get_or_init(|| Directory::of(&self.all))
+        self.directory.get_or_init(|| Directory::new(&self.all))
     }
 }
 
@@ -154,7 +154,7 @@ impl AgentRegistry {
 
     /// Creates a process with one agent that keeps everything in memory, for small machines.
     #[must_use]
-    pub fn of(agent: SharedAgent) -> Self {
+    pub fn from_agent(agent: SharedAgent) -> Self {
         let health = Arc::new(MemoryStore::default());
         Self::new(HttpSettings::default(), Clock::system(), health, vec![agent])
     }
@@ -309,7 +309,8 @@ impl AgentRegistry {
 
     /// Performs an authenticated request when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: AgentRequest<'_>) -> AgentOutcome {
-        let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
+        let principal = &incoming.caller.principal;
+        let operation = incoming.request.operation();
         let permitted = permit::check(principal, operation, agent.required(operation));
         match self.turn(agent, incoming.caller, permitted).await {
             Ok(_turn) => {

@@ -20,7 +20,7 @@ pub(crate) struct Directory {
 impl Directory {
     /// Builds the directory of these agents. The bytes are the same on every host, because the
     /// anchor is relative.
-    pub(crate) fn of(agents: &[SharedAgent]) -> Self {
+    pub(crate) fn new(agents: &[SharedAgent]) -> Self {
         let listed = agents.iter().filter(|agent| agent.is_listed());
         let items: Vec<Value> = listed.filter_map(|agent| item(agent.card())).collect();
         let set = json!({"linkset": [{"anchor": DIRECTORY_PATH, "item": items}]});

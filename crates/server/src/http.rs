@@ -90,7 +90,7 @@ pub fn operator_router(desk: Arc<AgentRegistry>) -> Router {
 /// use tradepost_server::{agent::SharedAgent, http};
 /// fn app(agent: SharedAgent) -> axum::Router {
 /// let own = axum::Router::new().route("/about", axum::routing::get(async || "A shop"));
-/// own.merge(http::router(Arc::new(AgentRegistry::of(agent))))
+/// own.merge(http::router(Arc::new(AgentRegistry::from_agent(agent))))
 /// }
 /// ```
 pub fn router(desk: Arc<AgentRegistry>) -> Router {

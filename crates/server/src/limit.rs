@@ -209,7 +209,9 @@ impl Limiter {
         let Some(buckets) = &self.buckets else { return };
         buckets.retain_recent();
         buckets.shrink_to_fit();
-        if let (Some(shared), Ok(window)) = (&self.shared, Duration::try_from(self.limit.window)) {
+        if let Some(shared) = &self.shared
+            && let Ok(window) = Duration::try_from(self.limit.window)
+        {
             let now = buckets.clock().now();
             let mut held = shared.held.lock().unwrap_or_else(PoisonError::into_inner);
             held.callers.retain(|_, (_, since)| *since + window > now);
@@ -248,7 +250,8 @@ impl SharedPermits {
         let mut held = lock();
         match leased {
             Ok(Lease { permits, wait, processes }) => {
-                (held.processes, held.alone_until) = (processes, None);
+                held.processes = processes;
+                held.alone_until = None;
                 let Some(left) = permits.checked_sub(1) else {
                     held.dry.insert(key.clone(), now + wait);
                     return Ok((Some(wait), processes));
@@ -288,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_then_one_request_for_each_part_of_the_window() {
+    fn after_a_burst_each_part_of_the_window_passes_one() {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_to_another_day_for_a_moment_locks_nobody_out() {
+    fn a_clock_set_wrong_for_a_moment_locks_nobody_out() {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 1, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);

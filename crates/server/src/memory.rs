@@ -85,7 +85,8 @@ impl MemoryStore {
         let off = kept.places.values_mut().map(|kept| &mut kept.place);
         off.filter(|place| place.off_at.is_some())
             .map(|place| {
-                (place.failures, place.off_at) = (0, None);
+                place.failures = 0;
+                place.off_at = None;
                 place.due_at = Some(in_millis(now));
             })
             .count()
@@ -129,7 +130,7 @@ impl TaskLog for MemoryStore {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = {
             let mut kept = self.lock();
-            let transaction = MemoryTx::of(&mut kept);
+            let transaction = MemoryTx::new(&mut kept);
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&transaction)))
                 .unwrap_or_else(|_| Err(InternalError::new("keeping tasks", "a job panicked")));
             transaction.end(outcome.is_ok());
@@ -154,7 +155,8 @@ impl TaskLog for MemoryStore {
     fn task_entries(
         &self,
         task_id: &str,
-        (after, until): (i64, i64),
+        after: i64,
+        until: i64,
         with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<LogEntry>, InternalError> {
@@ -308,9 +310,10 @@ enum Undo {
 }
 
 impl<'k> MemoryTx<'k> {
-    fn of(kept: &'k mut MemoryState) -> Self {
+    fn new(kept: &'k mut MemoryState) -> Self {
         let last_key = kept.last_key;
-        let (undo, ended) = (RefCell::default(), RefCell::default());
+        let undo = RefCell::default();
+        let ended = RefCell::default();
         Self { kept: RefCell::new(kept), undo, ended, last_key }
     }
 
@@ -368,7 +371,8 @@ fn set_place(kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
     };
     let named = place.or(before);
     let Some(named) = named else { return };
-    let (task_id, id) = (&named.place.task_id, &named.place.target.config_id);
+    let task_id = &named.place.task_id;
+    let id = &named.place.target.config_id;
     let Some(task) = kept.tasks.get_mut(task_id) else { return };
     if kept.places.contains_key(&key) {
         task.places.insert(id.clone(), key);
@@ -384,7 +388,9 @@ impl TaskWriter for MemoryTx<'_> {
             return Err(InternalError::new("writing a task", "there is one with its id"));
         }
         let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
-        let (owner, entries, places) = (owner.clone(), Vec::new(), BTreeMap::new());
+        let owner = owner.clone();
+        let entries = Vec::new();
+        let places = BTreeMap::new();
         kept.tasks.insert(task.task_id.clone(), StoredTask { owner, row, entries, places });
         self.undo.borrow_mut().push(Undo::Task(task.task_id.clone()));
         Ok(())
@@ -409,7 +415,8 @@ impl TaskWriter for MemoryTx<'_> {
         task.entries.push(LogEntry { seq, kind, body: body.to_owned() });
         task.row.last_seq = seq;
         if let Some((state, at)) = status {
-            (task.row.state, task.row.status_at) = (state, in_millis(at));
+            task.row.state = state;
+            task.row.status_at = in_millis(at);
         }
         if task.row.state.terminal() {
             self.ended.borrow_mut().push(task_id.to_owned());
@@ -446,7 +453,8 @@ impl PushWriter for MemoryTx<'_> {
     ) -> Result<PushStored, InternalError> {
         let kept = &mut *self.kept();
         let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushStored::NoTask) };
-        let (last_seq, same) = (task.row.last_seq, task.places.get(&target.config_id).copied());
+        let last_seq = task.row.last_seq;
+        let same = task.places.get(&target.config_id).copied();
         if task.places.len() - usize::from(same.is_some()) >= most {
             return Ok(PushStored::TooMany);
         }
@@ -491,7 +499,8 @@ impl PushWriter for MemoryTx<'_> {
     fn push_delivered(&self, key: i64, seq: i64) -> Result<(), InternalError> {
         self.change(key, |place, _| {
             place.sent_seq = Some(place.sent_seq.unwrap_or_default().max(seq));
-            (place.failures, place.failure) = (0, None);
+            place.failures = 0;
+            place.failure = None;
         });
         Ok(())
     }

@@ -69,7 +69,8 @@ impl Default for Metrics {
         let panics = Family::default();
         let help = "Panics of an agent's own code, each of which failed one request or task";
         registry.register("agent_panics", help, panics.clone());
-        let (certificate, names) = (Certificate::default(), RwLock::default());
+        let certificate = Certificate::default();
+        let names = RwLock::default();
         registry.register_collector(Box::new(certificate.clone()));
         Self { registry, requests, limited, seconds, in_flight, panics, certificate, names }
     }
@@ -95,7 +96,7 @@ catalog! {
 impl CallerKind {
     /// Returns the kind of an authenticated caller.
     #[must_use]
-    pub fn of(caller: &Caller) -> Self {
+    pub fn from_caller(caller: &Caller) -> Self {
         if caller.principal.is_anonymous() { Self::Anonymous } else { Self::Known }
     }
 }
@@ -266,7 +267,8 @@ mod tests {
         metrics.ended(asked("GetTask"), CallerKind::Known, "OK", took);
         metrics.ended(asked("GetTask"), CallerKind::Anonymous, "TASK_NOT_FOUND", took);
         metrics.limited(&asked("SendMessage"));
-        let (one, two) = (metrics.begin(), metrics.begin());
+        let one = metrics.begin();
+        let two = metrics.begin();
         drop(one);
         let text = metrics.write().unwrap();
         for line in [

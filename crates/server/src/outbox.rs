@@ -96,7 +96,8 @@ pub struct OutboxSettings {
 
 impl Default for OutboxSettings {
     fn default() -> Self {
-        let (schedule, limits) = (RetrySchedule::default(), OutboxLimits::default());
+        let schedule = RetrySchedule::default();
+        let limits = OutboxLimits::default();
         Self { timeout: Duration::from_secs(15), schedule, limits }
     }
 }

@@ -118,8 +118,10 @@ impl Tasks {
     ) -> Result<Arc<Self>, InternalError> {
         let cursors = cursor::PageTokenSigner::open(&*log)?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
-        let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
-        let (stirred, agent_id) = (tokio::sync::Notify::new(), agent_id.to_owned());
+        let live = Mutex::new(HashMap::new());
+        let closing = watch::Sender::new(false);
+        let stirred = tokio::sync::Notify::new();
+        let agent_id = agent_id.to_owned();
         let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
         // Before any request, because no process works on these tasks.
         tasks.fail_abandoned()?;
@@ -209,7 +211,8 @@ impl Tasks {
         webhook: Option<CheckedWebhook>,
         work: TaskWork,
     ) -> Result<StartedTask, TaskError> {
-        let (now, owner) = (self.clock.now(), owner.clone());
+        let now = self.clock.now();
+        let owner = owner.clone();
         let is_new = continues.is_none();
         let row = continues.unwrap_or_else(|| TaskRow {
             task_id: uuid::Uuid::now_v7().to_string(),
@@ -318,7 +321,8 @@ impl Tasks {
         job: impl FnMut(&dyn LogWriter) -> Result<Option<i64>, InternalError> + Send + 'static,
     ) -> Result<Option<i64>, InternalError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let (tasks, task_id) = (Arc::clone(self), task_id.to_owned());
+        let tasks = Arc::clone(self);
+        let task_id = task_id.to_owned();
         log::submit(&*self.log, job, move |appended| {
             if let Ok(Some(seq)) = appended {
                 tasks.committed(&task_id, seq);
@@ -348,7 +352,8 @@ impl Tasks {
         task_id: &str,
         history: Option<u32>,
     ) -> Result<Task, TaskError> {
-        let (owner, task_id) = (owner.clone(), task_id.to_owned());
+        let owner = owner.clone();
+        let task_id = task_id.to_owned();
         self.read(move |tasks| {
             let row = tasks.found(&owner, &task_id)?;
             Ok(fold::task(&*tasks.log, &row, row.last_seq, history, true)?)
@@ -443,7 +448,8 @@ impl Tasks {
         task_id: &str,
         after: Option<i64>,
     ) -> Result<TaskStream, TaskError> {
-        let (owner, task_id) = (owner.clone(), task_id.to_owned());
+        let owner = owner.clone();
+        let task_id = task_id.to_owned();
         self.read(move |tasks| {
             // Checked first, because watching creates an entry for any id.
             tasks.found(&owner, &task_id)?;
@@ -489,7 +495,9 @@ impl Tasks {
         begun: &StartedTask,
         history: Option<u32>,
     ) -> Result<TaskStream, TaskError> {
-        let (owner, task_id, seq) = (owner.clone(), begun.task_id.clone(), begun.seq);
+        let owner = owner.clone();
+        let task_id = begun.task_id.clone();
+        let seq = begun.seq;
         self.read(move |tasks| {
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let task = fold::task(&*tasks.log, &row, seq, history, true)?;

@@ -241,7 +241,7 @@ struct LoadedIdentity {
 }
 
 impl LoadedIdentity {
-    fn of(state: [FileState; 3], loaded: LoadedFiles, clock: &Clock) -> Self {
+    fn new(state: [FileState; 3], loaded: LoadedFiles, clock: &Clock) -> Self {
         let LoadedFiles { config, begins_at, expires_at, .. } = loaded;
         if let Some(expires_at) = expires_at.filter(|end| *end <= clock.now()) {
             tracing::warn!(%expires_at, "the certificate has expired");
@@ -261,7 +261,7 @@ impl ServerIdentity {
     pub fn open(files: PemFiles, clock: &Clock) -> Result<Self, Vec<TlsFileError>> {
         // The state is read first, so that a change during the read is noticed next time.
         let state = state(&files);
-        let held = LoadedIdentity::of(state, load(&files)?, clock);
+        let held = LoadedIdentity::new(state, load(&files)?, clock);
         Ok(Self::with(files, held, None, clock))
     }
 
@@ -278,7 +278,7 @@ impl ServerIdentity {
         let state = state(&files);
         let config = without(&files)?;
         let held = match load(&files) {
-            Ok(loaded) => LoadedIdentity::of(state, loaded, clock),
+            Ok(loaded) => LoadedIdentity::new(state, loaded, clock),
             Err(mistakes) => {
                 if files.certificate.exists() {
                     tracing::error!(cause = joined(&mistakes), "there is no certificate to use");
@@ -350,7 +350,7 @@ impl ServerIdentity {
         match loaded {
             Ok(loaded) => {
                 tracing::info!("certificate replaced");
-                *held = LoadedIdentity::of(state, loaded, &self.clock);
+                *held = LoadedIdentity::new(state, loaded, &self.clock);
             }
             Err(mistakes) => {
                 // Logged once per state of the files.

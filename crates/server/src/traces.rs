@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_belongs_to_its_callers_trace_and_is_known_to_what_runs_in_it() {
+    async fn a_span_joins_its_callers_trace_and_is_known_inside() {
         let kept = Arc::new(Kept::default());
         let tracer = Tracer::new(Arc::clone(&kept) as _, 100, Clock::system());
         let begun = tracer.begin(Some(caller(true))).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_can_keep_a_trace_from_being_written_down_and_cannot_have_it_done() {
+    fn a_caller_can_prevent_a_trace_and_cannot_demand_one() {
         let kept = Arc::new(Kept::default());
         let all = Tracer::new(Arc::clone(&kept) as _, 100, Clock::system());
         let none = Tracer::new(Arc::clone(&kept) as _, 0, Clock::system());

@@ -273,15 +273,19 @@ mod tests {
 
     type Asked<'t> = Pin<Box<dyn Future<Output = SchedulerPermit<'t>> + 't>>;
 
+    /// A request that waits for its turn.
+    struct Waiting<'t> {
+        agent: &'static str,
+        who: u8,
+        turn: Asked<'t>,
+    }
+
     /// Polls all requests in the order of arrival; each ends at once.
-    fn drain<'t>(
-        asked: &mut Vec<(&'static str, u8, Asked<'t>)>,
-        order: &RefCell<Vec<(&'static str, u8)>>,
-    ) {
+    fn drain(asked: &mut Vec<Waiting<'_>>, order: &RefCell<Vec<(&'static str, u8)>>) {
         let mut context = Context::from_waker(Waker::noop());
-        while let Some(at) = asked.iter_mut().position(|(agent, who, turn)| {
-            let Poll::Ready(turn) = turn.as_mut().poll(&mut context) else { return false };
-            order.borrow_mut().push((*agent, *who));
+        while let Some(at) = asked.iter_mut().position(|asked| {
+            let Poll::Ready(turn) = asked.turn.as_mut().poll(&mut context) else { return false };
+            order.borrow_mut().push((asked.agent, asked.who));
             drop(turn);
             true
         }) {
@@ -289,15 +293,11 @@ mod tests {
         }
     }
 
-    fn ask<'t>(
-        turns: &'t FairScheduler,
-        agent: &'static str,
-        who: u8,
-    ) -> (&'static str, u8, Asked<'t>) {
+    fn ask<'t>(turns: &'t FairScheduler, agent: &'static str, who: u8) -> Waiting<'t> {
         let mut turn: Asked<'t> = Box::pin(turns.turn(agent, caller(who)));
         let mut context = Context::from_waker(Waker::noop());
         assert!(turn.as_mut().poll(&mut context).is_pending());
-        (agent, who, turn)
+        Waiting { agent, who, turn }
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_among_several_has_a_share_and_one_alone_has_everything() {
+    fn agents_among_several_have_shares_one_alone_has_everything() {
         let turns = FairScheduler::new(8);
         turns.among(["slow", "other"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
@@ -375,15 +375,15 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_called_and_goes_gives_the_place_to_the_next() {
+    fn who_leaves_when_called_gives_the_place_to_the_next() {
         let turns = FairScheduler::new(1);
         let mut context = Context::from_waker(Waker::noop());
         let mut first: Asked<'_> = Box::pin(turns.turn("a", caller(1)));
         let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
             panic!("a place is free")
         };
-        let (_, _, second) = ask(&turns, "a", 1);
-        let (_, _, mut third) = ask(&turns, "a", 2);
+        let second = ask(&turns, "a", 1).turn;
+        let mut third = ask(&turns, "a", 2).turn;
         drop(first);
         drop(second);
         assert!(third.as_mut().poll(&mut context).is_ready());

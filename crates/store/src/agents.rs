@@ -62,7 +62,8 @@ impl Health for Store {
     }
 
     fn remarks(&self) -> Vec<(&'static str, u64)> {
-        let (dead, stale) = (self.dead_deliveries(), self.stale_feeds());
+        let dead = self.dead_deliveries();
+        let stale = self.stale_feeds();
         vec![
             // An unreadable store is reported by `check`.
             ("dead_deliveries", dead.unwrap_or_default()),
@@ -122,11 +123,12 @@ impl TaskLog for Store {
     fn task_entries(
         &self,
         task_id: &str,
-        range: (i64, i64),
+        after: i64,
+        until: i64,
         with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<LogEntry>, InternalError> {
-        self.read(|db| db.task_entries(task_id, range, with_artifacts, limit))
+        self.read(|db| db.task_entries(task_id, after, until, with_artifacts, limit))
     }
 
     fn tasks(

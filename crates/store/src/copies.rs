@@ -262,8 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn a_store_in_use_is_copied_and_the_copy_takes_the_place_of_another() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fn a_store_in_use_is_copied_and_can_replace_another() {
+        let one = tempfile::tempdir().unwrap();
+        let two = tempfile::tempdir().unwrap();
         let _in_use = stocked(one.path(), 40);
         drop(stocked(two.path(), 5));
         let copied = two.path().join("copy.sqlite");
@@ -285,7 +286,8 @@ mod tests {
 
     #[test]
     fn a_store_that_somebody_uses_is_left_alone() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let one = tempfile::tempdir().unwrap();
+        let two = tempfile::tempdir().unwrap();
         drop(stocked(one.path(), 3));
         let _in_use = stocked(two.path(), 5);
         let copied = two.path().join("copy.sqlite");
@@ -298,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_store_that_cannot_be_read_is_moved_away() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let one = tempfile::tempdir().unwrap();
+        let two = tempfile::tempdir().unwrap();
         drop(stocked(one.path(), 3));
         fs::write(two.path().join(FILE), "no database at all").unwrap();
         for (end, text) in [("-wal", "nor its log"), ("-journal", "nor its journal")] {

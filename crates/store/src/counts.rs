@@ -32,7 +32,9 @@ pub(super) struct WriterCounts {
 
 impl Default for WriterCounts {
     fn default() -> Self {
-        let (queued, jobs, failed) = (Gauge::default(), Counter::default(), Counter::default());
+        let queued = Gauge::default();
+        let jobs = Counter::default();
+        let failed = Counter::default();
         Self { queued, jobs, failed, commits: histogram() }
     }
 }

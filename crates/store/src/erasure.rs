@@ -55,8 +55,13 @@ pub struct Old {
 impl Old {
     fn leads(&self, connection: &Connection) -> Result<Vec<String>, InternalError> {
         let Self { dealer_id, unchanged_since, with_undelivered, removed_by: _ } = self;
-        let bounds = (*unchanged_since, *with_undelivered, ERASED_AT_ONCE);
-        leads_unchanged_since(connection, dealer_id, bounds)
+        leads_unchanged_since(
+            connection,
+            dealer_id,
+            *unchanged_since,
+            *with_undelivered,
+            ERASED_AT_ONCE,
+        )
     }
 }
 

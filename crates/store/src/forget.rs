@@ -22,7 +22,8 @@ impl Store {
     pub fn only_by(&self, lost: &[String], keys: &OperatorKeys) -> Result<OnlyBy, InternalError> {
         let others = self.privacy_keys()?;
         let given: BTreeSet<_> = keys.ids().into_iter().map(ToOwned::to_owned).collect();
-        let (mut leads, mut all) = (BTreeSet::new(), OnlyBy::default());
+        let mut leads = BTreeSet::new();
+        let mut all = OnlyBy::default();
         for key in lost {
             let found = self.read(|db| db.only_by(key))?;
             leads.extend(found.leads);

@@ -96,7 +96,7 @@ pub(super) struct StoreHealth {
 
 impl StoreHealth {
     /// Creates the health state of an open file, or of a database server.
-    pub(super) fn of(database: Option<&Path>) -> Self {
+    pub(super) fn new(database: Option<&Path>) -> Self {
         let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
         let files = database.map(files_of).into_iter().flatten().filter_map(known).collect();
         Self {

@@ -152,13 +152,13 @@ impl Store {
                 let link = SqlBackend::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
                 connections.push(Connection::new(link, Arc::clone(&vault)));
             }
-            Ok::<_, InternalError>(Readers::of(connections))
+            Ok::<_, InternalError>(Readers::new(connections))
         };
         let readers = reading(1)?;
         let key_readers = reading(1)?;
         let shelf_readers = reading(publishers::READERS)?;
         let publishers = publishers::PublisherAccess::new(shelf_readers, reading(1)?);
-        let health = Arc::new(health::StoreHealth::of(Some(&path)));
+        let health = Arc::new(health::StoreHealth::new(Some(&path)));
         let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &vault)?;
         Ok(Self {
             writer,
@@ -169,7 +169,7 @@ impl Store {
             courier: None,
             server: None,
             health,
-            snapshots: Some(snapshots::Snapshots::of(directory)),
+            snapshots: Some(snapshots::Snapshots::new(directory)),
             vault,
         })
     }
@@ -184,9 +184,9 @@ impl Store {
         let session =
             |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&vault));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
-        let health = Arc::new(health::StoreHealth::of(None));
+        let health = Arc::new(health::StoreHealth::new(None));
         let writer = writer::StoreWriter::of_server(session(0), sessions(WRITERS), &health)?;
-        let readers = |count| Readers::of(sessions(count));
+        let readers = |count| Readers::new(sessions(count));
         Ok(Self {
             writer,
             readers: readers(READERS),
@@ -364,7 +364,8 @@ impl Store {
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, InternalError> {
-        let (dealer_id, units) = (dealer_id.to_owned(), units.into());
+        let dealer_id = dealer_id.to_owned();
+        let units = units.into();
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
     }
 
@@ -433,7 +434,8 @@ impl Store {
         if let Some(known) = self.read(|db| db.known_card(dealer_id, content_hash))? {
             return Ok(known);
         }
-        let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
+        let dealer_id = dealer_id.to_owned();
+        let content_hash = content_hash.to_owned();
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
     }
 

@@ -69,8 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_looked_up_once_in_a_version_and_for_each_agent() {
-        let (known, looks) = (LookedUp::default(), Cell::new(0));
+    fn a_key_is_looked_up_once_per_version_and_agent() {
+        let known = LookedUp::default();
+        let looks = Cell::new(0);
         let find = |version, agent: &str, id: &str| {
             let look = || {
                 looks.set(looks.get() + 1);

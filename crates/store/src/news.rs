@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_come_as_they_were_sent_and_what_is_not_understood_may_be_anything() {
+    fn news_arrive_as_sent_and_unknown_ones_may_mean_anything() {
         let appended =
             |ended| ChangeNotice::Appended { task_id: "a task".to_owned(), seq: 7, ended };
         for news in [

@@ -117,7 +117,8 @@ impl PgServer {
         let herald = match self.herald.get() {
             Some(herald) => herald,
             None => {
-                let (config, tls) = (self.url.config().clone(), self.tls.clone());
+                let config = self.url.config().clone();
+                let tls = self.tls.clone();
                 let way = NotifyTarget { config, tls, process: self.process.clone() };
                 let ended =
                     || InternalError::new("listening to other processes", "its thread has ended");
@@ -182,7 +183,7 @@ impl PgServer {
         let (sender, receiver) = sync_channel(1);
         runtime.spawn(async move {
             let done = match timeout(patience, work).await {
-                Ok(done) => done.map_err(|error| PgError::of(&error)),
+                Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
                 Err(_) => Err(PgError::Silent),
             };
             // The caller is waiting below.
@@ -203,7 +204,8 @@ impl PgServer {
         {
             return Err(why.clone());
         }
-        let (config, tls) = (self.url.config().clone(), self.tls.clone());
+        let config = self.url.config().clone();
+        let tls = self.tls.clone();
         let connected = self.wait(async move {
             let client = herald::connect(&config, tls, |_| ()).await?;
             Ok(Arc::new(PgConnection::new(client)))
@@ -537,7 +539,8 @@ pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), Inte
         let rows = session.query(WHAT, sql, params![name])?;
         Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     };
-    let (first, second) = (ask(one, TAKE)?, ask(other, TAKE)?);
+    let first = ask(one, TAKE)?;
+    let second = ask(other, TAKE)?;
     // A pooler of transactions may have released it on another session than the one that took it.
     let given = ask(one, GIVE)?;
     if first && !second && given {

@@ -403,8 +403,8 @@ mod tests {
 
     #[test]
     fn keys_are_read_from_lines_and_named_without_being_shown() {
-        let (first, second) =
-            (OperatorKeys::generate().unwrap(), "//////////////////////////////////////////8=");
+        let first = OperatorKeys::generate().unwrap();
+        let second = "//////////////////////////////////////////8=";
         let keys = OperatorKeys::read(&format!("# of May\n{first}\n\n{second} {first}\n")).unwrap();
         assert_eq!(keys.ids().len(), 2);
         assert_eq!(OperatorKeys::read(&first.to_uppercase()).unwrap().ids(), [keys.ids()[0]]);

@@ -13,7 +13,7 @@ pub(crate) struct Readers(Vec<Mutex<Database>>);
 
 impl Readers {
     /// Creates readers from connections.
-    pub(crate) fn of(connections: Vec<Connection>) -> Self {
+    pub(crate) fn new(connections: Vec<Connection>) -> Self {
         Self(connections.into_iter().map(|connection| Mutex::new(Database(connection))).collect())
     }
 

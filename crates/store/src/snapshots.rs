@@ -31,7 +31,7 @@ fn prefix(dealer_id: &str) -> String {
 pub(super) struct Snapshots(PathBuf);
 
 impl Snapshots {
-    pub(super) fn of(data: &Path) -> Self {
+    pub(super) fn new(data: &Path) -> Self {
         Self(data.join(FOLDER))
     }
 
@@ -149,7 +149,7 @@ impl Store {
             self.read(|db| db.gather_inventory(dealer_id, super::oldest(now, lifetime)))?;
         let inventory = builder.build(gone)?;
         if generation > 0
-            && let Err(fault) = self.keep_snapshot((dealer_id, generation), &inventory, now)
+            && let Err(fault) = self.keep_snapshot(dealer_id, generation, &inventory, now)
         {
             // The inventory is used all the same, and its snapshot is built again the next time.
             tracing::warn!(
@@ -171,7 +171,8 @@ impl Store {
 
     fn keep_snapshot(
         &self,
-        (dealer_id, generation): (&str, i64),
+        dealer_id: &str,
+        generation: i64,
         inventory: &Inventory,
         now: Timestamp,
     ) -> Result<(), InternalError> {
@@ -189,7 +190,8 @@ impl Store {
         };
         let sum = inventory.snapshot_sum();
         let name = format!("{}{}", prefix(dealer_id), hex(&sum));
-        let (whose, noted) = (dealer_id.to_owned(), name.clone());
+        let whose = dealer_id.to_owned();
+        let noted = name.clone();
         files.keep(&name, inventory, &sum)?;
         let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
         match before {
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_takes_little_room_on_disk_and_its_listing_is_the_same_when_it_comes_back() {
+    fn a_listing_takes_little_disk_and_comes_back_the_same() {
         const VEHICLES: usize = 1_000;
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_has_left_goes_when_it_is_old_and_of_this_dealer() {
+    fn old_leftovers_of_a_process_go_for_this_dealer_only() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let now = folder.path().metadata().unwrap().modified().unwrap();

@@ -279,12 +279,12 @@ pub(crate) use params;
 
 /// Implements [`Bind`] for types: each with its kind, and the expression for its value.
 macro_rules! bind {
-    ($($type:ty: $kind:ident, $it:ident => $value:expr;)*) => {
+    ($($type:ty: $kind:ident, $own:ident => $value:expr;)*) => {
         $(impl Bind for $type {
             const NONE: SqlValue<'static> = SqlValue::$kind(None);
 
             fn bind(&self) -> SqlValue<'_> {
-                let $it = self;
+                let $own = self;
                 SqlValue::$kind(Some($value))
             }
         })*
@@ -292,16 +292,16 @@ macro_rules! bind {
 }
 
 bind! {
-    i64: Integer, it => *it;
-    u32: Integer, it => i64::from(*it);
+    i64: Integer, number => *number;
+    u32: Integer, number => i64::from(*number);
     // A limit above what a database can count is no limit.
-    usize: Integer, it => i64::try_from(*it).unwrap_or(i64::MAX);
-    bool: Truth, it => *it;
-    Timestamp: Integer, it => it.as_millisecond();
-    str: Text, it => it.into();
-    String: Text, it => it.into();
-    [u8]: Blob, it => it.into();
-    Vec<u8>: Blob, it => it.into();
+    usize: Integer, number => i64::try_from(*number).unwrap_or(i64::MAX);
+    bool: Truth, truth => *truth;
+    Timestamp: Integer, moment => moment.as_millisecond();
+    str: Text, text => text.into();
+    String: Text, text => text.into();
+    [u8]: Blob, bytes => bytes.into();
+    Vec<u8>: Blob, bytes => bytes.into();
 }
 
 impl<const N: usize> Bind for [u8; N] {
@@ -403,7 +403,7 @@ impl SqlRow<'_> {
             RowSource::Sqlite(row) => sqlite::cell(row, column)?,
             RowSource::Postgres(row) => super::postgres::cell(row, column)?,
         };
-        T::of(cell)
+        T::from_cell(cell)
     }
 }
 
@@ -423,11 +423,11 @@ pub(crate) enum SqlCell<'r> {
 /// Types that can be read from a column.
 pub(crate) trait SqlColumn: Sized {
     /// Converts a cell.
-    fn of(cell: SqlCell<'_>) -> RowResult<Self>;
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self>;
 }
 
 impl SqlColumn for i64 {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
             SqlCell::Integer(number) => Ok(number),
             SqlCell::Empty | SqlCell::Text(_) | SqlCell::Blob(_) => {
@@ -441,8 +441,8 @@ impl SqlColumn for i64 {
 macro_rules! counts {
     ($($type:ty),*) => {
         $(impl SqlColumn for $type {
-            fn of(cell: SqlCell<'_>) -> RowResult<Self> {
-                Ok(i64::of(cell)?.try_into()?)
+            fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+                Ok(i64::from_cell(cell)?.try_into()?)
             }
         })*
     };
@@ -451,14 +451,14 @@ macro_rules! counts {
 counts!(u32, u64, usize);
 
 impl SqlColumn for bool {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
-        Ok(i64::of(cell)? != 0)
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        Ok(i64::from_cell(cell)? != 0)
     }
 }
 
 impl SqlColumn for Timestamp {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
-        let milliseconds = i64::of(cell)?;
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        let milliseconds = i64::from_cell(cell)?;
         // A number out of range affects its own row only, and does not make the whole table unreadable.
         let saturated = if milliseconds < 0 { Self::MIN } else { Self::MAX };
         Ok(Self::from_millisecond(milliseconds).unwrap_or(saturated))
@@ -466,7 +466,7 @@ impl SqlColumn for Timestamp {
 }
 
 impl SqlColumn for String {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
             SqlCell::Text(text) => Ok(text.into_owned()),
             SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Blob(_) => {
@@ -477,7 +477,7 @@ impl SqlColumn for String {
 }
 
 impl SqlColumn for Vec<u8> {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
             SqlCell::Blob(bytes) => Ok(bytes.to_vec()),
             SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
@@ -488,16 +488,20 @@ impl SqlColumn for Vec<u8> {
 }
 
 impl<const N: usize> SqlColumn for [u8; N] {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
-        Vec::of(cell)?.try_into().map_err(|_| "a column holds another number of bytes".into())
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        Vec::from_cell(cell)?
+            .try_into()
+            .map_err(|_| "a column holds another number of bytes".into())
     }
 }
 
 impl<T: SqlColumn> SqlColumn for Option<T> {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
             SqlCell::Empty => Ok(None),
-            SqlCell::Integer(_) | SqlCell::Text(_) | SqlCell::Blob(_) => T::of(cell).map(Some),
+            SqlCell::Integer(_) | SqlCell::Text(_) | SqlCell::Blob(_) => {
+                T::from_cell(cell).map(Some)
+            }
         }
     }
 }

@@ -78,7 +78,8 @@ impl Store {
         let sums = tables.iter().map(|table| sum(self, table)).collect::<Result<Vec<_>, _>>()?;
         // Claimed before the first row: a move that continues after an interruption counts the rows there and does not
         // compare them, which is correct only while the folder is unchanged.
-        let (claimed, digest) = (tables.clone(), digest(&tables, &sums));
+        let claimed = tables.clone();
+        let digest = digest(&tables, &sums);
         let claim = target.write_blocking(move |tx| tx.claim_for_move(&claimed, &digest))?;
         let is_whole = match claim {
             TransferClaim::Begins => false,
@@ -100,7 +101,8 @@ impl Store {
                 // Rows that had all arrived were changed by use.
                 return Err(if is_whole { NotMoved::Used(name) } else { NotMoved::Differs(name) });
             }
-            let (name, rows) = (table.name.clone(), wanted.rows);
+            let name = table.name.clone();
+            let rows = wanted.rows;
             moved.push(MovedRows { table: name, done: rows, of: rows });
         }
         if !is_whole {
@@ -119,9 +121,12 @@ impl Store {
     ) -> Result<(), InternalError> {
         // Rows are moved in the order of their key and in complete parts, so the rows there are the first ones.
         let there = target.read(|db| db.count(table))?;
-        let (mut seen, mut done, mut part) = (0, there, Vec::new());
+        let mut seen = 0;
+        let mut done = there;
+        let mut part = Vec::new();
         let mut write = |part: Vec<_>| {
-            let (after, rows) = (done, part.len() as u64);
+            let after = done;
+            let rows = part.len() as u64;
             let table = table.clone();
             let name = table.name.clone();
             target.write_blocking(move |tx| tx.add_rows(&table, after, &part))?;

@@ -116,7 +116,8 @@ impl StoreWriter {
     ) -> Result<Self, InternalError> {
         let counts = WriterCounts::default();
         let work = |connection: Connection, next: Box<dyn Fn() -> Next + Send>| {
-            let (health, counts) = (Arc::clone(health), counts.clone());
+            let health = Arc::clone(health);
+            let counts = counts.clone();
             move || {
                 while let Some(job) = next() {
                     perform(&connection, &health, &counts, vec![job]);
@@ -269,7 +270,7 @@ mod tests {
     use crate::{Store, StoreTrouble};
 
     #[test]
-    fn a_database_that_can_only_be_read_refuses_for_a_while_and_keeps_what_it_has() {
+    fn a_read_only_database_refuses_awhile_and_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_can_mend_is_over_soon_and_what_is_wrong_in_a_job_is_not() {
+    fn mendable_trouble_ends_soon_and_a_wrong_job_does_not() {
         for (code, expected) in [
             (ffi::SQLITE_BUSY, true),
             (ffi::SQLITE_FULL, true),

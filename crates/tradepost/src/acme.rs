@@ -258,9 +258,12 @@ impl Orders {
         let pause = drawn(pause / 2, pause, (self.edge.random)());
         let pause = pause.max(trouble.wait.unwrap_or_default().min(LONGEST_WAIT));
         let now = self.clock.now();
-        let next_at = SignedDuration::try_from(pause).ok().and_then(|it| now.checked_add(it).ok());
-        let (code, hint, cause) =
-            (trouble.code.to_string(), trouble.code.hint(), trouble.to_string());
+        let next_at = SignedDuration::try_from(pause)
+            .ok()
+            .and_then(|duration| now.checked_add(duration).ok());
+        let code = trouble.code.to_string();
+        let hint = trouble.code.hint();
+        let cause = trouble.to_string();
         let next = next_at.map(rfc3339);
         if identity.expires_at().is_none_or(|end| end <= now) {
             tracing::error!(code, cause, hint, next, "{NONE}; nobody is served");

@@ -60,7 +60,8 @@ pub fn open(
     patience: Duration,
 ) -> Result<PublisherAgent, InternalError> {
     let clock = &means.clock;
-    let (mut profile, front) = (config.profile, config.front);
+    let mut profile = config.profile;
+    let front = config.front;
     let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
     let mut addresses: Vec<_> = config.public_url.map_or_else(at_hosts, |url| vec![url]);
     if addresses.is_empty() {
@@ -93,11 +94,12 @@ pub fn open(
     let profile: Arc<PublisherProfile> = Arc::new(profile);
     let agents = profile.agents.iter().filter_map(|whose| {
         let keys = config.signers.get(&whose.id)?.clone();
-        let (id, url) = (whose.id.clone(), whose.url.clone());
+        let id = whose.id.clone();
+        let url = whose.url.clone();
         Some(SigningAgent { whose: Arc::clone(whose), id, url, keys })
     });
     let web = published::GuardedWeb::new(egress.apart(), clock.clone());
-    let identity = identity(&profile, agents.collect(), web, (store, clock.now()), &addresses)?;
+    let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
     let vault = vault::StoreVault::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
         vault: Arc::new(vault.clone()),
@@ -108,7 +110,8 @@ pub fn open(
         shared: Some(Arc::clone(store)),
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
-    let upstream = config.upstream.map(|it| upstream::AdServer::new(it, clock)).transpose()?;
+    let upstream =
+        config.upstream.map(|server| upstream::AdServer::new(server, clock)).transpose()?;
     let signer = world::SubscriberSigner {
         key: Arc::clone(&key),
         sender: HttpSender::new(egress.apart(), world::CHALLENGE_PATIENCE),
@@ -131,7 +134,7 @@ pub fn open(
     let auth = Authenticator::open(&profile.id, front.auth.clone(), means)?;
     let shown = [key.public(), governance.public()];
     Ok(PublisherAgent {
-        documents: seller::Documents::of(&profile.name, &shown, &base_url),
+        documents: seller::Documents::new(&profile.name, &shown, &base_url),
         auth: auth.with_tokens(front.tokens.clone()),
         tools: publisher.tools(),
         publisher: RwLock::new(publisher),
@@ -159,7 +162,8 @@ fn identity(
     profile: &PublisherProfile,
     agents: Vec<SigningAgent<Arc<BuyerAgent>>>,
     web: published::GuardedWeb,
-    (store, now): (&Arc<Store>, Timestamp),
+    store: &Arc<Store>,
+    now: Timestamp,
     addresses: &[String],
 ) -> Result<Option<identity::SignatureIdentity>, InternalError> {
     let Some(policy) = profile.signing.requests.clone() else { return Ok(None) };

@@ -66,7 +66,7 @@ pub struct Board {
 }
 
 impl Board {
-    fn of(rows: Vec<AlertNotice>) -> Self {
+    fn from_rows(rows: Vec<AlertNotice>) -> Self {
         // A row without a key holds the time of the last message, which is kept when there are no problems.
         let (marks, noticed): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|row| row.key.is_empty());
@@ -158,7 +158,8 @@ impl AlertSender {
         let way = |delivery: &DeliveryConfig| {
             let carrier = carrier::open(delivery, &clock)
                 .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
-            let (board, pause) = (Mutex::default(), Mutex::default());
+            let board = Mutex::default();
+            let pause = Mutex::default();
             Ok(AlertChannel { delivery: delivery.clone(), carrier, board, pause })
         };
         let destinations =
@@ -199,8 +200,10 @@ impl AlertSender {
         let known: Vec<_> =
             problems.into_iter().map(|problem| (since(&problem.key), problem)).collect();
         seen.retain(|key, _| !is_counted && AlertProblem::is_of_store(key));
-        seen.extend(known.iter().map(|(since, it)| (it.key.clone(), since.unwrap_or(now))));
-        let lasting = known.into_iter().filter(|(since, it)| it.lasts || since.is_some());
+        seen.extend(
+            known.iter().map(|(since, problem)| (problem.key.clone(), since.unwrap_or(now))),
+        );
+        let lasting = known.into_iter().filter(|(since, problem)| problem.lasts || since.is_some());
         lasting.map(|(since, problem)| (problem, since.unwrap_or(now))).collect()
     }
 
@@ -244,7 +247,8 @@ impl AlertSender {
         }
         *lock(&way.pause) = None;
         *lock(&way.board) = Some(after.clone());
-        let (destination, rows) = (name.clone(), after.rows());
+        let destination = name.clone();
+        let rows = after.rows();
         let noted = self.store.write(move |tx| tx.note_alerts(&destination, &rows)).await;
         if let Err(fault) = noted {
             tracing::warn!(cause = %fault.chain(), "an alert was sent and could not be noted");
@@ -254,9 +258,10 @@ impl AlertSender {
     /// Returns the state of a destination: from the store, because another process may have sent a
     /// message, or from memory while the store cannot be read.
     async fn board(&self, way: &AlertChannel) -> Board {
-        let (store, name) = (Arc::clone(&self.store), way.delivery.destination.name.clone());
+        let store = Arc::clone(&self.store);
+        let name = way.delivery.destination.name.clone();
         let read = tokio::task::spawn_blocking(move || store.noticed_alerts(&name)).await;
-        let kept = read.ok().and_then(Result::ok).map(Board::of);
+        let kept = read.ok().and_then(Result::ok).map(Board::from_rows);
         let own = lock(&way.board).clone();
         match (kept, own) {
             // A message that was sent and could not be stored is newer than the store's.
@@ -279,7 +284,8 @@ mod tests {
     use crate::config::AccessThresholds;
 
     fn settings() -> Settings {
-        let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
+        let every = SignedDuration::from_mins(15);
+        let remind = SignedDuration::from_hours(24);
         let access = AccessThresholds::default();
         Settings { every, remind, destinations: Vec::new(), access }
     }
@@ -302,19 +308,20 @@ mod tests {
         amiss: &[(AlertProblem, Timestamp)],
     ) -> Option<String> {
         let (message, after) = board.due(amiss, &settings(), at(minutes))?;
-        *board = Board::of(after.rows());
+        *board = Board::from_rows(after.rows());
         let keys = |rows: &[AlertNotice]| {
-            rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",")
+            rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>().join(",")
         };
         let AlertMessage { new, goes_on, over, .. } = &message;
         Some(format!("{}/{}/{}", keys(new), keys(goes_on), keys(over)))
     }
 
     #[test]
-    fn what_is_amiss_is_told_together_and_seldom_and_also_that_it_is_over() {
+    fn problems_and_their_end_are_told_together_and_seldom() {
         let mut board = Board::default();
         assert_eq!(noticed(&mut board, 0, &[]), None, "all is well from the start");
-        let (dead, full) = (problem("dead", 1), problem("full", 0));
+        let dead = problem("dead", 1);
+        let full = problem("full", 0);
         assert_eq!(noticed(&mut board, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
         assert_eq!(noticed(&mut board, 2, from_ref(&dead)), None, "once");
         let both = [problem("dead", 2), full.clone(), problem("stale", 0)];
@@ -371,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_was_not_noted_has_the_same_id_when_it_comes_again() {
+    fn a_message_that_was_not_noted_keeps_its_id() {
         let board = Board::default();
         let id = |minutes, amiss: &[(AlertProblem, Timestamp)]| {
             let (message, _) = board.due(amiss, &settings(), at(minutes)).unwrap();

@@ -128,7 +128,8 @@ pub fn change(
             Err(refusal) => return Ok(Err(refusal)),
         };
         let kind = request.change.kind();
-        let (lead, dealer_id) = (visit.lead.clone(), &visit.lead.dealer_id);
+        let lead = visit.lead.clone();
+        let dealer_id = &visit.lead.dealer_id;
         tx.change_appointment(lead, changed.clone(), kind.event(), actor.now)?;
         let detail = change_detail(&visit.appointment, &changed);
         tx.record(&actor.entry(dealer_id, kind.action(), &visit.lead.lead_id, detail))?;
@@ -145,7 +146,8 @@ fn decide(
     request: &ChangeRequest,
     now: Timestamp,
 ) -> Result<Result<AppointmentRecord, CalendarRefusal>, InternalError> {
-    let (change, appointment) = (&request.change, &visit.appointment);
+    let change = &request.change;
+    let appointment = &visit.appointment;
     if let Err(refusal) = check(change, visit, request.seen_version, now) {
         return Ok(Err(refusal));
     }
@@ -269,7 +271,8 @@ pub fn unblock(
 
 /// Describes a block without its reason, in which staff may have named a customer.
 fn block_detail(block: &BlockedTime) -> String {
-    let (from, until) = (rfc3339(block.starts_at), rfc3339(block.ends_at));
+    let from = rfc3339(block.starts_at);
+    let until = rfc3339(block.ends_at);
     format!("{}, {}: {from} to {until}", block.rooftop, block.department)
 }
 

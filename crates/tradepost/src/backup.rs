@@ -62,7 +62,7 @@ impl From<InternalError> for Unusable {
 }
 
 impl Manifest {
-    fn of(made_at: Timestamp, bytes: u64, contents: &Contents, chains: &Chains) -> Self {
+    fn new(made_at: Timestamp, bytes: u64, contents: &Contents, chains: &Chains) -> Self {
         let rows: Vec<_> = contents
             .rows
             .iter()
@@ -115,7 +115,8 @@ impl Manifest {
     }
 
     fn is_readable(&self) -> bool {
-        let known = usize::try_from(self.number("schema")).is_ok_and(|it| it <= copies::schema());
+        let schema = usize::try_from(self.number("schema"));
+        let known = schema.is_ok_and(|schema| schema <= copies::schema());
         self.number("format") == FORMAT && known
     }
 }
@@ -211,7 +212,7 @@ pub fn write(
     let chains = copies::follow(&copy, keys)?;
     let mut file = File::open(&copy).map_err(InternalError::on(WHAT))?;
     let bytes = file.metadata().map_err(InternalError::on(WHAT))?.len();
-    let manifest = Manifest::of(now, bytes, &contents, &chains);
+    let manifest = Manifest::new(now, bytes, &contents, &chains);
     let text = json::to_string(&manifest.0).map_err(InternalError::on(WHAT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
@@ -301,7 +302,7 @@ pub fn compare(
         return Err(Unusable::Differs(contents.schema_differences.iter().map(line).collect()));
     }
     let chains = copies::follow(database, keys)?;
-    let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, &chains);
+    let found = Manifest::new(Timestamp::UNIX_EPOCH, 0, &contents, &chains);
     let mut differences = Vec::new();
     for (key, what) in [
         ("schema", "the version of the database"),
@@ -309,7 +310,8 @@ pub fn compare(
         ("consents", "the chains of consents"),
         ("records", "the record of what people did"),
     ] {
-        let (said, found) = (manifest.0.get(key), found.0.get(key));
+        let said = manifest.0.get(key);
+        let found = found.0.get(key);
         // A chain that could not be checked without the key cannot be compared either.
         if said != found && !said.is_some_and(Value::is_null) && !found.is_some_and(Value::is_null)
         {
@@ -343,8 +345,12 @@ pub fn broken_chains(manifest: &Manifest) -> Vec<String> {
 /// Returns the file name of a backup.
 #[must_use]
 pub fn name(now: Timestamp) -> PathBuf {
-    let moment: String =
-        now.to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+    let moment: String = now
+        .to_string()
+        .chars()
+        .take(19)
+        .filter(|character| !matches!(character, '-' | ':'))
+        .collect();
     format!("tradepost-{moment}Z.backup").into()
 }
 
@@ -355,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_was_written_and_a_changed_byte_anywhere_is_refused() {
+    fn a_backup_reads_back_unless_a_byte_has_changed() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         let store = Store::open(&data).unwrap();
@@ -390,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_with_another_row_is_not_the_one_of_the_backup() {
+    fn a_database_with_another_row_differs_from_the_backup() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         let store = Store::open(&data).unwrap();
@@ -419,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_backup_has_left_goes_and_what_is_being_written_stays() {
+    fn leftovers_of_killed_backups_go_and_running_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join(format!("{UNFINISHED}x"));
         let other = folder.path().join("tradepost-20260430T120000Z.backup");
@@ -432,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_look_has_left_goes_and_what_others_look_at_stays() {
+    fn leftovers_of_killed_checks_go_and_running_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join(format!("{CHECKED}x"));
         fs::create_dir(&left).unwrap();

@@ -305,7 +305,8 @@ impl PublisherConfig {
     /// Returns the destinations of messages to its staff, with the publisher's id.
     #[must_use]
     pub fn destinations(&self) -> PublisherDestinations {
-        let (publisher_id, destinations) = (self.profile.id.clone(), self.deliveries.clone());
+        let publisher_id = self.profile.id.clone();
+        let destinations = self.deliveries.clone();
         PublisherDestinations { publisher_id, destinations }
     }
 }

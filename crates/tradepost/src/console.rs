@@ -190,7 +190,7 @@ impl Console {
     fn answer(&self, asked: &ConsoleRequest, row: &ConsoleRoute, id: &str) -> ConsoleReply {
         let answer = match row.act {
             RouteAction::File(media_type, text) => {
-                Ok(ConsoleReply::of(media_type, text.to_owned()))
+                Ok(ConsoleReply::new(media_type, text.to_owned()))
             }
             RouteAction::Outside(act) => act(self, asked),
             RouteAction::Abroad(_) => Err(PageError::NotFound),
@@ -313,7 +313,7 @@ impl Console {
         visitor: &Visitor<'_>,
         id: Option<&str>,
     ) -> Result<Arc<DealerAgent>, PageError> {
-        let is_meant = |it: &Arc<DealerAgent>| id.is_none_or(|id| it.dealer.terms.id == id);
+        let is_meant = |seller: &Arc<DealerAgent>| id.is_none_or(|id| seller.dealer.terms.id == id);
         self.dealers(visitor).into_iter().find(is_meant).ok_or(PageError::NotFound)
     }
 
@@ -351,7 +351,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
         return early(bare(StatusCode::NOT_FOUND, "nothing is here\n"), &parts, body);
     };
     let mut asked = Arc::new(ConsoleRequest::of_head(&parts, path, console.trust_forwarded_for));
-    let Some((row, id)) = ConsoleRoute::of(&parts.method, path) else {
+    let Some((row, id)) = ConsoleRoute::find(&parts.method, path) else {
         return early(console.stopped(&asked, PageError::NotFound).into_response(), &parts, body);
     };
     let id: Arc<str> = id.into();

@@ -248,12 +248,14 @@ impl Deliveries {
                 let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
                 let sent = tokio::time::timeout(most, carried).await;
                 // The message may have arrived.
-                sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.of("no answer in time")))
+                sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.failure("no answer in time")))
             }
             Err(failed) => Err(failed),
         };
         let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
-        if let (Some(tracer), Some(begun)) = (tracer, sampled) {
+        if let Some(tracer) = tracer
+            && let Some(begun) = sampled
+        {
             let answer = sent.as_ref().unwrap_or_else(|failed| &failed.answer);
             let attributes = vec![
                 ("tradepost.agent", record.dealer_id.clone()),
@@ -283,7 +285,8 @@ impl Deliveries {
         way: &DeliveryChannel,
     ) -> Result<Option<Result<Letter, AttemptFailed>>, InternalError> {
         let Some(dealer) = outlet.dealer() else {
-            let (publisher, event) = (record.dealer_id.clone(), record.event);
+            let publisher = record.dealer_id.clone();
+            let event = record.event;
             let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
             let form = &way.delivery.destination.form;
             return Ok(kept.map(|kept| Ok(staff::letter(record, &kept, form))));
@@ -301,7 +304,7 @@ impl Deliveries {
         }
         // The key that decrypts it may be configured again later.
         if let Some(why) = &lead.submission.unreadable {
-            return Ok(Some(Err(AttemptVerdict::Later.of(why.clone()))));
+            return Ok(Some(Err(AttemptVerdict::Later.failure(why.clone()))));
         }
         let id = record.id();
         let parcel = DeliveryContent {
@@ -314,12 +317,15 @@ impl Deliveries {
             is_test: false,
             now: self.clock.now(),
         };
-        Ok(Some(Ok(Letter::of(&parcel, &way.delivery.destination.form, dealer))))
+        Ok(Some(Ok(Letter::new(&parcel, &way.delivery.destination.form, dealer))))
     }
 
     async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), InternalError> {
-        let (key, now) = (record.key, self.clock.now());
-        let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
+        let key = record.key;
+        let now = self.clock.now();
+        let lead = &record.lead_id;
+        let destination = &record.destination;
+        let attempts = record.attempts;
         self.store.write(move |tx| tx.delivered(key, &answer, now)).await?;
         match record.source {
             DeliverySource::Lead => {
@@ -339,10 +345,11 @@ impl Deliveries {
         delivery: &DeliveryConfig,
         failed: AttemptFailed,
     ) -> Result<(), InternalError> {
-        let (key, now) = (record.key, self.clock.now());
+        let key = record.key;
+        let now = self.clock.now();
         let next = self.next(record, delivery, &failed, now);
-        let (answer, is_doubtful) =
-            (failed.answer.clone(), failed.verdict == AttemptVerdict::Doubtful);
+        let answer = failed.answer.clone();
+        let is_doubtful = failed.verdict == AttemptVerdict::Doubtful;
         self.store.write(move |tx| tx.delivery_failed(key, &answer, is_doubtful, next)).await?;
         tell(record, &failed.answer, next.is_err());
         Ok(())
@@ -387,14 +394,16 @@ impl Deliveries {
 
     /// Postpones a delivery without an attempt.
     async fn postpone(&self, due: &DeliveryRecord) -> Result<(), InternalError> {
-        let (key, now) = (due.key, self.clock.now());
+        let key = due.key;
+        let now = self.clock.now();
         let again = later(now, UNTIL_OPEN);
         self.store.write(move |tx| tx.postpone_delivery(key, now, again)).await
     }
 
     /// Gives up a delivery without an attempt.
     async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), InternalError> {
-        let (key, now) = (due.key, self.clock.now());
+        let key = due.key;
+        let now = self.clock.now();
         self.store
             // Begun like an attempt, which only one process can do, so that it is given up once.
             .write(move |tx| match tx.begin_delivery(key, now, now)? {
@@ -409,7 +418,9 @@ impl Deliveries {
 
 /// Logs the result of an attempt, without data of the customer.
 fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
-    let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
+    let lead = &record.lead_id;
+    let destination = &record.destination;
+    let attempts = record.attempts;
     let dealer = &record.dealer_id;
     if record.source == DeliverySource::Publisher {
         return log_staff_failure(record, answer, is_dead);
@@ -426,7 +437,9 @@ fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
 
 /// Logs the result of an attempt at a publisher's message, without names from buyers.
 fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
-    let (delivery, destination, attempts) = (record.key, &record.destination, record.attempts);
+    let delivery = record.key;
+    let destination = &record.destination;
+    let attempts = record.attempts;
     let publisher = &record.dealer_id;
     if is_dead {
         tracing::warn!(
@@ -550,11 +563,11 @@ impl DeliveryQueue for Deliveries {
         // Planned here and not when a lead is stored, so that leads of other processes are delivered as
         // well.
         let unplanned = self.store.dealers_with_unplanned()?;
-        for outlet in self.outlets().iter().filter(|it| unplanned.contains(it.id())) {
+        for outlet in self.outlets().iter().filter(|outlet| unplanned.contains(outlet.id())) {
             plan::plan(&self.store, outlet, now)?;
         }
         let untold = self.store.publishers_with_unplanned()?;
-        for outlet in self.publishers().iter().filter(|it| untold.contains(it.id())) {
+        for outlet in self.publishers().iter().filter(|outlet| untold.contains(outlet.id())) {
             staff::plan(&self.store, outlet, now)?;
         }
         self.store.deliveries_due(now, busy, room)

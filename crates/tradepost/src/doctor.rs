@@ -160,7 +160,8 @@ impl Looks {
         about: FindingSubject,
         look: impl Future<Output = CheckOutcome> + Send + 'static,
     ) {
-        let (number, patience) = (self.begun, self.patience);
+        let number = self.begun;
+        let patience = self.patience;
         self.begun += 1;
         self.running.spawn(async move {
             let seen = timeout(patience, look).await;
@@ -215,7 +216,8 @@ impl Examiner {
         }
         // In the order of their begin, and not of their end, so that two runs can be compared.
         seen.sort_by_key(|(number, _)| *number);
-        let (mut findings, mut clocks) = (Vec::new(), Vec::new());
+        let mut findings = Vec::new();
+        let mut clocks = Vec::new();
         for (_, seen) in seen {
             findings.extend(seen.findings);
             clocks.extend(seen.clocks);
@@ -279,12 +281,13 @@ mod tests {
     use super::*;
 
     fn clock(seconds: &[i64]) -> Option<FindingState> {
-        let others = seconds.iter().map(|s| ("x".to_owned(), SignedDuration::from_secs(*s)));
+        let others =
+            seconds.iter().map(|ahead| ("x".to_owned(), SignedDuration::from_secs(*ahead)));
         judge_clock(&others.collect::<Vec<_>>()).map(|finding| finding.state)
     }
 
     #[test]
-    fn a_clock_is_as_wrong_as_the_nearest_of_the_others_says() {
+    fn a_clock_is_as_wrong_as_the_nearest_other_says() {
         assert_eq!(clock(&[]), None);
         assert_eq!(clock(&[-5, 4_000]), Some(FindingState::Ok));
         assert_eq!(clock(&[6]), Some(FindingState::Warning));
@@ -308,11 +311,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_never_answers_is_said_to_be_amiss_and_keeps_nothing_else_waiting() {
+    async fn a_check_without_answer_is_amiss_and_delays_no_other() {
         let patience = Duration::from_secs(10);
         let mut looks = Looks { running: JoinSet::new(), begun: 0, patience };
-        let (silent, quick) =
-            (FindingSubject::new(Area::Dns, "silent"), FindingSubject::new(Area::Dns, "quick"));
+        let silent = FindingSubject::new(Area::Dns, "silent");
+        let quick = FindingSubject::new(Area::Dns, "quick");
         let found = quick.clone();
         looks.begin(silent, std::future::pending());
         looks.begin(quick, async move { vec![found.ok("there")].into() });

@@ -279,7 +279,7 @@ fn show(out: &mut String, name: &str, value: &Value) {
             for (name, value) in members {
                 let label = escape(&name.replace('_', " "));
                 let is_wide = value.is_object()
-                    || value.as_array().is_some_and(|it| it.iter().any(Value::is_object));
+                    || value.as_array().is_some_and(|items| items.iter().any(Value::is_object));
                 let class = if is_wide { " class=\"wide\"" } else { "" };
                 let _ = write!(out, "<div{class}><dt>{label}</dt><dd>");
                 show(out, name, value);
@@ -358,12 +358,14 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
         let text = document.pointer(pointer).and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
-    let (lead_id, dealer_id) = (text_at("/lead/lead_id"), text_at("/lead/dealer"));
+    let lead_id = text_at("/lead/lead_id");
+    let dealer_id = text_at("/lead/dealer");
     let list = |name: &str| {
         let list = document.get(name).and_then(Value::as_array);
         list.map(Vec::as_slice).unwrap_or_default()
     };
-    let (consents, entries) = (list("consents"), list("record"));
+    let consents = list("consents");
+    let entries = list("record");
     let mut faults = Vec::new();
     if write(&document) != text {
         faults.push("what the page shows is not what its data says".to_owned());
@@ -372,7 +374,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
     for value in consents {
         let seq = number(value, "record").unwrap_or_default();
         let mut fault = |what: &str| faults.push(format!("record {seq} of the consents: {what}"));
-        check_consent(value, (&dealer_id, &lead_id, seq), &mut fault);
+        check_consent(value, &dealer_id, &lead_id, seq, &mut fault);
         let previous = hash(value, "previous_hash");
         // Records of other leads are between them, and only in the files of those.
         if before.is_some_and(|(last, hash)| last + 1 == seq && Some(hash) != previous) {
@@ -404,13 +406,14 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
 /// Computes the hashes of a consent record again.
 fn check_consent(
     value: &Value,
-    (dealer_id, lead_id, seq): (&str, &str, i64),
+    dealer_id: &str,
+    lead_id: &str,
+    seq: i64,
     fault: &mut impl FnMut(&str),
 ) {
     let kind = value.get("event").and_then(Value::as_str).and_then(ConsentKind::from_name);
-    let (Some(kind), Some(at)) = (kind, moment(value)) else {
-        return fault("it cannot be read");
-    };
+    let Some(kind) = kind else { return fault("it cannot be read") };
+    let Some(at) = moment(value) else { return fault("it cannot be read") };
     let record = ConsentRecord {
         dealer_id: dealer_id.to_owned(),
         seq,

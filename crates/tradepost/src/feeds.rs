@@ -57,11 +57,11 @@ impl FeedSource {
     ///
     /// # Errors
     /// Every mistake in their mapping files.
-    pub fn of(dealer: &Arc<DealerConfig>) -> Result<Vec<Self>, String> {
+    pub fn open_all(dealer: &Arc<DealerConfig>) -> Result<Vec<Self>, String> {
         let source = |feed: &FeedConfig| {
             let mapping = match &feed.mapping {
                 None => None,
-                Some(MappingSource::Preset(preset)) => Some(Mapping::of(*preset)),
+                Some(MappingSource::Preset(preset)) => Some(Mapping::from_preset(*preset)),
                 Some(MappingSource::File(path)) => {
                     let name = &feed.name;
                     let text = std::fs::read_to_string(path).map_err(|error| {
@@ -173,7 +173,7 @@ impl Feeds {
                 all.extend(same.iter().map(|source| Arc::clone(source)));
                 continue;
             }
-            let sources = FeedSource::of(dealer)
+            let sources = FeedSource::open_all(dealer)
                 .map_err(|why| InternalError::new("setting up a feed", why))?;
             all.extend(sources.into_iter().map(Arc::new));
         }
@@ -243,8 +243,9 @@ impl Feeds {
         let dealer = source.id().to_owned();
         let looked = match &source.feed.from {
             From::Folder(folder) => {
-                let (feeds, source, folder) =
-                    (Arc::clone(self), Arc::clone(&source), folder.clone());
+                let feeds = Arc::clone(self);
+                let source = Arc::clone(&source);
+                let folder = folder.clone();
                 let work = move || feeds.look_into(&source, &folder);
                 piece("looking into a folder", work).await.unwrap_or(Ok(()))
             }
@@ -295,7 +296,8 @@ impl Feeds {
         files: Vec<folder::FoundFile>,
     ) -> Result<(), InternalError> {
         // When another run has the lease, the next check finds the files again.
-        let (store, clock) = (&self.store, &self.clock);
+        let store = &self.store;
+        let clock = &self.clock;
         run::leased(store, clock, &[source.id()], || {
             // Another process may have stored the file already.
             let state = store.feed_state(source.id(), &source.feed.name)?;
@@ -316,8 +318,9 @@ impl Feeds {
         source: &Arc<FeedSource>,
         pull: &crate::config::feeds::Pull,
     ) -> Result<(), InternalError> {
-        let (store, clock, name) =
-            (Arc::clone(&self.store), self.clock.clone(), source.feed.name.clone());
+        let store = Arc::clone(&self.store);
+        let clock = self.clock.clone();
+        let name = source.feed.name.clone();
         let dealer = source.id().to_owned();
         let state = piece("reading a feed", move || store.feed_state(&dealer, &name)).await;
         let state = state.unwrap_or_else(|| Ok(FeedState::default()))?;
@@ -327,9 +330,11 @@ impl Feeds {
         }
         // Before the lease is taken: a slow address would block all other runs on this inventory.
         let fetched = pull::fetch(pull, &state, clock.now()).await;
-        let (feeds, source) = (Arc::clone(self), Arc::clone(source));
+        let feeds = Arc::clone(self);
+        let source = Arc::clone(source);
         let work = move || {
-            let (store, clock) = (&feeds.store, &feeds.clock);
+            let store = &feeds.store;
+            let clock = &feeds.clock;
             let run = run::leased(store, clock, &[source.id()], || {
                 FeedResultSink { store, clock, source: &source }.answer(fetched)
             })?;
@@ -351,7 +356,8 @@ impl Feeds {
 
     /// Stores that a feed has become stale, or is not stale any more.
     fn judge_age(&self, source: &FeedSource) -> Result<(), InternalError> {
-        let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
+        let dealer = source.id().to_owned();
+        let feed = source.feed.name.clone();
         let state = self.store.feed_state(&dealer, &feed)?;
         let now = self.clock.now();
         let age = now.duration_since(state.taken_at.unwrap_or(self.since));

@@ -30,8 +30,17 @@ mod secrets;
 pub use code::HostingErrorCode;
 
 /// Members that name a file or a folder of the machine.
-const PLACES: &str = "key_file known_hosts jwks_file bearer_file hmac_key_file password_file ca_file \
-                      folder mapping";
+const PLACES: &[&str] = &[
+    "key_file",
+    "known_hosts",
+    "jwks_file",
+    "bearer_file",
+    "hmac_key_file",
+    "password_file",
+    "ca_file",
+    "folder",
+    "mapping",
+];
 
 /// Facts of the configuration file with which hosted dealers must not conflict.
 #[derive(Debug, Default)]
@@ -49,17 +58,19 @@ pub struct Fixed {
 impl Fixed {
     /// Reads the facts of a configuration.
     #[must_use]
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         let dealers = config.dealers.iter();
         let named = dealers.clone().flat_map(|dealer| dealer.hosts.iter());
-        let named = named.chain(config.publishers.iter().flat_map(|it| it.front.hosts.iter()));
+        let publishers = config.publishers.iter();
+        let named =
+            named.chain(publishers.clone().flat_map(|publisher| publisher.front.hosts.iter()));
         let named = named.chain(config.server.directory_hosts.iter());
         let facts = |dealer: &DealerConfig| {
             (dealer.terms.id.clone(), (dealer.terms.name.clone(), dealer.hosts.clone()))
         };
         Self {
             dealers: dealers.map(facts).collect(),
-            publishers: config.publishers.iter().map(|it| it.profile.id.clone()).collect(),
+            publishers: publishers.map(|publisher| publisher.profile.id.clone()).collect(),
             hosts: named.map(|host| host.to_ascii_lowercase()).collect(),
             process: ForAll {
                 asks_for_certificates: (config.server.tls.as_ref())
@@ -358,7 +369,7 @@ fn usable(dealer: &Arc<DealerConfig>) -> Result<(), HostingRefusal> {
     for (index, why) in delivery::unusable(dealer) {
         reject(&at.index(index), &mut problems, why);
     }
-    if let Err(why) = FeedSource::of(dealer) {
+    if let Err(why) = FeedSource::open_all(dealer) {
         reject(&DocumentPlace::Root.key("feeds"), &mut problems, why);
     }
     if problems.is_empty() { Ok(()) } else { Err(HostingRefusal::of_document(problems)) }
@@ -379,7 +390,7 @@ fn look_for_markers(
                     let message = "is the mark of a secret, and none is kept for this place and \
                                    address; send the secret itself, or a PATCH without it";
                     reject(&at, problems, message);
-                } else if !is_local && PLACES.split(' ').any(|place| place == name) {
+                } else if !is_local && PLACES.contains(&name.as_str()) {
                     let message = "names a file of the server, which only `tradepost dealer` on \
                                    the server itself may do";
                     reject(&at, problems, message);

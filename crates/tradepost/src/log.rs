@@ -232,8 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stalls_stops_nobody_and_is_told_how_many_lines_it_missed() {
-        let ((stall, go), (written, read)) = (mpsc::channel(), mpsc::channel());
+    fn a_stalled_reader_stops_nobody_and_learns_what_it_missed() {
+        let (stall, go) = mpsc::channel();
+        let (written, read) = mpsc::channel();
         let reader = Reader { go, closed: Arc::default(), written };
         let mut queue = LogQueue::start(reader, false).unwrap();
         for number in 0..2 * QUEUE {
@@ -250,8 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_for_a_closed_reader_are_counted_until_one_reads_again() {
-        let ((stall, go), (written, read)) = (mpsc::channel(), mpsc::channel());
+    fn lines_for_a_closed_reader_are_counted_until_it_reads() {
+        let (stall, go) = mpsc::channel();
+        let (written, read) = mpsc::channel();
         drop(stall);
         let closed = Arc::new(AtomicBool::new(true));
         let reader = Reader { go, closed: Arc::clone(&closed), written };

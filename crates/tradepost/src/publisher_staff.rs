@@ -128,7 +128,7 @@ mod tests {
             (StaffRole::Desk, vec![]),
         ] {
             let member = member(role, Some("gazette"));
-            let may = all.iter().filter(|it| check(&member, "gazette", **it).is_ok());
+            let may = all.iter().filter(|operation| check(&member, "gazette", **operation).is_ok());
             let may: Vec<_> = may.map(|operation| operation.name()).collect();
             assert_eq!(may, expected, "{role}");
         }

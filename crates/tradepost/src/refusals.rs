@@ -126,7 +126,9 @@ impl RefusalSink for RefusalRecorder {
                 code: code.to_owned(),
                 operation: operation.map(str::to_owned),
                 caller: caller.name().to_owned(),
-                misfits: misfits.map(|it| (it.pointer, it.keyword.to_owned())).collect(),
+                misfits: misfits
+                    .map(|misfit| (misfit.pointer, misfit.keyword.to_owned()))
+                    .collect(),
             });
         }
     }

@@ -8,7 +8,8 @@ use tradepost_wire::format;
 /// are removed.
 #[must_use]
 pub fn guarded(text: &str) -> String {
-    let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let kept =
+        |character: &char| !character.is_control() || matches!(character, '\n' | '\r' | '\t');
     let text: String = text.chars().filter(kept).collect();
     // Spreadsheets skip leading white space before they look for a formula.
     if text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])

@@ -102,7 +102,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, InternalError> {
-        let fixed = Arc::new(Fixed::of(&config));
+        let fixed = Arc::new(Fixed::from_config(&config));
         let Config { server, dealers, publishers, privacy: _, alerts: _, traces: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
@@ -169,7 +169,8 @@ impl Wiring {
 
     /// Subscribes to changes by other processes, so that they are seen before the next poll.
     fn listen(&self) -> Result<(), InternalError> {
-        let (deliveries, changed) = (Arc::downgrade(&self.deliveries), Arc::clone(&self.changed));
+        let deliveries = Arc::downgrade(&self.deliveries);
+        let changed = Arc::clone(&self.changed);
         let notices: Vec<_> = self.notices.iter().map(Arc::downgrade).collect();
         let deliver = move || {
             deliveries.upgrade().iter().for_each(|deliveries| deliveries.wake());
@@ -220,7 +221,7 @@ impl Wiring {
     /// changes.
     pub fn replace_dealers(&self, config: Config) -> Result<(), InternalError> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
-        let fixed = Arc::new(Fixed::of(&config));
+        let fixed = Arc::new(Fixed::from_config(&config));
         let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.ground)?;
         // Stored last: when applying fails, the old roster is still the one in service.
         self.take_over(&fresh)?;
@@ -295,7 +296,8 @@ impl Wiring {
             return None;
         }
         let fixed = Arc::clone(&self.fixed.read().unwrap_or_else(PoisonError::into_inner));
-        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        let store = Arc::clone(&self.store);
+        let clock = self.clock.clone();
         Some(House { store, fixed, clock, is_local: false })
     }
 
@@ -309,9 +311,9 @@ impl Wiring {
     /// still delivered.
     fn take_over(&self, roster: &Roster) -> Result<(), InternalError> {
         let sellers = roster.all();
-        let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
+        let dealers: Vec<_> = sellers.iter().map(|seller| Arc::clone(&seller.dealer)).collect();
         let at_work = sellers.iter().filter(|seller| !seller.is_suspended);
-        let at_work: Vec<_> = at_work.map(|it| Arc::clone(&it.dealer)).collect();
+        let at_work: Vec<_> = at_work.map(|seller| Arc::clone(&seller.dealer)).collect();
         // A dealer may answer only when its leads can be delivered. Steps that can fail come before
         // those that change something.
         let sources = self.feeds.sources_of(&at_work)?;
@@ -369,7 +371,7 @@ pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
     let keys: Arc<dyn KeyLookup> = Arc::clone(store) as _;
     // A database server may be unavailable for a while, so its keys are cached; a file is not.
     let keys = match store.is_shared() {
-        true => Arc::new(KnownKeys::of(keys, clock.clone())),
+        true => Arc::new(KnownKeys::new(keys, clock.clone())),
         false => keys,
     };
     AuthDeps { keys, web, clock: clock.clone() }

@@ -180,7 +180,8 @@ pub fn other_version(spoken: &[&str]) -> A2aRefusal {
     let message = match spoken {
         [only] => format!("this agent speaks A2A {only} only; send A2A-Version: {only}"),
         _ => {
-            let (these, one) = (spoken.join(" and "), spoken.join(" or "));
+            let these = spoken.join(" and ");
+            let one = spoken.join(" or ");
             format!("this agent speaks A2A {these}; send A2A-Version: {one}")
         }
     };

@@ -242,7 +242,9 @@ impl ReplyData {
     #[must_use]
     pub fn size_hint(&self) -> usize {
         match self {
-            Self::Page(page) => page.vehicles.iter().map(|it| it.as_json().len() + 1).sum(),
+            Self::Page(page) => {
+                page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
+            }
             Self::Vehicle(json) | Self::Written(json) => json.as_json().len(),
             Self::Dealer(_) | Self::Facets(_) | Self::Lead(_) => 0,
         }
@@ -319,7 +321,8 @@ pub struct DealerTerms {
 /// when it is well-formed and not among `offered`.
 // Problems of the payload's type come before all others (AAP 1.1 errors; E-037 to E-042, C-24).
 pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, AapRefusal> {
-    let (root, mut problems) = (DocumentPlace::Root, Problems::new());
+    let root = DocumentPlace::Root;
+    let mut problems = Problems::new();
     read_object!(data, &root, &mut problems, open { required "type" => name: parse::str });
     let Some(name) = name else { return Err(AapRefusal::schema_validation_failed(problems)) };
     let at = root.key("type");
@@ -403,7 +406,7 @@ pub fn has_v1_0_shape(data: &Value) -> bool {
 // The payload's type decides, so only other media types than JSON are refused (C-25).
 #[must_use]
 pub fn accepts_media_type(media_type: &str) -> bool {
-    let kind = MediaType::of(media_type);
+    let kind = MediaType::new(media_type);
     kind.is("") || kind.is("application/json") || kind.has_json_suffix()
 }
 

@@ -24,7 +24,7 @@ impl Algorithm {
     /// Returns the algorithm with this name in a JWS header or key. `Ed25519` is accepted as the
     /// second name of `EdDSA` (RFC 9864).
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_jws_name(name: &str) -> Option<Self> {
         if name == "Ed25519" { Some(Self::EdDsa) } else { Self::from_name(name) }
     }
 
@@ -42,12 +42,12 @@ mod tests {
     #[test]
     fn every_name_leads_back_and_eddsa_has_two() {
         for algorithm in Algorithm::ALL.iter().copied() {
-            assert_eq!(Algorithm::of(algorithm.name()), Some(algorithm));
+            assert_eq!(Algorithm::from_jws_name(algorithm.name()), Some(algorithm));
             assert_eq!(Algorithm::of_http(algorithm.http_name()), Some(algorithm));
         }
-        assert_eq!(Algorithm::of("Ed25519"), Some(Algorithm::EdDsa));
+        assert_eq!(Algorithm::from_jws_name("Ed25519"), Some(Algorithm::EdDsa));
         for none in ["none", "HS256", "eddsa", "ed25519", ""] {
-            assert_eq!(Algorithm::of(none), None, "{none}");
+            assert_eq!(Algorithm::from_jws_name(none), None, "{none}");
         }
         assert_eq!(Algorithm::of_http("EdDSA"), None);
     }

@@ -61,7 +61,7 @@ fn write_text(out: &mut String, text: &str) {
 }
 
 fn write_number(out: &mut String, number: &Number) {
-    let Decimal { negative, digits, exponent, exact } = Decimal::of(&number.text());
+    let Decimal { negative, digits, exponent, exact } = Decimal::from_text(&number.text());
     if !exact {
         // An exponent of forty digits is kept as written, so other spellings of the number are not
         // recognised as equal.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_by_value_and_as_rfc_8785_spells_them() {
+    fn numbers_are_written_by_value_as_rfc_8785_spells_them() {
         for (text, expected) in [
             ("-0.0", "0"),
             ("1e21", "1e+21"),

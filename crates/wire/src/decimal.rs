@@ -17,7 +17,7 @@ pub(crate) struct Decimal {
 impl Decimal {
     /// Reads the text of a JSON number. An exponent beyond `i128` saturates at a tenth of its
     /// bounds, so that callers can add the length of any text.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let (negative, magnitude) =
             text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
@@ -103,13 +103,13 @@ mod tests {
             ("9223372036854775807", "9223372036854775807.0"),
             ("123456789012345678901234567890", "1.2345678901234567890123456789e29"),
         ] {
-            assert_eq!(Decimal::of(one), Decimal::of(other), "{one} {other}");
+            assert_eq!(Decimal::from_text(one), Decimal::from_text(other), "{one} {other}");
         }
-        assert_ne!(Decimal::of("1e400"), Decimal::of("-1e400"));
+        assert_ne!(Decimal::from_text("1e400"), Decimal::from_text("-1e400"));
     }
 
     #[test]
-    fn exponents_at_the_edge_of_every_integer_type_do_not_overflow() {
+    fn exponents_at_the_edge_of_integer_types_do_not_overflow() {
         for (text, expected) in [
             ("1.5e-9223372036854775808", None),
             ("10e9223372036854775807", Some(i64::MAX)),
@@ -119,7 +119,7 @@ mod tests {
             ("10e999999999999999999999999999999999999999999", Some(i64::MAX)),
             ("1e-999999999999999999999999999999999999999999", None),
         ] {
-            assert_eq!(Decimal::of(text).whole(), expected, "{text}");
+            assert_eq!(Decimal::from_text(text).whole(), expected, "{text}");
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
             ("-1e400", (i64::MIN, i64::MIN)),
             ("9223372036854775807.5", (i64::MAX, i64::MAX)),
         ] {
-            assert_eq!(Decimal::of(text).neighbours(), expected, "{text}");
+            assert_eq!(Decimal::from_text(text).neighbours(), expected, "{text}");
         }
     }
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             ("1e33", None),
             ("0", Some(0)),
         ] {
-            assert_eq!(Decimal::of(text).scaled(6), expected, "{text}");
+            assert_eq!(Decimal::from_text(text).scaled(6), expected, "{text}");
         }
     }
 }

@@ -146,8 +146,10 @@ pub fn is_date(text: &str) -> bool {
 }
 
 fn civil_date(text: &str) -> Option<civil::Date> {
-    let (year, rest) = (text.get(..4)?, text.get(4..)?);
-    let (month, day) = (rest.strip_prefix('-')?.get(..2)?, rest.get(3..)?);
+    let year = text.get(..4)?;
+    let rest = text.get(4..)?;
+    let month = rest.strip_prefix('-')?.get(..2)?;
+    let day = rest.get(3..)?;
     let day = day.strip_prefix('-').filter(|day| day.len() == 2)?;
     civil::Date::new(
         i16::try_from(digits(year)?).ok()?,
@@ -163,8 +165,11 @@ fn civil_date(text: &str) -> Option<civil::Date> {
 pub fn timestamp(text: &str) -> Option<Timestamp> {
     let date = civil_date(text.get(..10)?)?;
     let time = text.get(10..)?.strip_prefix(['T', 't'])?;
-    let (hms, rest) = (time.get(..8)?, time.get(8..)?);
-    let (hour, minute, second) = (hms.get(..2)?, hms.get(2..5)?, hms.get(5..)?);
+    let hms = time.get(..8)?;
+    let rest = time.get(8..)?;
+    let hour = hms.get(..2)?;
+    let minute = hms.get(2..5)?;
+    let second = hms.get(5..)?;
     let hour = digits(hour).filter(|h| *h < 24)?;
     let minute = digits(minute.strip_prefix(':')?).filter(|m| *m < 60)?;
     let second = digits(second.strip_prefix(':')?).filter(|s| *s <= 60)?;

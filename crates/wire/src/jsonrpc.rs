@@ -134,7 +134,8 @@ impl RpcReject {
     #[must_use]
     pub fn refusal(&self) -> A2aRefusal {
         let violations = self.twice.listed().iter().map(|problem| {
-            let inside = problem.pointer.strip_prefix("/params").filter(|it| it.starts_with('/'));
+            let inside =
+                problem.pointer.strip_prefix("/params").filter(|rest| rest.starts_with('/'));
             let field = request::path(inside.unwrap_or(&problem.pointer));
             FieldViolation { field, description: problem.message.clone() }
         });
@@ -258,7 +259,8 @@ const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "erro
 fn members(reader: &mut JsonReader<'_>, problems: &mut Problems) -> Result<Envelope, ReadError> {
     let mut envelope = Envelope::default();
     // Envelope members have a bit each; the set is for unknown members.
-    let (mut seen, mut others) = (0_u8, HashSet::new());
+    let mut seen = 0_u8;
+    let mut others = HashSet::new();
     reader.members(&DocumentPlace::Root, problems, |reader, name, problems| {
         let at = DocumentPlace::Root.key(&name);
         let first = match MEMBERS.iter().position(|known| *known == name) {
@@ -384,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_told_from_a_message_and_is_one_thing() {
+    fn an_answer_is_no_message_and_is_one_thing() {
         let outcome = |body: &str| match read_incoming(body.as_bytes()) {
             Ok(RpcIncoming::Message(message)) => format!("message {}", message.method),
             Ok(RpcIncoming::Reply(RpcReply { id, outcome: Ok(_) })) => {
@@ -455,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_parser_reserves_are_refused_and_values_are_not() {
+    fn names_the_parser_reserves_are_refused_values_are_not() {
         let smuggled = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"\u0024serde_json::private::RawValue" : "{}1{}"}}}}"#,
             "[".repeat(100),
@@ -475,7 +477,8 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
         let deep_enough = format!("{}{}", "[".repeat(64), "]".repeat(64));
         let of = |n: usize| format!(r#"{{"x":[{}0]}}"#, "[],".repeat(n - 2));
-        let (many, too_many) = (of(MAX_CONTAINERS), of(MAX_CONTAINERS + 1));
+        let many = of(MAX_CONTAINERS);
+        let too_many = of(MAX_CONTAINERS + 1);
         assert!(read(many.as_bytes()).unwrap_err().message.starts_with("id is missing"));
         assert!(read(too_many.as_bytes()).unwrap_err().message.contains("4096"));
         for (body, expected) in [

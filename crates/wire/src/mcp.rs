@@ -50,7 +50,8 @@ impl McpError {
     /// Creates an error with HTTP status 200.
     #[must_use]
     pub fn new(code: A2aCode, message: impl Into<String>) -> Self {
-        let (name, message) = (code.name(), message.into());
+        let name = code.name();
+        let message = message.into();
         Self { status: OK, code: code.jsonrpc(), name, message, data: None }
     }
 
@@ -72,7 +73,9 @@ impl McpError {
     #[must_use]
     pub fn body(&self, id: &Id) -> String {
         let mut error = json!({"code": self.code, "message": self.message});
-        if let (Some(error), Some(data)) = (error.as_object_mut(), &self.data) {
+        if let Some(error) = error.as_object_mut()
+            && let Some(data) = &self.data
+        {
             error.insert("data".to_owned(), data.clone());
         }
         json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
@@ -115,7 +118,7 @@ pub fn request<'h>(
             return Err((id, McpError::new(A2aCode::InvalidParams, "params must be an object")));
         }
     };
-    match Lifecycle::of(header, &method, &params) {
+    match Lifecycle::from_request(header, &method, &params) {
         Ok(lifecycle) => Ok(Some(McpRequest { id, method, params, lifecycle })),
         Err(fail) => Err((id, fail)),
     }

@@ -109,8 +109,8 @@ macro_rules! read_object {
     }) => {
         $( let mut $slot = None; )*
         {
-            let (at, problems): (&$crate::problem::DocumentPlace<'_>, &mut $crate::problem::Problems) =
-                ($at, $problems);
+            let at: &$crate::problem::DocumentPlace<'_> = $at;
+            let problems: &mut $crate::problem::Problems = $problems;
             match $value {
                 $crate::json::Value::Object(members) => {
                     for (key, value) in members {
@@ -240,21 +240,23 @@ pub fn integer(
     let (whole, neighbours) = match number.as_i64() {
         Some(whole) => (Some(whole), (whole, whole)),
         None => {
-            let decimal = Decimal::of(&number.text());
+            let decimal = Decimal::from_text(&number.text());
             (decimal.whole(), decimal.neighbours())
         }
     };
     if whole.is_none() {
         wrong_type(at, problems, "integer");
     }
-    let within = within(neighbours, at, problems, min, max);
+    let (below, above) = neighbours;
+    let within = within(below, above, at, problems, min, max);
     whole.filter(|_| within)
 }
 
 /// Records a number that is not from `min` to `max`; of a fraction, the integers around it are
 /// compared.
 fn within(
-    (below, above): (i64, i64),
+    below: i64,
+    above: i64,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
     min: i64,
@@ -291,7 +293,8 @@ pub fn number(
         wrong_type(at, problems, "number");
         return None;
     };
-    if !within(Decimal::of(&number).neighbours(), at, problems, min, max) {
+    let (below, above) = Decimal::from_text(&number).neighbours();
+    if !within(below, above, at, problems, min, max) {
         return None;
     }
     let float = number.parse::<f64>().unwrap_or_default();
@@ -302,7 +305,7 @@ pub fn number(
 /// if it has a fraction. It works on the text, so that no digit is lost.
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
-    number.as_i64().or_else(|| Decimal::of(&number.text()).whole())
+    number.as_i64().or_else(|| Decimal::from_text(&number.text()).whole())
 }
 
 /// Reads a text that `accept` converts to a value; otherwise records `hint`.

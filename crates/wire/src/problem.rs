@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_clipped_to_the_same_text_are_one_problem() {
+    fn keys_clipped_to_the_same_text_are_one_problem() {
         let mut problems = Problems::new();
         for end in ["a", "b"] {
             let key = "k".repeat(MAX_KEY) + end;

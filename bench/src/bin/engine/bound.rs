@@ -19,27 +19,27 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub fn of(lot: &Lot) -> Self {
+    pub fn from_lot(lot: &Lot) -> Self {
         let all = &lot.vehicles;
         let texts: [fn(&Vehicle) -> &Option<String>; 10] = [
-            |v| &v.make,
-            |v| &v.model,
-            |v| &v.trim,
-            |v| &v.transmission,
-            |v| &v.fuel,
-            |v| &v.driveline,
-            |v| &v.body,
-            |v| &v.exterior_color,
-            |v| &v.interior_color,
-            |v| &v.rooftop,
+            |vehicle| &vehicle.make,
+            |vehicle| &vehicle.model,
+            |vehicle| &vehicle.trim,
+            |vehicle| &vehicle.transmission,
+            |vehicle| &vehicle.fuel,
+            |vehicle| &vehicle.driveline,
+            |vehicle| &vehicle.body,
+            |vehicle| &vehicle.exterior_color,
+            |vehicle| &vehicle.interior_color,
+            |vehicle| &vehicle.rooftop,
         ];
         let texts = texts.map(|text| width(all.iter().map(text)));
         let rest = [
-            width(all.iter().map(|v| v.year)),
-            width(all.iter().map(|v| v.condition.map(|it| it as u8))),
-            width(all.iter().map(|v| v.status.map(|it| it as u8))),
-            width(all.iter().map(|v| v.price)),
-            width(all.iter().map(|v| v.mileage)),
+            width(all.iter().map(|vehicle| vehicle.year)),
+            width(all.iter().map(|vehicle| vehicle.condition.map(|condition| condition as u8))),
+            width(all.iter().map(|vehicle| vehicle.status.map(|status| status as u8))),
+            width(all.iter().map(|vehicle| vehicle.price)),
+            width(all.iter().map(|vehicle| vehicle.mileage)),
         ];
         let each: usize = texts.iter().chain(&rest).sum();
         Self { bytes: each * all.len(), buffer: (0..BUFFER as u64 / 8).collect() }

@@ -71,7 +71,8 @@ fn kinds(lot: &lot::Lot) -> Vec<Kind> {
     let mut scopes: Vec<Filters> = Vec::new();
     for make in [&["Toyota", "Honda"][..], &["Ford"], &["Chevrolet", "Jeep", "Subaru"]] {
         for (price_max, year_min) in [(35_000, 2019), (28_000, 2021), (45_000, 2020)] {
-            let (price_max, year_min) = (Some(price_max), Some(year_min));
+            let price_max = Some(price_max);
+            let year_min = Some(year_min);
             scopes.push(Filters { make: texts(make), price_max, year_min, ..Filters::default() });
         }
     }
@@ -84,7 +85,7 @@ fn kinds(lot: &lot::Lot) -> Vec<Kind> {
     vec![
         kind("page, filtered and sorted", sorted.collect()),
         kind("page, unfiltered", vec![page(Filters::default(), None)]),
-        kind("page, words", words.into_iter().map(|it| page(it, None)).collect()),
+        kind("page, words", words.into_iter().map(|filters| page(filters, None)).collect()),
         kind("facets of all", vec![Question::Facets(Filters::default())]),
         kind("facets, scoped", scopes.into_iter().map(Question::Facets).collect()),
         kind("vehicle by VIN", vins.map(Question::Vehicle).collect()),
@@ -106,23 +107,27 @@ fn compare(engines: &[&dyn Engine], question: &Question) -> Fallible<()> {
     for other in others {
         let differ = match question {
             Question::Page(search) => {
-                let (one, two) = (first.page(search)?, other.page(search)?);
+                let one = first.page(search)?;
+                let two = other.page(search)?;
                 if one.total == 0 {
                     return Err(format!("nothing is found by {search:?}").into());
                 }
                 (one != two).then(|| format!("{search:?}\n{one:?}\n{two:?}"))
             }
             Question::Facets(filters) => {
-                let (one, two) = (first.facets(filters)?, other.facets(filters)?);
+                let one = first.facets(filters)?;
+                let two = other.facets(filters)?;
                 (one != two).then(|| format!("{filters:?}\n{one:?}\n{two:?}"))
             }
             Question::Vehicle(vin) => {
-                let (one, two) = (first.vehicle(vin)?, other.vehicle(vin)?);
+                let one = first.vehicle(vin)?;
+                let two = other.vehicle(vin)?;
                 (one != two).then(|| format!("{vin}\n{one}\n{two}"))
             }
         };
         if let Some(differ) = differ {
-            let (one, two) = (first.name(), other.name());
+            let one = first.name();
+            let two = other.name();
             return Err(format!("{one} and {two} differ: {differ}").into());
         }
     }
@@ -160,11 +165,12 @@ fn main() -> Fallible<()> {
     )?;
     writeln!(out, "|---:|---|---:|---:|---:|---:|---:|---:|---:|")?;
     for size in sizes {
-        let lot = lot::Lot::of(size);
-        let (ours, room) = ours::Ours::of(&lot)?;
-        let (tantivy, sqlite) = (segment::Tantivy::of(&lot)?, sqlite::Sqlite::of(&lot)?);
+        let lot = lot::Lot::new(size);
+        let (ours, room) = ours::Ours::from_lot(&lot)?;
+        let tantivy = segment::Tantivy::from_lot(&lot)?;
+        let sqlite = sqlite::Sqlite::from_lot(&lot)?;
         let kinds = kinds(&lot);
-        let bound = bound::Bound::of(&lot);
+        let bound = bound::Bound::from_lot(&lot);
         drop(lot);
         let engines: [&dyn Engine; 3] = [&ours, &tantivy, &sqlite];
         for question in kinds.iter().flat_map(|kind| &kind.questions) {
@@ -174,7 +180,9 @@ fn main() -> Fallible<()> {
             let times = engines.map(|engine| median(engine, kind));
             let [ours, tantivy, sqlite] = times;
             let micros = |time: Duration| time.as_secs_f64() * 1e6;
-            let (ours, tantivy, sqlite) = (micros(ours?), micros(tantivy?), micros(sqlite?));
+            let ours = micros(ours?);
+            let tantivy = micros(tantivy?);
+            let sqlite = micros(sqlite?);
             let [by_tantivy, by_sqlite] = [tantivy, sqlite].map(|other| other / ours);
             let once = match kind.name {
                 "facets, scoped" => micros(bound.read_once()),

@@ -26,7 +26,7 @@ pub struct Room {
 }
 
 impl Ours {
-    pub fn of(lot: &Lot) -> Fallible<(Self, Room)> {
+    pub fn from_lot(lot: &Lot) -> Fallible<(Self, Room)> {
         let begun = Instant::now();
         let built = Inventory::build(lot.vehicles.clone(), Vec::new())?;
         let took = begun.elapsed();
@@ -46,7 +46,7 @@ impl Ours {
             built: took,
             loaded: loads.get(loads.len() / 2).copied().unwrap_or_default(),
         };
-        Ok((Self(inventory.remembered_in(&Arc::new(InventoryCache::of(RECENT)))), room))
+        Ok((Self(inventory.remembered_in(&Arc::new(InventoryCache::new(RECENT)))), room))
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Tantivy {
 }
 
 impl Tantivy {
-    pub fn of(lot: &Lot) -> Fallible<Self> {
+    pub fn from_lot(lot: &Lot) -> Fallible<Self> {
         let mut schema = Schema::builder();
         let texts = TEXTS.map(|name| schema.add_text_field(name, STRING | FAST));
         let numbers = NUMBERS.map(|name| schema.add_u64_field(name, INDEXED | FAST));
@@ -59,8 +59,8 @@ impl Tantivy {
         let mut writer: IndexWriter = index.writer_with_num_threads(1, 1_000_000_000)?;
         for vehicle in &lot.vehicles {
             let mut document = TantivyDocument::default();
-            let condition = vehicle.condition.map(|it| it.name());
-            let status = vehicle.status.map(|it| it.name());
+            let condition = vehicle.condition.map(|condition| condition.name());
+            let status = vehicle.status.map(|status| status.name());
             let values = [
                 vehicle.make.as_deref(),
                 vehicle.model.as_deref(),
@@ -78,7 +78,8 @@ impl Tantivy {
             for (field, value) in texts.into_iter().zip(values) {
                 value.into_iter().for_each(|value| document.add_text(field, value));
             }
-            let updated = vehicle.updated_at.and_then(|it| u64::try_from(it.as_second()).ok());
+            let updated =
+                vehicle.updated_at.and_then(|moment| u64::try_from(moment.as_second()).ok());
             let values = [
                 vehicle.year.map(u64::from),
                 vehicle.price.map(u64::from),
@@ -195,8 +196,9 @@ impl Engine for Tantivy {
         };
         let mut texts = |name: &str| {
             let mut terms = terms(name)?;
-            terms
-                .sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
+            terms.sort_unstable_by(|one, other| {
+                other.count.cmp(&one.count).then_with(|| one.value.cmp(&other.value))
+            });
             Ok::<_, Box<dyn std::error::Error>>(terms)
         };
         let [makes, models, trims, conditions, transmissions, fuels] =
@@ -205,14 +207,15 @@ impl Engine for Tantivy {
             ["driveline", "body", "exterior_color", "interior_color", "rooftop", "status"]
                 .map(&mut texts);
         let mut years = texts("year")?;
-        years.sort_unstable_by(|a, b| b.value.cmp(&a.value));
+        years.sort_unstable_by(|one, other| other.value.cmp(&one.value));
         let mut end = |name: &str, end: &str| match found.remove(&format!("{name} {end}")) {
             Some(AggregationResult::MetricResult(MetricResult::Min(value))) => value.value,
             Some(AggregationResult::MetricResult(MetricResult::Max(value))) => value.value,
             _ => None,
         };
         let mut range = |name: &str| {
-            let (min, max) = (end(name, "min")?, end(name, "max")?);
+            let min = end(name, "min")?;
+            let max = end(name, "max")?;
             Some(FacetRange { min: min as u32, max: max as u32 })
         };
         let [price_range, mileage_range, year_range] = ["price", "mileage", "year"].map(&mut range);

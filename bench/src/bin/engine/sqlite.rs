@@ -40,7 +40,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    pub fn of(lot: &Lot) -> Fallible<Self> {
+    pub fn from_lot(lot: &Lot) -> Fallible<Self> {
         let mut database = Connection::open_in_memory()?;
         database.set_prepared_statement_cache_capacity(64);
         database.execute_batch(SCHEMA)?;
@@ -67,8 +67,8 @@ impl Sqlite {
                     text(&vehicle.make),
                     text(&vehicle.model),
                     text(&vehicle.trim),
-                    name(vehicle.condition.map(|it| it.name())),
-                    name(vehicle.status.map(|it| it.name())),
+                    name(vehicle.condition.map(|condition| condition.name())),
+                    name(vehicle.status.map(|status| status.name())),
                     text(&vehicle.transmission),
                     text(&vehicle.fuel),
                     text(&vehicle.driveline),
@@ -121,7 +121,8 @@ struct Scope {
 }
 
 fn scope(filters: &Filters) -> Scope {
-    let (mut conditions, mut values) = (Vec::new(), Vec::new());
+    let mut conditions = Vec::new();
+    let mut values = Vec::new();
     if !filters.make.is_empty() {
         conditions.push(format!("make IN ({})", vec!["?"; filters.make.len()].join(", ")));
         values.extend(filters.make.iter().cloned().map(Value::Text));
@@ -175,7 +176,8 @@ impl Engine for Sqlite {
         );
         let mut ends = self.database.prepare_cached(&sql)?;
         let range = |row: &Row<'_>, at: usize| {
-            let (min, max): (Option<u32>, Option<u32>) = (row.get(at)?, row.get(at + 1)?);
+            let min: Option<u32> = row.get(at)?;
+            let max: Option<u32> = row.get(at + 1)?;
             Ok::<_, rusqlite::Error>(min.zip(max).map(|(min, max)| FacetRange { min, max }))
         };
         let [price_range, mileage_range, year_range] = ends

@@ -83,7 +83,7 @@ pub(super) fn read(
     } else {
         let named =
             members.get("seller").and_then(|value| one(value, &at("seller"), &mut problems, names));
-        vec![the_one(arguments, ("seller", named), names, &mut problems)]
+        vec![the_one(arguments, "seller", named, names, &mut problems)]
     };
     let confirmation = members
         .get("confirmation")

@@ -95,7 +95,8 @@ fn products(out: &mut String, data: &Value) {
         out.push_str(&table(&header, &rows));
     }
     for proposal in items(data, "proposals").take(MAX_ITEMS) {
-        let (id, name) = (member(proposal, "proposal_id"), said(proposal.get("name")));
+        let id = member(proposal, "proposal_id");
+        let name = said(proposal.get("name"));
         out.push_str(&format!("- proposal {id}: {name}\n"));
     }
     let message = member(data, "message");

@@ -52,8 +52,9 @@ impl Prices {
         }
     }
 
-    fn of(&self, package: &Value) -> Result<AskedPrice, BridgeError> {
-        let (product, option) = (text(package, "product_id"), text(package, "pricing_option_id"));
+    fn price_of(&self, package: &Value) -> Result<AskedPrice, BridgeError> {
+        let product = text(package, "product_id");
+        let option = text(package, "pricing_option_id");
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let price = known.get(&(product.to_owned(), option.to_owned())).cloned();
         price.filter(|price| !price.currency.is_empty()).ok_or_else(|| {
@@ -159,7 +160,7 @@ impl Prices {
         package: &Value,
         sums: &mut Sums,
     ) -> Result<String, BridgeError> {
-        let AskedPrice { product, currency, terms } = self.of(package)?;
+        let AskedPrice { product, currency, terms } = self.price_of(package)?;
         let shown = sums.add(&currency, package.get("budget"))?;
         let bid = match package.get("bid_price") {
             Some(bid) => format!(", a bid of {} {currency}", amount(Some(bid))?),
@@ -233,7 +234,8 @@ fn unclear() -> BridgeError {
 /// Formats an amount like `12,345.67`.
 fn written(scaled: i128) -> String {
     let unit = 10_i128.pow(PLACES);
-    let (whole, fraction) = (scaled / unit, scaled % unit);
+    let whole = scaled / unit;
+    let fraction = scaled % unit;
     let digits = whole.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {

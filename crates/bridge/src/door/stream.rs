@@ -35,8 +35,8 @@ pub(super) async fn answer(
         biased;
         Some(first) = events.recv() => respond(CallStream { first: Some(first), events, work, call }),
         done = &mut work => match done {
-            Ok(done) => said(done),
-            Err(_) => said((500, fault(&call.id))),
+            Ok((status, body)) => said(status, body),
+            Err(_) => said(500, fault(&call.id)),
         },
     }
 }
@@ -48,7 +48,9 @@ fn work(
     request: McpRequest,
     out: mpsc::Sender<String>,
 ) -> JoinHandle<(u16, String)> {
-    let (behind, whose, id) = (Arc::clone(&call.behind), call.session.clone(), call.id.clone());
+    let behind = Arc::clone(&call.behind);
+    let whose = call.session.clone();
+    let id = call.id.clone();
     tokio::spawn(async move {
         let handler = &behind.handler;
         let questions = &handler.questions;

@@ -65,7 +65,7 @@ impl BridgeError {
                 };
                 trouble.retryable = refused.is_retryable();
                 trouble.retry_after = refused.retry_after;
-                trouble.wanted = WantedCredentials::of(refused);
+                trouble.wanted = WantedCredentials::from_refusal(refused);
                 trouble
             }
         }
@@ -133,7 +133,9 @@ fn of_adcp(error: &AdcpError) -> BridgeError {
         None => "act on what the seller says".to_owned(),
     };
     let mut problems = problems_of(error);
-    if let (true, Some(field)) = (problems.is_empty(), &error.field) {
+    if problems.is_empty()
+        && let Some(field) = &error.field
+    {
         problems.push(json!({
             "field": dealer_text(field, 2 * WORD), "problem": dealer_text(&error.message, SENTENCE),
         }));

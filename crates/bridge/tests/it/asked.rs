@@ -92,14 +92,15 @@ fn submitted(dealer: &fake::Fake, person: &Reader) -> Vec<Value> {
 }
 
 #[test]
-fn a_person_who_agrees_sends_the_lead_with_the_words_that_they_were_shown() {
+fn an_agreed_lead_is_sent_with_the_words_as_shown() {
     let dealer = dealer();
     let person = Reader::new(ElicitationAction::Accept, Some(json!({"agree": true})));
     for result in submitted(&dealer, &person) {
         assert_eq!(result["isError"], false, "{result}");
         assert_eq!(result["structuredContent"]["status"], "sent");
     }
-    let (sent, read) = (dealer.payloads(), person.read.lock().unwrap());
+    let sent = dealer.payloads();
+    let read = person.read.lock().unwrap();
     assert_eq!((sent.len(), read.len()), (2, 2));
     for (sent, read) in sent.iter().zip(&*read) {
         let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = read
@@ -197,7 +198,7 @@ fn code_of(trouble: &Value) -> &str {
 }
 
 #[test]
-fn only_the_answer_to_the_question_counts_and_it_counts_once() {
+fn only_the_questions_own_answer_counts_and_only_once() {
     let dealer = dealer();
     run(async {
         let mut client = Hand::start(&[&dealer.name], |_| {}).await;
@@ -233,7 +234,7 @@ fn only_the_answer_to_the_question_counts_and_it_counts_once() {
 }
 
 #[test]
-fn a_lead_in_doubt_keeps_its_key_and_its_consent_whichever_form_is_agreed_to_next() {
+fn doubtful_leads_keep_key_and_consent_whichever_form_is_agreed() {
     // The first answers make no sense, however often the bridge asks again, and the next is the receipt.
     let asked = std::sync::atomic::AtomicU32::new(0);
     let dealer =
@@ -271,7 +272,7 @@ fn a_lead_in_doubt_keeps_its_key_and_its_consent_whichever_form_is_agreed_to_nex
 }
 
 #[test]
-fn a_call_that_is_not_waited_for_asks_nobody_any_more() {
+fn an_abandoned_call_asks_nobody_any_more() {
     let dealer = dealer();
     run(async {
         let mut client = Hand::start(&[&dealer.name], |_| {}).await;
@@ -302,7 +303,7 @@ fn a_call_that_is_not_waited_for_asks_nobody_any_more() {
 }
 
 #[test]
-fn a_person_who_never_answers_is_not_waited_for_without_end() {
+fn a_person_who_never_answers_is_not_awaited_forever() {
     let dealer = dealer();
     run(async {
         let set = |options: &mut BridgeOptions| {
@@ -330,7 +331,7 @@ fn a_person_who_never_answers_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn a_model_cannot_agree_in_the_place_of_a_person_who_can_be_asked() {
+fn models_cannot_agree_for_a_person_who_can_be_asked() {
     let dealer = dealer();
     let strict = |options: &mut BridgeOptions| options.ask = AskMode::Form;
     run(async {
@@ -362,7 +363,7 @@ fn a_model_cannot_agree_in_the_place_of_a_person_who_can_be_asked() {
 }
 
 #[test]
-fn what_comes_back_with_an_answer_is_good_for_this_lead_and_until_the_no() {
+fn returned_state_is_good_for_this_lead_until_the_no() {
     let dealer = dealer();
     run(async {
         let mut client = Hand::start(&[&dealer.name], |_| {}).await;
@@ -459,7 +460,7 @@ impl Exchange {
 }
 
 #[test]
-fn over_http_the_question_comes_before_the_answer_and_the_reply_by_itself() {
+fn over_http_questions_precede_answers_and_replies_come_separately() {
     let dealer = dealer();
     run(async {
         let (bridge, _) = bridge_where(&[&dealer.name], |_| {});

@@ -26,7 +26,7 @@ fn the_versions_are_those_that_the_official_library_knows() {
 }
 
 #[test]
-fn the_official_client_is_greeted_lists_the_tools_and_calls_one() {
+fn the_official_client_is_greeted_lists_tools_and_calls_one() {
     let (bridge, _) = bridge(&[AWAY]);
     run(async {
         let (ours, theirs) = tokio::io::duplex(1024);
@@ -50,7 +50,7 @@ fn the_official_client_is_greeted_lists_the_tools_and_calls_one() {
 }
 
 #[test]
-fn each_line_is_answered_by_itself_and_what_is_no_message_is_passed_over() {
+fn each_line_is_answered_alone_and_other_text_is_skipped() {
     let (bridge, _) = bridge(&[AWAY]);
     let lines = [
         "{\"jsonrpc\":",
@@ -84,7 +84,7 @@ fn each_line_is_answered_by_itself_and_what_is_no_message_is_passed_over() {
 }
 
 #[test]
-fn what_was_asked_is_answered_after_the_client_has_said_its_last() {
+fn open_questions_are_answered_after_the_clients_last_words() {
     let (bridge, _) = bridge(&[AWAY]);
     run(async {
         let (mut theirs, ours) = tokio::io::duplex(64);

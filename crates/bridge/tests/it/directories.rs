@@ -30,7 +30,8 @@ async fn search(bridge: &Bridge) -> (Vec<Value>, Vec<Value>) {
 
 #[test]
 fn a_directory_is_read_again_and_its_changes_appear() {
-    let (first, second) = (dealer(), dealer());
+    let first = dealer();
+    let second = dealer();
     let directory = fake::Directory::start();
     directory.lists(&[&first.name]);
     let (bridge, _) = bridge(&[]);
@@ -53,7 +54,7 @@ fn a_directory_is_read_again_and_its_changes_appear() {
 }
 
 #[test]
-fn a_directory_that_is_down_at_the_start_hides_no_dealer() {
+fn a_directory_down_at_the_start_hides_no_dealer() {
     let dealer = dealer();
     let (with_dealer, _) = bridge(&[&dealer.name]);
     let with_dealer = with_dealer.with_directories([address(AWAY)]);

@@ -29,7 +29,8 @@ impl Fake {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let payloads = Arc::new(Mutex::new(Vec::new()));
-        let (kept, url) = (Arc::clone(&payloads), format!("http://{name}/a2a"));
+        let kept = Arc::clone(&payloads);
+        let url = format!("http://{name}/a2a");
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
@@ -77,8 +78,8 @@ impl Mcp {
                     Some("initialize") => json!({"protocolVersion": "2025-06-18",
                         "capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "1"}}),
                     Some("tools/call") => {
-                        let (tool, arguments) =
-                            (&request["params"]["name"], &request["params"]["arguments"]);
+                        let tool = &request["params"]["name"];
+                        let arguments = &request["params"]["arguments"];
                         let tool = tool.as_str().unwrap();
                         kept.lock().unwrap().push((tool.to_owned(), arguments.clone()));
                         let Some(payload) = answer(tool, arguments) else { continue };
@@ -96,7 +97,11 @@ impl Mcp {
     /// The arguments with which a tool was called so far.
     pub(crate) fn calls(&self, tool: &str) -> Vec<Value> {
         let calls = self.calls.lock().unwrap();
-        calls.iter().filter(|(name, _)| name == tool).map(|(_, it)| it.clone()).collect()
+        calls
+            .iter()
+            .filter(|(name, _)| name == tool)
+            .map(|(_, arguments)| arguments.clone())
+            .collect()
     }
 }
 
@@ -153,7 +158,8 @@ impl Silent {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let waiting = Arc::new(Mutex::new(Vec::new()));
-        let (kept, url) = (Arc::clone(&waiting), format!("http://{name}/a2a"));
+        let kept = Arc::clone(&waiting);
+        let url = format!("http://{name}/a2a");
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };

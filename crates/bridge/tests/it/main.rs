@@ -191,7 +191,8 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
 fn walked(generous: usize) -> String {
     let dealer = fake::Fake::start(move |payload| {
         let number = |name: &str| payload["pagination"][name].as_u64().unwrap() as usize;
-        let (skip, limit) = (number("skip"), number("limit"));
+        let skip = number("skip");
+        let limit = number("limit");
         // Of these, some are not on sale (`R-IS-14`).
         let status = |n: usize| if n.is_multiple_of(3) { "sold" } else { "available" };
         let vehicle = |n: usize| json!({"stock": format!("S{n}"), "status": status(n)});
@@ -199,7 +200,8 @@ fn walked(generous: usize) -> String {
         Ok(json!({"total": 8, "skip": skip, "vehicles": vehicles}))
     });
     let (bridge, _) = bridge(&[&dealer.name]);
-    let (mut pages, mut next) = (Vec::new(), json!(0));
+    let mut pages = Vec::new();
+    let mut next = json!(0);
     while !next.is_null() {
         let pagination = json!({"pagination": {"skip": next, "limit": 2}});
         let page = call(&bridge, "aap_inventory_search", &pagination).document;
@@ -219,7 +221,7 @@ fn every_vehicle_on_sale_is_on_one_page() {
 }
 
 #[test]
-fn the_words_of_a_dealer_keep_their_code_and_every_problem() {
+fn a_dealers_words_keep_their_code_and_every_problem() {
     let refusing = fake::Fake::start(|_| {
         Err(json!({"code": -32002, "message": "RATE_LIMITED: slow", "data": {
             "type": "aap.error", "code": "RATE_LIMITED", "message": "slow\u{202e}down",
@@ -236,7 +238,7 @@ fn the_words_of_a_dealer_keep_their_code_and_every_problem() {
 }
 
 #[test]
-fn no_lead_leaves_without_the_text_that_the_user_was_shown() {
+fn no_lead_leaves_without_the_text_the_user_saw() {
     let dealer = fake::Fake::start(|_| Err(json!("not an error object")));
     let (bridge, hand) = bridge(&[&dealer.name]);
     let first = call(&bridge, "aap_lead_submit", &lead()).document;
@@ -272,7 +274,7 @@ fn no_lead_leaves_without_the_text_that_the_user_was_shown() {
 }
 
 #[test]
-fn a_lead_in_doubt_is_sent_again_as_the_same_one() {
+fn a_lead_in_doubt_is_sent_again_unchanged() {
     let fake = fake::Fake::start(|payload| {
         assert_eq!(payload["type"], "lead.submit.request");
         Err(json!("not an error object"))
@@ -299,7 +301,7 @@ fn a_lead_in_doubt_is_sent_again_as_the_same_one() {
 }
 
 #[test]
-fn a_refusal_that_is_said_before_the_key_is_looked_up_ends_no_doubt() {
+fn refusals_before_the_key_is_looked_up_end_no_doubt() {
     for code in ["INVALID_CONSENT", "IDEMPOTENCY_CONFLICT"] {
         let tries = AtomicUsize::new(0);
         let fake = fake::Fake::start(move |_| match tries.fetch_add(1, Ordering::SeqCst) {

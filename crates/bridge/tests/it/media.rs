@@ -74,7 +74,7 @@ fn code(outcome: &BridgeOutcome) -> &str {
 }
 
 #[test]
-fn a_purchase_is_shown_with_its_cost_and_sent_as_it_was_shown() {
+fn a_purchase_is_shown_with_cost_and_sent_as_shown() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
     assert_eq!(code(&call(&bridge, "adcp_create_media_buy", &order())), "PRICE_UNKNOWN");
@@ -146,7 +146,7 @@ fn a_change_is_shown_beside_what_there_is() {
 }
 
 #[test]
-fn what_ends_unclear_names_its_key_and_is_repeated_with_it() {
+fn an_unclear_call_names_its_key_and_repeats_with_it() {
     // The seller takes the order and hangs up.
     let seller = seller(|_| None);
     let bridge = bridge(&[&seller.name]);
@@ -178,7 +178,7 @@ fn what_ends_unclear_names_its_key_and_is_repeated_with_it() {
 }
 
 #[test]
-fn a_yes_is_not_repeated_where_the_seller_may_have_forgotten_it() {
+fn a_yes_is_not_repeated_once_the_seller_may_forget() {
     // An hour and no more, or nothing at all.
     for (promises, minutes) in [
         (json!({"supported": true, "replay_ttl_seconds": 3600}), 60),
@@ -208,7 +208,7 @@ fn a_yes_is_not_repeated_where_the_seller_may_have_forgotten_it() {
 }
 
 #[test]
-fn without_a_promise_nothing_is_repeated_and_the_person_hears_that_it_may_be_done_twice() {
+fn without_a_promise_nothing_repeats_and_the_person_is_warned() {
     let seller = seller_that(json!({"supported": false}), |_| None);
     let bridge = bridge(&[&seller.name]);
     look(&bridge);
@@ -253,7 +253,7 @@ fn an_account_is_billed_as_agreed_or_not_at_all() {
 }
 
 #[test]
-fn nobody_is_called_and_nothing_closed_because_a_model_says_so() {
+fn a_models_word_neither_calls_anybody_nor_closes_anything() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
     look(&bridge);

@@ -26,7 +26,7 @@ fn call(tool: &str, arguments: Value, token: Value) -> Value {
 }
 
 #[test]
-fn every_ten_seconds_a_client_hears_that_its_person_is_awaited() {
+fn clients_hear_every_ten_seconds_that_their_person_is_awaited() {
     let dealer = dealer();
     time::run_held(async {
         let mut client = Hand::start(&[&dealer.name], |_| {}).await;
@@ -55,7 +55,8 @@ fn over_http_progress_makes_the_answer_a_stream() {
         let (bridge, _) = bridge(&[&silent.name]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (hosts, origins) = (Vec::new(), Vec::new());
+        let hosts = Vec::new();
+        let origins = Vec::new();
         let patience = Duration::from_secs(600);
         let door = HttpAccess { hosts, origins, max_body: 1 << 20, patience };
         let served = axum::serve(listener, router(Arc::new(bridge), door));

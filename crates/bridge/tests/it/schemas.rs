@@ -188,7 +188,7 @@ fn both_tool_lists_are_in_words_that_every_provider_takes() {
 }
 
 #[test]
-fn each_tool_says_when_to_use_it_when_not_and_what_comes_back() {
+fn each_tool_says_when_to_use_it_and_what_returns() {
     let (bridge, _) = bridge(&["one.example"]);
     let sellers = [("https://one.example/mcp".to_owned(), None)];
     for tool in bridge.with_sellers(sellers).unwrap().tools() {

@@ -44,7 +44,7 @@ async fn submit_unanswered(client: &mut Hand, way: NoForm) -> (Value, Value) {
 }
 
 #[test]
-fn a_form_without_any_answer_becomes_a_question_in_two_calls() {
+fn an_unanswered_form_becomes_a_question_in_two_calls() {
     for way in [NoForm::Silence, NoForm::Error, NoForm::Nonsense] {
         let dealer = dealer();
         time::run_held(async {

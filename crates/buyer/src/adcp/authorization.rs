@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_are_told_apart_by_id_or_by_what_they_are_of() {
+    fn accounts_are_told_apart_by_id_or_brand_and_operator() {
         let row =
             json!({"account_id": "a", "brand": {"domain": "b.example", "x": 1}, "operator": "o"});
         assert!(is_of(&row, &json!({"account_id": "a"})));

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_assumed_and_a_window_ends_before_it_is_over() {
+    fn nothing_is_assumed_and_a_window_ends_early() {
         let read = |terms: Value| Idempotency::read(&json!({"adcp": {"idempotency": terms}}));
         let hour = read(json!({"supported": true, "replay_ttl_seconds": 3600}));
         assert_eq!(hour, Idempotency::Within(Duration::from_secs(3600)));

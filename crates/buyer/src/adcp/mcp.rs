@@ -245,7 +245,8 @@ impl AdcpClient {
         let result = result_of(&response, &id)?;
         let named = result.get("protocolVersion").and_then(Value::as_str);
         let version = named.and_then(Version::from_name);
-        let Some(version) = version.filter(|it| it.lifecycle() == Lifecycle::Handshake) else {
+        let Some(version) = version.filter(|version| version.lifecycle() == Lifecycle::Handshake)
+        else {
             let defect = Defect::NotAdcp("the server speaks no version of MCP that we know");
             return Err(CallFailure::garbled(defect, response.kept()));
         };
@@ -326,7 +327,9 @@ fn mcp_headers(
         }
     }
     for (name, value) in arguments {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        if let Ok(name) = HeaderName::try_from(name)
+            && let Ok(value) = HeaderValue::try_from(value)
+        {
             headers.insert(name, value);
         }
     }
@@ -426,7 +429,7 @@ fn payload(result: Value, response: &Response) -> Result<SellerAnswer, CallFailu
         return Err(CallFailure::garbled(defect, response.kept()));
     }
     let payload = adcp::payload::of_tool(&result).map(Cow::into_owned);
-    payload.map(SellerAnswer::of).ok_or_else(|| {
+    payload.map(SellerAnswer::from_payload).ok_or_else(|| {
         let defect = Defect::NotAdcp("the tool result has no structured content");
         CallFailure::garbled(defect, response.kept())
     })

@@ -55,14 +55,14 @@ fn read(result: Value) -> Result<SellerAnswer, Defect> {
                 }
                 None => Value::Null,
             };
-            let mut answered = SellerAnswer::of(payload).or_state(state);
+            let mut answered = SellerAnswer::from_payload(payload).or_state(state);
             answered.context_id = text(&task, "contextId");
             answered.a2a_task_id = text(&task, "id");
             Ok(answered)
         }
         BindingItem::Message(message) => {
             let payload = data(&message).ok_or(Defect::NotAdcp("the message has no data part"))?;
-            let mut answered = SellerAnswer::of(payload.clone());
+            let mut answered = SellerAnswer::from_payload(payload.clone());
             answered.context_id = text(&message, "contextId");
             Ok(answered)
         }

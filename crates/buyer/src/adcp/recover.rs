@@ -52,7 +52,9 @@ impl AdcpClient {
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
-        if let (true, Some(account)) = (self.heeds, arguments.get("account")) {
+        if self.heeds
+            && let Some(account) = arguments.get("account")
+        {
             // A seller that sends no authorization, or cannot be asked, decides at the call.
             let read = self.authorization(account, recoverer).await.ok().flatten();
             if read.is_some_and(|authorization| !authorization.permits(task)) {
@@ -85,7 +87,9 @@ impl AdcpClient {
         let seller = seller_of(&self.endpoint);
         let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
         let arguments = calls.arguments;
-        if let (true, Some(account)) = (recovered.reread_authorization, arguments.get("account")) {
+        if recovered.reread_authorization
+            && let Some(account) = arguments.get("account")
+        {
             self.authorizations.forget(account);
         }
         if let Some(task) = AdcpTask::from_name(task).filter(|_| self.mends_rows) {
@@ -112,7 +116,8 @@ impl AdcpClient {
             for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
                 recoverer.world().failed(&FailureRecord::of_error(error, &private));
             }
-            let (now, elapsed) = (recoverer.world().now(), recoverer.left(whole, begun));
+            let now = recoverer.world().now();
+            let elapsed = recoverer.left(whole, begun);
             let attempts = whole.attempts.saturating_sub(spent.attempts);
             let tokens = recoverer.sellers().tokens(seller, now);
             let budget = RetryBudget { attempts, time: elapsed.saturating_sub(LEAST), tokens };
@@ -120,8 +125,9 @@ impl AdcpClient {
                 Some(latest) => latest,
                 None => &mut *answer,
             };
-            let (payload, rows) = (&latest.payload, &mut latest.outcome.rows);
-            let planned = rows::again(task, &arguments, payload, rows, (&attempt, &budget));
+            let payload = &latest.payload;
+            let rows = &mut latest.outcome.rows;
+            let planned = rows::again(task, &arguments, payload, rows, &attempt, &budget);
             let Some(planned) = planned else { return };
             let stopped = recoverer.rest(seller, planned.wait).await;
             if stopped {
@@ -136,7 +142,8 @@ impl AdcpClient {
             arguments.insert(KEY.to_owned(), self.new_key().into());
             // Other corrections of a row are left to the caller, who finds the row in the answer.
             let correct = |_: &Fix, _: &CallFailure, _: &mut Map| false;
-            let (world, name) = (recoverer.world(), task.name());
+            let world = recoverer.world();
+            let name = task.name();
             let mut calls = AdcpCalls {
                 client: Cow::Borrowed(self),
                 world,

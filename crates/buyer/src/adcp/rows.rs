@@ -45,7 +45,8 @@ pub(super) fn again(
     arguments: &Map,
     payload: &Value,
     rows: &mut [FailedRow],
-    (attempt, budget): (&FailedAttempt, &RetryBudget),
+    attempt: &FailedAttempt,
+    budget: &RetryBudget,
 ) -> Option<Again> {
     let (_, name, keys) = *LISTS.iter().find(|(known, _, _)| *known == task)?;
     let spent = budget.attempts == 0 || budget.tokens == 0 || budget.time.is_zero();
@@ -53,7 +54,9 @@ pub(super) fn again(
         return None;
     }
     let sent = arguments.get(name)?.as_array()?;
-    let (mut list, mut wait, mut billing) = (Vec::new(), RetryWait::default(), false);
+    let mut list = Vec::new();
+    let mut wait = RetryWait::default();
+    let mut billing = false;
     for row in rows {
         let answered = payload.pointer(&row.pointer);
         let Some(entry) = answered.and_then(|answered| entry_of(answered, sent, keys)) else {
@@ -143,13 +146,13 @@ mod tests {
     ) -> (Option<Again>, Vec<bool>) {
         let mut rows = PayloadOutcome::read(payload).rows;
         let arguments = arguments.as_object().unwrap();
-        let with = (attempt, &budget());
-        let planned = again(AdcpTask::SyncAccounts, arguments, payload, &mut rows, with);
+        let task = AdcpTask::SyncAccounts;
+        let planned = again(task, arguments, payload, &mut rows, attempt, &budget());
         (planned, rows.iter().map(|row| row.again).collect())
     }
 
     #[test]
-    fn b_8_rows_that_may_succeed_by_themselves_are_sent_again_alone() {
+    fn b_8_rows_that_may_succeed_are_sent_again_alone() {
         let arguments = json!({"delete_missing": true, "accounts": [
             account("a.example", "agent"), account("b.example", "agent"),
             account("c.example", "agent"), account("d.example", "agent")]});

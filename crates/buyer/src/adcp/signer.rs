@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seller_that_goes_by_the_checklist_believes_a_signature_of_either_algorithm() {
+    fn signatures_of_either_algorithm_pass_the_sellers_checklist() {
         let target = TargetUri::read("https://seller.example/mcp?a=1").unwrap();
         for (algorithm, covers) in
             [(Algorithm::EdDsa, true), (Algorithm::Es256, true), (Algorithm::EdDsa, false)]
@@ -104,7 +104,8 @@ mod tests {
             let message = SignableRequest { method: "POST", target: &target, fields: &lines };
             let demanded = if covers { DigestRule::Required } else { DigestRule::Forbidden };
             let now = "2026-08-01T12:00:30Z".parse().unwrap();
-            let claim = AcceptedSignature::of(&message, SignedKind::Request, demanded, true, now);
+            let claim =
+                AcceptedSignature::from_message(&message, SignedKind::Request, demanded, true, now);
             let claim = claim.unwrap().unwrap();
             assert_eq!((claim.keyid.as_str(), claim.algorithm), ("buyer-1", algorithm));
             claim.body(&message, b"{}").unwrap();

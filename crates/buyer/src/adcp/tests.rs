@@ -115,7 +115,7 @@ fn over_mcp_a_server_without_sessions_is_asked_at_once() {
 }
 
 #[test]
-fn over_mcp_an_answer_in_a_stream_is_taken_when_it_comes_although_the_stream_goes_on() {
+fn over_mcp_an_answer_is_taken_before_its_stream_ends() {
     let stream = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n\
          data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}}\n\n\
@@ -138,7 +138,7 @@ fn over_mcp_an_answer_in_a_stream_is_taken_when_it_comes_although_the_stream_goe
 }
 
 #[test]
-fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot() {
+fn over_mcp_a_forgotten_session_is_opened_again() {
     let greeting = |session| {
         let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
         let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
@@ -198,7 +198,7 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
 }
 
 #[test]
-fn a_client_with_another_token_does_not_use_the_session_of_the_first() {
+fn a_client_with_another_token_has_its_own_session() {
     let greeting = |session| {
         let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
         let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
@@ -243,7 +243,7 @@ fn a_client_with_another_token_does_not_use_the_session_of_the_first() {
 }
 
 #[test]
-fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
+fn over_mcp_a_sellers_own_error_asks_for_no_handshake() {
     let error = json!({"code": -32029, "message": "m", "data": failed("RATE_LIMITED")});
     let pre = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();
     let tool = json!({"isError": true, "structuredContent": failed("RATE_LIMITED")});
@@ -301,7 +301,7 @@ fn over_mcp_a_server_that_names_older_versions_is_greeted() {
 }
 
 #[test]
-fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
+fn over_mcp_servers_without_a_handshake_have_the_last_word() {
     let unknown = || refusal(400, -32602, json!(null));
     // The first request of a client that has not asked for the server's versions.
     let fake =
@@ -323,7 +323,7 @@ fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
 }
 
 #[test]
-fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
+fn over_mcp_a_server_is_first_asked_for_its_versions() {
     let greeting = || json_reply(&json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
     let noted = || CannedReply::http(202, &[], "");
     let done = || json_reply(&tool(&json!({"products": []})));
@@ -379,7 +379,7 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
 }
 
 #[test]
-fn over_mcp_arguments_go_into_the_headers_that_a_tool_wants() {
+fn over_mcp_arguments_go_into_headers_that_tools_want() {
     let schema = json!({"type": "object", "properties": {
         "brief": {"type": "string", "x-mcp-header": "Brief"}}});
     let tools = json!({"tools": [{"name": "get_products", "inputSchema": schema}], "resultType": "complete"});
@@ -578,7 +578,7 @@ fn arguments_that_a_seller_would_refuse_never_leave() {
 }
 
 #[test]
-fn a_payload_that_is_an_error_alone_is_a_failure_on_every_binding() {
+fn a_bare_error_is_a_failure_on_every_binding() {
     let alone = json!({"adcp_error": {"code": "PRODUCT_NOT_FOUND", "message": "m"}});
     let artifacts = json!({"artifacts": [{"parts": [{"data": alone}]}]});
     let message = json!({"message": {"messageId": "m", "parts": [{"data": alone}]}});
@@ -594,7 +594,7 @@ fn a_payload_that_is_an_error_alone_is_a_failure_on_every_binding() {
 }
 
 #[test]
-fn over_a2a_0_3_a_task_is_written_and_read_in_its_form() {
+fn over_a2a_0_3_a_task_has_the_older_form() {
     let artifacts = json!([{"artifactId": "a", "parts": [{"kind": "data", "data":
         {"products": []}}]}]);
     let done = json!({"kind": "task", "id": "t1", "contextId": "c1",
@@ -631,7 +631,7 @@ fn over_a2a_0_3_a_task_is_written_and_read_in_its_form() {
 }
 
 #[test]
-fn a_signed_request_has_the_three_lines_and_another_nonce_each_time() {
+fn a_signed_request_has_three_lines_and_a_fresh_nonce() {
     let done = || json_reply(&tool(&json!({"x": 1})));
     let fake = Fake::start(vec![done(), done()]);
     let pem = tradepost_keys::generate(tradepost_keys::Algorithm::EdDsa).unwrap();
@@ -658,7 +658,7 @@ fn a_signed_request_has_the_three_lines_and_another_nonce_each_time() {
 }
 
 #[test]
-fn the_tools_of_an_mcp_server_are_read_page_by_page() {
+fn the_tools_of_mcp_servers_are_read_page_by_page() {
     let page = |name: &str, next: Option<&str>| {
         json_reply(&json!({"tools": [{"name": name, "description": "d"}, 5], "nextCursor": next}))
     };

@@ -103,7 +103,8 @@ impl AgentClient {
         let mut asking = Asking { client: Cow::Borrowed(self), task_id };
         let attempt = self.attempt(ResendEffect::Read);
         let recovered = follower.recoverer.run(&seller, attempt, &mut asking).await?;
-        let (task, spent) = (recovered.answer, recovered.spent);
+        let task = recovered.answer;
+        let spent = recovered.spent;
         watch(&task);
         let client = asking.client;
         let (task, end) = client.follow_on(task, None, follower, watch).await;

@@ -101,7 +101,8 @@ impl MessagePart {
         let older = self.0.get("file");
         let of = older.unwrap_or(&self.0);
         let text = |names: [&str; 2]| names.iter().find_map(|name| of.get(*name)?.as_str());
-        let (url, base64) = (text(["url", "uri"]), text(["raw", "bytes"]));
+        let url = text(["url", "uri"]);
+        let base64 = text(["raw", "bytes"]);
         if older.is_none() && url.is_none() && base64.is_none() {
             return None;
         }
@@ -115,7 +116,10 @@ impl MessagePart {
 
     /// Appends a text; `false` when one of the parts is not a text.
     fn extend(&mut self, more: &Self) -> bool {
-        let (Some(more), Some(Value::String(text))) = (more.text(), self.0.get_mut("text")) else {
+        let Some(more) = more.text() else {
+            return false;
+        };
+        let Some(Value::String(text)) = self.0.get_mut("text") else {
             return false;
         };
         text.push_str(more);
@@ -128,7 +132,7 @@ impl AgentReply {
     ///
     /// # Errors
     /// The defect of the document.
-    pub fn of(result: Value) -> Result<Self, Defect> {
+    pub fn from_result(result: Value) -> Result<Self, Defect> {
         BindingItem::read(result).and_then(Self::read)
     }
 
@@ -193,7 +197,7 @@ impl AgentTask {
         Ok(task)
     }
 
-    /// Adds a snapshot or an event that came in another way, as [`AgentReply::of`] reads it; one of another
+    /// Adds a snapshot or an event that came in another way, as [`AgentReply::from_result`] reads it; one of another
     /// task is ignored.
     ///
     /// # Errors
@@ -270,7 +274,8 @@ impl AgentTask {
     #[must_use]
     pub fn failure(&self) -> Option<CallFailure> {
         let by = response::refusal_in(&self.document())?;
-        let (retry_after, kept) = (stated_by(&by), KeptResponse::default());
+        let retry_after = stated_by(&by);
+        let kept = KeptResponse::default();
         Some(CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept })))
     }
 
@@ -344,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_put_together_from_its_events_in_either_form() {
+    fn a_task_is_assembled_from_events_in_either_form() {
         let mut task = read(json!({"kind": "status-update", "taskId": "t", "contextId": "c",
             "status": {"state": "working"}, "final": false}));
         assert_eq!((task.id.as_str(), task.context_id.as_deref()), ("t", Some("c")));
@@ -383,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_are_bounded_and_states_that_are_new_are_waited_for_by_nobody() {
+    fn artifacts_are_bounded_and_nobody_waits_for_new_states() {
         let mut task = read(json!({"id": "t", "status": {"state": "pondering"}}));
         assert!(task.is_settled());
         assert_eq!(task.state, Open::Other("pondering".into()));
@@ -448,11 +453,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_an_agent_says_a_task_stays_the_one_it_is(
+        fn a_task_keeps_its_identity_whatever_an_agent_says(
             first in json(), more in prop::collection::vec(json(), 0..8),
         ) {
             let mut tasks = vec![read(json!({"id": "t", "status": {"state": "working"}}))];
-            if let Ok(AgentReply::Task(task)) = AgentReply::of(first) {
+            if let Ok(AgentReply::Task(task)) = AgentReply::from_result(first) {
                 tasks.push(task);
             }
             for mut task in tasks {
@@ -470,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_task_is_a_refusal_in_the_words_that_it_has() {
+    fn a_failed_task_is_a_refusal_in_its_words() {
         let failed = |part: Value| {
             let message = json!({"parts": [part]});
             read(json!({"id": "t", "status": {"state": "failed", "message": message}}))

@@ -96,7 +96,7 @@ fn text(task: &AgentTask) -> &str {
 }
 
 #[test]
-fn words_are_sent_in_the_form_of_the_release_that_the_card_has() {
+fn words_are_sent_in_the_form_of_the_cards_release() {
     let message = json!({"messageId": "m", "contextId": "c", "role": "ROLE_AGENT",
         "parts": [{"text": "hi"}]});
     let older = json!({"kind": "message", "messageId": "m", "contextId": "c", "role": "agent",
@@ -142,7 +142,7 @@ fn a_task_is_followed_by_its_stream() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_gone_on_with_and_nothing_is_said_twice() {
+fn a_broken_stream_is_continued_and_nothing_is_said_twice() {
     let done = json!({"kind": "task", "id": "t", "status": {"state": "completed"}});
     let older = |state| json!({"kind": "status-update", "taskId": "t", "status": {"state": state}});
     let fake = Fake::start(vec![
@@ -171,7 +171,7 @@ fn a_stream_that_breaks_is_gone_on_with_and_nothing_is_said_twice() {
 }
 
 #[test]
-fn where_there_is_no_stream_the_task_is_asked_for_with_growing_pauses() {
+fn without_a_stream_the_task_is_polled_with_growing_pauses() {
     let fake = Fake::start(vec![
         answer(&json!({"task": task("TASK_STATE_SUBMITTED")})),
         answer(&task("TASK_STATE_WORKING")),
@@ -191,7 +191,7 @@ fn where_there_is_no_stream_the_task_is_asked_for_with_growing_pauses() {
 }
 
 #[test]
-fn a_card_that_promises_a_stream_that_is_not_there_is_forgiven() {
+fn a_card_that_promises_an_absent_stream_is_forgiven() {
     let message = json!({"message": {"messageId": "m", "parts": [{"text": "hi"}]}});
     let fake = Fake::start(vec![refusal(-32601), answer(&message)]);
     let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
@@ -220,7 +220,7 @@ fn words_that_may_have_arrived_are_not_said_again() {
 }
 
 #[test]
-fn what_was_learned_of_a_task_outlives_a_failure_and_the_end_of_patience() {
+fn what_is_known_of_a_task_outlives_failure_and_patience() {
     let begun = || answer(&json!({"task": task("TASK_STATE_WORKING")}));
     let fake = Fake::start(vec![begun(), Canned::http(403, &[], "")]);
     let heard = converse(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
@@ -268,7 +268,7 @@ fn a_hostile_stream_ends_without_an_effect_on_us() {
 }
 
 #[test]
-fn a_token_never_goes_in_clear_text_and_an_agent_without_json_rpc_cannot_be_spoken_to() {
+fn tokens_are_not_shown_and_agents_need_a_known_binding() {
     let fake = Fake::start(vec![answer(&task("TASK_STATE_COMPLETED"))]);
     let client = client(&fake, "1.0", false).with_token("s3cret").unwrap();
     assert!(!format!("{client:?}").contains("s3cret"));
@@ -341,7 +341,7 @@ fn over_http_with_json_everything_is_the_same() {
 }
 
 #[test]
-fn a_token_stays_with_the_origin_of_the_card_on_every_binding() {
+fn a_token_stays_with_the_cards_origin_on_every_binding() {
     for (binding, address) in [
         ("JSONRPC", "https://b.example/a2a"),
         ("HTTP+JSON", "https://b.example/rest"),
@@ -368,7 +368,7 @@ fn a_token_stays_with_the_origin_of_the_card_on_every_binding() {
 }
 
 #[test]
-fn an_agent_that_has_moved_is_found_by_its_card_and_followed_there() {
+fn an_agent_that_moved_is_found_by_its_card() {
     let new = Fake::start(vec![
         answer(&json!({"task": task("TASK_STATE_WORKING")})),
         answer(&task("TASK_STATE_COMPLETED")),
@@ -385,7 +385,7 @@ fn an_agent_that_has_moved_is_found_by_its_card_and_followed_there() {
     assert!(matches!(ended.unwrap().end, FollowEnd::Settled));
     let requests = new.requests();
     assert!(
-        requests.len() == 2 && requests.iter().all(|it| it.starts_with("POST /new ")),
+        requests.len() == 2 && requests.iter().all(|request| request.starts_with("POST /new ")),
         "{requests:?}"
     );
 }

@@ -120,7 +120,8 @@ impl CacheTerms {
     /// stale answer when there is no other.
     #[must_use]
     pub fn at(&self, now: Timestamp, patience: Duration) -> CacheUse {
-        let (age, lifetime) = (self.age_at(now), self.lifetime());
+        let age = self.age_at(now);
+        let lifetime = self.lifetime();
         // After the clock was set back the age is unknown.
         let is_later = now >= self.received;
         if is_later && age < lifetime && !self.control.no_cache {

@@ -47,7 +47,7 @@ fn ask(fake: &Fake, bounds: CacheBounds, seconds: &[i64]) -> (Vec<String>, CardC
 }
 
 #[test]
-fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
+fn d_06_fresh_cards_are_kept_and_stale_ones_revalidated() {
     let headers = [
         ("cache-control", "max-age=60"),
         ("etag", "\"1\""),
@@ -75,7 +75,7 @@ fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
 }
 
 #[test]
-fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
+fn any_form_of_date_counts_and_a_mark_is_skipped() {
     // The clock shows 1,000 seconds; each of these dates is second 1,020.
     for date in [
         "Thu, 01 Jan 1970 00:17:00 GMT",
@@ -90,7 +90,7 @@ fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
 }
 
 #[test]
-fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
+fn a_card_that_must_not_be_kept_is_always_fetched() {
     let no_store = || card(&[("cache-control", "no-store, max-age=60")], CARD);
     let fake = Fake::start(vec![no_store(), no_store()]);
     let (outcomes, cache) = ask(&fake, CacheBounds::default(), &[0, 1]);
@@ -98,7 +98,7 @@ fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
 }
 
 #[test]
-fn a_stale_card_helps_over_an_outage_unless_the_seller_forbids_it() {
+fn a_stale_card_bridges_an_outage_unless_the_seller_forbids() {
     let outage = || CannedReply::http(503, &[], "");
     let bounds = CacheBounds { patience: Duration::from_secs(100), ..CacheBounds::default() };
     let fake = Fake::start(vec![
@@ -110,7 +110,8 @@ fn a_stale_card_helps_over_an_outage_unless_the_seller_forbids_it() {
         CannedReply::http(404, &[], ""),
     ]);
     let (outcomes, cache) = ask(&fake, bounds, &[0, 10, 110, 111, 112, 5]);
-    let (down, gone) = ("the server answers with HTTP 503", "the server answers with HTTP 404");
+    let down = "the server answers with HTTP 503";
+    let gone = "the server answers with HTTP 404";
     assert_eq!(outcomes, ["A fetched", "A stale", "A stale", down, gone, gone]);
     assert!(cache.is_empty());
     for control in ["max-age=10, must-revalidate", "no-cache"] {
@@ -146,7 +147,7 @@ fn a_304_about_another_card_is_not_believed() {
 }
 
 #[test]
-fn the_number_of_cards_is_bounded_and_one_can_be_forgotten() {
+fn cards_are_bounded_in_number_and_can_be_forgotten() {
     let fresh = || card(&[("cache-control", "max-age=60")], CARD);
     let fake = Fake::start((0..5).map(|_| fresh()).collect());
     let (cache, now) = cache(CacheBounds { cards: 2, ..CacheBounds::default() });

@@ -101,7 +101,7 @@ fn a_request_is_what_a2a_and_aap_ask_for() {
 }
 
 #[test]
-fn a_request_that_would_be_refused_is_not_sent_and_every_problem_is_listed() {
+fn invalid_requests_are_not_sent_and_every_problem_is_listed() {
     let fake = Fake::start(vec![]);
     let client = client(&fake).checking(terms);
     let payload = json!({"filters": {"make": "Honda", "colour": []}, "limit": 5});
@@ -120,7 +120,7 @@ fn a_request_that_would_be_refused_is_not_sent_and_every_problem_is_listed() {
 }
 
 #[test]
-fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
+fn no_token_is_sent_in_clear_over_a_public_network() {
     let fake = Fake::start(vec![]);
     let mut public = client(&fake);
     public.endpoint = Url::parse("http://dealer.example/a2a").unwrap();
@@ -217,7 +217,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
 }
 
 #[test]
-fn a_completed_task_where_a_message_belongs_is_taken_with_a_warning() {
+fn a_task_instead_of_a_message_is_taken_with_warning() {
     let payload = r#"{"data":{"type":"inventory.search.response","data":{"total":1}}}"#;
     let error = r#"{"data":{"type":"aap.error","code":"RATE_LIMITED","retryable":true}}"#;
     let in_its_words = completed(payload)
@@ -288,7 +288,7 @@ fn errors_are_read_at_any_http_status() {
 }
 
 #[test]
-fn a_status_of_refusal_without_json_rpc_is_a_refusal_by_status() {
+fn a_refusal_without_json_rpc_is_one_by_status() {
     let good = result(r#"{"data":{"type":"inventory.search.response","data":{}}}"#);
     for (status, body) in [(401, ""), (502, "<html>"), (503, "{}"), (500, good.as_str())] {
         let Err(CallFailure::Refused(refused)) = ask(CannedReply::http(status, &[], body)) else {

@@ -56,7 +56,7 @@ fn a_contact_is_taken_only_when_its_channel_was_granted() {
 }
 
 #[test]
-fn a_whole_lead_is_one_that_a_dealer_takes_in_both_versions() {
+fn a_dealer_takes_a_whole_lead_in_both_versions() {
     let lead = lead(&[Channel::Email, Channel::Phone])
         .name("Ada", "Lovelace")
         .email("ada@example.com")

@@ -216,7 +216,7 @@ impl Authenticity {
             // Latest moment at which the signature could still be valid.
             let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
             // Only for a valid signature, because otherwise anyone could use up the nonces of a key.
-            let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, (now, until));
+            let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, now, until);
             used = Some(ReusedSignature::Other(taken.map_err(|_| DeliveryDenied::Unproven)?));
         }
         if let Some(webhooks) = &self.webhooks {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hmac_is_over_the_moment_and_the_body_and_holds_five_minutes() {
+    fn an_hmac_covers_moment_and_body_for_five_minutes() {
         let required =
             Authenticity::default().with_hmac(&["fedcba9876543210fedcba9876543210", KEY]).unwrap();
         let adcp = |key: &str, at: i64, body: &str| {

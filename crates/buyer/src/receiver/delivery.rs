@@ -127,9 +127,8 @@ impl ReceivedDelivery {
     /// The defect of the body, without any of its bytes.
     pub fn read(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let new = |kind| {
-            PushDelivery::new(kind, &document, raw, (DeliveryOrigin::Push, sender, received_at))
-        };
+        let source = DeliveryOrigin::Push;
+        let new = |kind| PushDelivery::new(kind, &document, raw, source, sender, received_at);
         let delivery = match a2a(&document)? {
             Some((kind, content)) => new(kind).of_a2a(content)?,
             None => match webhook::read(&document).map_err(NoDelivery::Webhook)? {
@@ -156,14 +155,18 @@ impl PushDelivery {
     /// The defect of the body, without any of its bytes.
     pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let new =
-            |kind| Self::new(kind, &document, raw, (DeliveryOrigin::Poll, sender, received_at));
+        let source = DeliveryOrigin::Poll;
+        let new = |kind| Self::new(kind, &document, raw, source, sender, received_at);
         match a2a(&document)? {
             Some((kind, content)) => new(kind).of_a2a(content),
             None => {
                 let text = |name: &str| document.get(name).and_then(Value::as_str);
-                let (Some(task_id), Some(state)) = (text("task_id"), text("status")) else {
-                    return Err(NoDelivery::Other("it names no task and no status"));
+                let nameless = NoDelivery::Other("it names no task and no status");
+                let Some(task_id) = text("task_id") else {
+                    return Err(nameless);
+                };
+                let Some(state) = text("status") else {
+                    return Err(nameless);
                 };
                 Ok(Self {
                     task_id: Some(task_id.to_owned()),
@@ -186,7 +189,9 @@ impl PushDelivery {
         kind: DeliveryKind,
         document: &Value,
         body: Box<RawValue>,
-        (source, sender, received_at): (DeliveryOrigin, &str, Timestamp),
+        source: DeliveryOrigin,
+        sender: &str,
+        received_at: Timestamp,
     ) -> Self {
         let fingerprint = hash(&canonical::to_string(document));
         Self {
@@ -389,7 +394,7 @@ mod tests {
     const MESSAGE: &str = r#"{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[]}}"#;
 
     #[test]
-    fn the_same_content_has_the_same_id_however_it_is_spelled() {
+    fn the_same_content_has_one_id_however_it_is_spelled() {
         let one = delivery(r#"{"message":{"messageId":"m","n":1.0}}"#, DeliveryOrigin::Push);
         let same =
             delivery(r#" { "message" : {"n":1, "messageId":"\u006d"}}"#, DeliveryOrigin::Poll);

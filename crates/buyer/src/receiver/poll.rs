@@ -76,7 +76,8 @@ pub struct PollClock<N, S, J> {
 /// # Errors
 /// When the inbox cannot be read or written.
 pub async fn watch<N, S, J>(
-    (sender, task_id): (&str, &str),
+    sender: &str,
+    task_id: &str,
     inbox: &Arc<dyn Inbox>,
     metrics: &ReceiverMetrics,
     policy: PollPolicy,
@@ -98,7 +99,8 @@ where
             return Ok(PollEnd::Complete);
         }
         if known.count > seen {
-            (seen, pause) = (known.count, None);
+            seen = known.count;
+            pause = None;
         }
         let passed = Duration::try_from(begun.duration_until((edge.now)())).unwrap_or_default();
         let Some(left) = policy.limit.checked_sub(passed).filter(|left| !left.is_zero()) else {
@@ -119,7 +121,7 @@ where
         let least = match ask().await {
             Ok(task) => {
                 // An answer to a poll is no sign that deliveries come again.
-                let new = keep(&task, (inbox, sender), metrics, (edge.now)()).await?;
+                let new = keep(&task, inbox, sender, metrics, (edge.now)()).await?;
                 seen += usize::from(new);
                 Duration::ZERO
             }
@@ -148,14 +150,16 @@ async fn known_of(
     sender: &str,
     task_id: &str,
 ) -> Result<KnownTask, DeliveryNotKept> {
-    let (sender, task_id) = (sender.to_owned(), task_id.to_owned());
+    let sender = sender.to_owned();
+    let task_id = task_id.to_owned();
     within(inbox, move |inbox| inbox.known(&sender, &task_id)).await
 }
 
 /// Stores the answer to a poll. Returns true when it said anything new.
 async fn keep(
     task: &str,
-    (inbox, sender): (&Arc<dyn Inbox>, &str),
+    inbox: &Arc<dyn Inbox>,
+    sender: &str,
     metrics: &ReceiverMetrics,
     now: Timestamp,
 ) -> Result<bool, DeliveryNotKept> {

@@ -55,16 +55,18 @@ impl TrustedWebhooks {
     /// Returns the address to which the sender sent the webhook. Its path is the configured one, because a
     /// proxy may have shortened it; its query is that of the request, unless one is configured.
     fn target(&self, envelope: &DeliveryEnvelope<'_>) -> Result<TargetUri, SignatureError> {
-        let sent = (envelope.uri, envelope.headers);
+        let uri = envelope.uri;
+        let headers = envelope.headers;
         let Some(url) = &self.url else {
-            let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());
-            return signed::target(None, "http", path, sent);
+            let path = uri.path_and_query().map_or("/", |path| path.as_str());
+            return signed::target(None, "http", path, uri, headers);
         };
         let mut path = url.path().to_owned();
-        if let Some(query) = url.query().or(envelope.uri.query()) {
+        if let Some(query) = url.query().or(uri.query()) {
             path.push('?');
             path.push_str(query);
         }
-        signed::target(Some(std::slice::from_ref(url)), url.scheme(), &path, sent)
+        let places = std::slice::from_ref(url);
+        signed::target(Some(places), url.scheme(), &path, uri, headers)
     }
 }

@@ -59,7 +59,7 @@ impl Strategy {
 }
 
 /// Chooses the strategy: each rule overrides the one before if it applies.
-pub(super) fn of(attempt: &FailedAttempt, failure: &CallFailure) -> Strategy {
+pub(super) fn choose(attempt: &FailedAttempt, failure: &CallFailure) -> Strategy {
     let CallFailure::Refused(refused) = failure else {
         return of_transport(failure);
     };
@@ -280,7 +280,8 @@ pub(super) fn retry(
             sellers_wait(failure).map_or_else(RetryWait::default, RetryWait::of_seller)
         }
         RetryPace::Scope => {
-            let (least, most) = (Duration::from_secs(1), Duration::from_secs(5));
+            let least = Duration::from_secs(1);
+            let most = Duration::from_secs(5);
             let at_least = sellers_wait(failure).unwrap_or(least).max(least);
             if retries >= SCOPE_RETRIES || at_least > most {
                 return RecoveryAdvice::Ask(AskReason::Scope(retries));

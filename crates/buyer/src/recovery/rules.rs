@@ -157,7 +157,8 @@ fn first(list: Option<&Value>) -> Option<String> {
 // Z-3
 fn safe(address: &str, seller: Option<&str>) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
-    let (host, seller) = (url.host_str()?, seller?);
+    let host = url.host_str()?;
+    let seller = seller?;
     // Without the dot, another host's name could end with the seller's.
     let at_home =
         host == seller || host.strip_suffix(seller).is_some_and(|rest| rest.ends_with('.'));

@@ -26,13 +26,13 @@ fn seconds(seconds: u64) -> Duration {
 /// Returns the failure of an MCP tool result with this error object.
 fn adcp(error: Value) -> CallFailure {
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
-    of(Via::McpTool, 0, &body)
+    read_failure(Via::McpTool, 0, &body)
 }
 
 /// Returns the failure of a JSON-RPC answer with this error.
 fn jsonrpc(error: Value) -> CallFailure {
     let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
-    of(Via::JsonRpc { id: "i" }, 200, &body)
+    read_failure(Via::JsonRpc { id: "i" }, 200, &body)
 }
 
 fn aap(error: Value) -> CallFailure {
@@ -41,8 +41,9 @@ fn aap(error: Value) -> CallFailure {
     jsonrpc(json!({"code": -32000, "message": "m", "data": data}))
 }
 
-fn of(via: Via<'_>, status: u16, body: &str) -> CallFailure {
-    let (content_type, retry_after) = (None, None);
+fn read_failure(via: Via<'_>, status: u16, body: &str) -> CallFailure {
+    let content_type = None;
+    let retry_after = None;
     read(&RawResponse {
         via,
         status,
@@ -83,7 +84,7 @@ fn row(out: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
 }
 
 #[test]
-fn every_code_of_the_three_catalogs_has_its_advice_for_every_word_on_recovery() {
+fn every_code_has_its_advice_for_every_recovery() {
     let mut out = String::new();
     let head = |out: &mut String, name: &str, heads: &[&str]| {
         row(out, name, heads.iter().map(|head| (*head).to_owned()));
@@ -208,7 +209,7 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
 }
 
 #[test]
-fn a_1_to_a_5_credentials_are_supplied_once_and_rejected_ones_never_sent_again() {
+fn a_1_to_a_5_rejected_credentials_are_never_repeated() {
     let tried = Tried { credentials: true, ..Tried::default() };
     let none = FailedAttempt::default();
     let supply = FailedAttempt { has_supply: true, ..none.clone() };
@@ -236,7 +237,7 @@ fn a_1_to_a_5_credentials_are_supplied_once_and_rejected_ones_never_sent_again()
 }
 
 #[test]
-fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
+fn e_2_and_e_3_transient_failures_wait_long_enough() {
     let wait = |failure: &CallFailure| match advice(failure) {
         RecoveryAdvice::Retry(retry) => Some((retry.wait.at_least, retry.wait.at_most)),
         RecoveryAdvice::Fix(_) | RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_) => None,
@@ -263,7 +264,7 @@ fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
 }
 
 #[test]
-fn h_2_pauses_that_nobody_asked_for_double_up_to_a_minute() {
+fn h_2_unasked_pauses_double_up_to_a_minute() {
     let wait = |retries| {
         let tried = Tried { retries, ..Tried::default() };
         let attempt = FailedAttempt { tried, ..FailedAttempt::default() };
@@ -323,7 +324,7 @@ fn a_budget_that_is_spent_goes_to_a_person() {
 }
 
 #[test]
-fn r_8_a_scope_is_asked_for_three_times_within_fifteen_seconds() {
+fn r_8_scopes_are_requested_thrice_within_fifteen_seconds() {
     let failure = |delay: Value| adcp(json!({"code": "SCOPE_INSUFFICIENT", "retry_after": delay}));
     let of = |retries, delay| {
         let tried = Tried { retries, ..Tried::default() };
@@ -363,7 +364,8 @@ fn the_details_that_rules_read() {
         why
     };
     // Ways of billing (B-5, B-6).
-    let (plain, agent) = ("BILLING_NOT_SUPPORTED", "BILLING_NOT_PERMITTED_FOR_AGENT");
+    let plain = "BILLING_NOT_SUPPORTED";
+    let agent = "BILLING_NOT_PERMITTED_FOR_AGENT";
     let billing = |name: &str| RequestChange::Billing(name.into());
     let gate = |list: Value| json!({"scope": "capability", "supported_billing": list});
     assert_eq!(change(plain, gate(json!(["operator", "agent"]))), billing("operator"));
@@ -437,7 +439,7 @@ fn x_1_a_forgotten_context_is_left_behind_once() {
 }
 
 #[test]
-fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bounded() {
+fn r_1_fields_of_like_errors_are_listed_and_bounded() {
     let error = |field: &str| {
         json!({"code": "FIELD_NOT_PERMITTED", "field": field,
         "suggestion": format!("\u{202e}drop\n{}", "x".repeat(2_000))})
@@ -445,7 +447,7 @@ fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bou
     let other = json!({"code": "BUDGET_TOO_LOW", "field": "elsewhere"});
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error("packages[0].budget"),
         "errors": [error("packages[0].budget"), error("end\u{1b}_time"), other]}});
-    let failure = of(Via::McpTool, 0, &body.to_string());
+    let failure = read_failure(Via::McpTool, 0, &body.to_string());
     let RecoveryAdvice::Fix(fix) = advice(&failure) else { panic!() };
     assert_eq!(fix.change, RequestChange::Strip);
     assert_eq!(fix.fields, ["packages[0].budget", "end_time"]);
@@ -470,7 +472,7 @@ fn the_stricter_layer_decides_where_they_disagree() {
     let both = |envelope: Value, listed: Value| {
         let body = json!({"isError": true,
             "structuredContent": {"adcp_error": envelope, "errors": listed}});
-        short(&advice(&of(Via::McpTool, 0, &body.to_string())))
+        short(&advice(&read_failure(Via::McpTool, 0, &body.to_string())))
     };
     let error = |code: &str, recovery: &str| json!({"code": code, "recovery": recovery});
     let busy = || error("SERVICE_UNAVAILABLE", "transient");
@@ -566,7 +568,7 @@ fn how_far_a_request_got_decides_where_no_answer_is() {
 fn small_nets_override_large_ones() {
     let at = |status: u16, error: Value| {
         let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
-        short(&advice(&of(Via::JsonRpc { id: "i" }, status, &body)))
+        short(&advice(&read_failure(Via::JsonRpc { id: "i" }, status, &body)))
     };
     let unknown = json!({"code": -32050, "message": "m"});
     assert_eq!(at(200, unknown.clone()), "ask:Unclear");

@@ -81,7 +81,7 @@ fn the_longest_of_all_waits_counts() {
 }
 
 #[test]
-fn a_fault_of_the_seller_is_in_doubt_whichever_reason_it_has() {
+fn a_sellers_fault_leaves_doubt_whatever_its_reason() {
     for reason in ["INTERNAL_ERROR", "UNAVAILABLE"] {
         let refused = refused(json!({"code": -32603, "message": "x", "data": [
             {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,

@@ -164,7 +164,7 @@ impl<'v> Places<'v> {
             }
             break;
         }
-        match Adcp::of(envelope, self.listed()) {
+        match Adcp::from_errors(envelope, self.listed()) {
             Some(adcp) => FoundError::Adcp(Box::new(adcp)),
             None => FoundError::Nothing,
         }

@@ -54,7 +54,7 @@ fn error(code: &str) -> Value {
 }
 
 #[test]
-fn t_6_every_place_is_read_and_the_earlier_one_wins() {
+fn t_6_every_place_is_read_the_earlier_wins() {
     let text = |code: &str| json!({"adcp_error": error(code)}).to_string();
     let part = |code: &str| json!({"kind": "data", "data": {"adcp_error": error(code)}});
     let all = json!({"isError": true,
@@ -189,7 +189,7 @@ fn a_payload_that_holds_an_error_alone_is_a_failure() {
 }
 
 #[test]
-fn t_7_a_result_is_never_a_failure_whatever_it_looks_like() {
+fn t_7_a_result_is_never_a_failure() {
     let text = json!({"adcp_error": error("RATE_LIMITED")}).to_string();
     let structured = json!({"adcp_error": error("RATE_LIMITED"), "errors": [error("A")]});
     let results = [
@@ -324,7 +324,7 @@ fn the_longest_wait_counts_wherever_it_stands() {
 }
 
 #[test]
-fn d_1_any_code_of_any_catalog_is_kept_as_it_came() {
+fn d_1_codes_of_any_catalog_are_kept_as_sent() {
     for code in ["X_ACME_FLOOR", "go forever", "\u{202e}", "ÄÖÜ"] {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": {"code": code}}});
         let Some(CallFailure::Refused(refused)) =

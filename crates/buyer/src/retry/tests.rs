@@ -97,7 +97,8 @@ fn failure(error: &Value) -> CallFailure {
         return CallFailure::Unsent(Unsent::Unreachable("x".into()));
     }
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
-    let (content_type, retry_after) = (None, None);
+    let content_type = None;
+    let retry_after = None;
     let raw = RawResponse {
         via: Via::McpTool,
         status: 0,
@@ -157,7 +158,7 @@ fn d_5_go_forever_cannot_loop() {
 }
 
 #[test]
-fn f_1_and_h_2_what_passes_is_waited_for_with_growing_pauses() {
+fn f_1_and_h_2_transient_failures_have_growing_pauses() {
     for (draw, expected) in
         [(0.0, [1.5, 3.0, 6.0]), (0.5, [2.0, 4.0, 8.0]), (1.0, [2.5, 5.0, 10.0])]
     {
@@ -177,7 +178,7 @@ fn f_1_and_h_2_what_passes_is_waited_for_with_growing_pauses() {
 }
 
 #[test]
-fn h_1_no_retry_comes_before_the_moment_that_the_seller_named() {
+fn h_1_no_retry_comes_before_the_sellers_moment() {
     let limited = |delay: Value| Some(json!({"code": "RATE_LIMITED", "retry_after": delay}));
     for (draw, expected) in [(0.0, [20.0, 1.0]), (1.0, [25.0, 1.25])] {
         let answers = [limited(json!(19.1)), limited(json!(0)), None];
@@ -208,9 +209,11 @@ fn e_1_the_time_that_requests_take_counts() {
 }
 
 #[test]
-fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
-    let (broken, away) = (|| Some(Value::Null), || Some(json!("away")));
-    let (keyed, read) = (ResendEffect::Keyed, ResendEffect::Read);
+fn doubt_is_about_all_requests_and_not_the_last() {
+    let broken = || Some(Value::Null);
+    let away = || Some(json!("away"));
+    let keyed = ResendEffect::Keyed;
+    let read = ResendEffect::Read;
     for (effect, answers, doubted) in [
         // The dealer stores the lead, drops the connection and goes down.
         (keyed, vec![broken(), away()], &["key 1"][..]),
@@ -245,7 +248,7 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
 }
 
 #[test]
-fn an_answer_settles_the_doubt_about_its_own_key_and_no_other() {
+fn an_answer_settles_doubt_about_its_own_key_alone() {
     let keyed = || FailedAttempt { effect: ResendEffect::Keyed, ..FailedAttempt::default() };
     let recovered = |answers: Vec<_>| once(0.0, keyed(), answers).0.unwrap();
     let repeated = recovered(vec![Some(Value::Null), None]);
@@ -307,7 +310,7 @@ fn whoever_stops_it_hears_what_may_have_happened() {
 }
 
 #[test]
-fn y_3_and_a_9_what_is_for_a_person_is_sent_once() {
+fn y_3_and_a_9_failures_for_people_end_retries() {
     for code in [
         "CONFIGURATION_ERROR",
         "CREDENTIAL_IN_ARGS",
@@ -323,7 +326,7 @@ fn y_3_and_a_9_what_is_for_a_person_is_sent_once() {
 }
 
 #[test]
-fn e_4_a_corrected_request_gets_a_fresh_key_and_a_repeated_one_keeps_its_own() {
+fn e_4_only_a_corrected_request_gets_a_fresh_key() {
     let answers = [error("BUDGET_TOO_LOW"), error("SERVICE_UNAVAILABLE"), None];
     let (ended, sleeps, script) = once(0.5, FailedAttempt::default(), answers);
     assert!(ended.is_ok());
@@ -387,7 +390,7 @@ fn a_1_to_a_5_credentials_are_supplied_once() {
 }
 
 #[test]
-fn r_8_and_r_10_a_scope_that_comes_back_has_to_be_read_again() {
+fn r_8_and_r_10_a_returned_scope_is_reread() {
     for (draw, expected) in [(0.0, 1.0), (1.0, 5.0)] {
         let (ended, sleeps, script) =
             once(draw, FailedAttempt::default(), [error("READ_ONLY_SCOPE")]);
@@ -414,7 +417,7 @@ fn b_5_billing_and_x_1_context_are_tried_once() {
 }
 
 #[test]
-fn an_effect_without_a_key_is_not_repeated_when_in_doubt() {
+fn an_effect_without_a_key_is_not_repeated_in_doubt() {
     let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
     let (ended, _, script) = once(0.0, attempt, [Some(Value::Null)]);
     assert_eq!(script.log.len(), 1);
@@ -422,7 +425,7 @@ fn an_effect_without_a_key_is_not_repeated_when_in_doubt() {
 }
 
 #[test]
-fn a_seller_has_ten_retries_for_all_intents_and_one_more_every_six_seconds() {
+fn a_seller_has_ten_retries_refilled_every_six_seconds() {
     let world = Virtual::new(0.0);
     let recoverer = recoverer(&world);
     let soon = json!({"code": "GO_FOREVER", "recovery": "correctable"});
@@ -450,7 +453,7 @@ fn a_seller_has_ten_retries_for_all_intents_and_one_more_every_six_seconds() {
 }
 
 #[test]
-fn y_4_errors_of_set_up_that_come_together_are_an_outage() {
+fn y_4_setup_errors_that_come_together_are_an_outage() {
     let world = Virtual::new(0.0);
     let recoverer = recoverer(&world);
     let fail = |code: &str| {

@@ -206,7 +206,8 @@ impl<W: Send + Sync + 'static> Signers<W> {
         let others = self.all.iter().filter(|signer| signer.is_needed(kid, now, elapsed));
         let asked: FuturesUnordered<_> = others
             .map(|signer| {
-                let (signer, published) = (Arc::clone(signer), Arc::clone(&self.published));
+                let signer = Arc::clone(signer);
+                let published = Arc::clone(&self.published);
                 let kid = kid.to_owned();
                 async move {
                     let refreshed = tokio::spawn(async move {

@@ -112,7 +112,7 @@ impl Messages {
             let value = self.trailers.get(name).or_else(|| self.head.headers.get(name));
             value.and_then(|value| value.to_str().ok())
         };
-        match GrpcEnd::of(stated) {
+        match GrpcEnd::from_metadata(stated) {
             Some(end) if end.number == 0 && self.rest.is_empty() => Ok(None),
             Some(end) if end.number != 0 => Err(self.refused(&end)),
             // A gateway has answered in the place of the server.
@@ -130,7 +130,7 @@ impl Messages {
         let code = i32::try_from(end.number).unwrap_or(i32::MAX);
         let message = end.message.as_str();
         let raw = self.raw(Via::Grpc { code, message }, body.as_bytes());
-        response::of_call(&raw, (code, message), &details)
+        response::of_call(&raw, code, message, &details)
     }
 
     fn raw<'a>(&'a self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {

@@ -18,7 +18,7 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Uses clients that the caller has set up, for HTTP/1.1.
-    pub(super) fn of(plain: Client, secure: Client) -> Self {
+    pub(super) fn new(plain: Client, secure: Client) -> Self {
         Self { plain: plain.into(), secure: secure.into(), ..Self::default() }
     }
 }

@@ -179,7 +179,7 @@ impl Network {
     /// Returns the host and port of the proxy for an address, without its credentials.
     #[must_use]
     pub fn proxy_of(&self, url: &Url) -> Option<String> {
-        let proxy = self.proxies.as_ref()?.of(url)?;
+        let proxy = self.proxies.as_ref()?.for_url(url)?;
         let host = proxy.host_str().unwrap_or_default();
         let port = proxy.port_or_known_default().unwrap_or_default();
         Some(format!("{host}:{port}"))
@@ -200,7 +200,7 @@ impl Network {
     /// Returns the proxies in the form of the HTTP client.
     pub(super) fn proxy(&self) -> Option<Proxy> {
         let proxies = Arc::clone(self.proxies.as_ref()?);
-        Some(Proxy::custom(move |url| proxies.of(url).cloned()))
+        Some(Proxy::custom(move |url| proxies.for_url(url).cloned()))
     }
 
     /// Returns true when the connection to the proxy for addresses without TLS uses TLS.
@@ -250,7 +250,7 @@ impl Network {
 
 impl Proxies {
     /// Returns the proxy for an address.
-    fn of(&self, url: &Url) -> Option<&Url> {
+    fn for_url(&self, url: &Url) -> Option<&Url> {
         if is_local(url) {
             return None;
         }

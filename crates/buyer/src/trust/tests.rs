@@ -48,20 +48,20 @@ fn check(trust: &Trust, card: &SellerCard, fake: &Fake) -> [String; 3] {
 }
 
 #[test]
-fn d_10_a_card_is_believed_by_its_signatures_and_the_policy() {
+fn d_10_cards_are_believed_by_signatures_and_policy() {
     let (known, jwk) = key("k", &json!({}));
     let (stranger, _) = key("s", &json!({}));
     let (former, gone) = key("f", &json!({"exp": -5}));
     let keys = KeySet::read(&set(&[&jwk, &gone])).unwrap();
     let trust = Trust { keys, ..Trust::default() };
     let by = |pair, kid: &str| signature(pair, &json!({"alg": "EdDSA", "kid": kid}));
-    let (good, strange, former) = (by(&known, "k"), by(&stranger, "s"), by(&former, "f"));
+    let good = by(&known, "k");
+    let strange = by(&stranger, "s");
+    let former = by(&former, "f");
     let stolen = by(&stranger, "k");
     let fake = Fake::start(vec![]);
-    let (forged, none) = (
-        "a signature of the card is forged or damaged",
-        "no signature of the card is by a trusted key",
-    );
+    let forged = "a signature of the card is forged or damaged";
+    let none = "no signature of the card is by a trusted key";
     let over = "the card is signed by a key that may not be used now";
     let table: &[(&str, &[&Value], [&str; 2])] = &[
         ("A", &[], ["the card is not signed", "ok "]),
@@ -83,7 +83,7 @@ fn d_10_a_card_is_believed_by_its_signatures_and_the_policy() {
 }
 
 #[test]
-fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
+fn only_unknown_keys_on_named_hosts_are_read_by_jku() {
     let (pair, jwk) = key("k", &json!({}));
     let replies = [set(&[&jwk]), "<html>".to_owned()].map(|body| CannedReply::http(200, &[], body));
     let fake = Fake::start(replies.into());
@@ -92,7 +92,8 @@ fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
         let jku = format!("{}{path}", fake.url);
         signature(&pair, &json!({"alg": "EdDSA", "kid": "k", "jku": jku}))
     };
-    let (first, second) = (jku("/1"), jku("/2"));
+    let first = jku("/1");
+    let second = jku("/2");
     let ask = |trust: &Trust, signature: &Value| {
         let card = card("A", &[signature]);
         fake.run(trust.check(&transport(), &card, Timestamp::UNIX_EPOCH))
@@ -166,11 +167,13 @@ fn a_jku_is_followed_only_to_hosts_that_are_named() {
 }
 
 #[test]
-fn a_card_is_signed_when_a_trusted_key_did_and_none_is_forged() {
+fn a_card_is_signed_by_trusted_keys_with_none_forged() {
     let (known, jwk) = key("k", &json!({}));
     let (stranger, _) = key("s", &json!({}));
     let by = |pair, kid: &str| signature(pair, &json!({"alg": "EdDSA", "kid": kid}));
-    let (good, strange, stolen) = (by(&known, "k"), by(&stranger, "s"), by(&stranger, "k"));
+    let good = by(&known, "k");
+    let strange = by(&stranger, "s");
+    let stolen = by(&stranger, "k");
     let keys = KeySet::read(&set(&[&jwk])).unwrap();
     for (signatures, expected) in [
         (vec![&good], true),

@@ -128,7 +128,8 @@ fn write(xml: &mut Xml, vehicle: VehicleView<'_>, kind: &Kind<'_>, mut comments:
             let attributes = [("status", "unknown"), ("units", "mi")];
             xml.leaf("odometer", &attributes, &mileage);
         }
-        let (inside, outside) = (vehicle.get("interior_color"), vehicle.get("exterior_color"));
+        let inside = vehicle.get("interior_color");
+        let outside = vehicle.get("exterior_color");
         if inside.is_some() || outside.is_some() {
             xml.within("colorcombination", &[], |xml| {
                 xml.some("interiorcolor", inside.as_deref());

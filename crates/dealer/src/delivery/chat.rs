@@ -10,7 +10,8 @@ use crate::local_time::short;
 
 /// Writes a chat message.
 pub(super) fn write(style: ChatStyle, contact: bool, parcel: &DeliveryContent<'_>) -> Value {
-    let (sentence, fields) = (sentence(parcel), fields(contact, parcel));
+    let sentence = sentence(parcel);
+    let fields = fields(contact, parcel);
     match style {
         ChatStyle::Slack => slack(&sentence, &fields),
         ChatStyle::Teams => teams(&sentence, &fields),

@@ -73,7 +73,8 @@ const fn aap_status(state: AppointmentState) -> AppointmentState {
 }
 
 fn lead(parcel: &DeliveryContent<'_>) -> Value {
-    let (record, view) = (parcel.lead, LeadView::new(parcel.lead));
+    let record = parcel.lead;
+    let view = LeadView::new(parcel.lead);
     let reach = view.reach();
     let customer = members([
         ("name", text(&view.customer_name())),
@@ -109,13 +110,24 @@ fn lead(parcel: &DeliveryContent<'_>) -> Value {
 }
 
 fn vehicle(vehicle: VehicleView<'_>) -> Value {
-    const NAMES: &str = "vehicle_id vin stock year make model trim condition mileage price";
+    const NAMES: [&str; 10] = [
+        "vehicle_id",
+        "vin",
+        "stock",
+        "year",
+        "make",
+        "model",
+        "trim",
+        "condition",
+        "mileage",
+        "price",
+    ];
     let value = |name: &str| {
         let text = vehicle.get(name)?;
         let number = matches!(name, "year" | "mileage" | "price").then(|| text.parse::<i64>());
         Some(number.and_then(Result::ok).map_or_else(|| Value::from(text), Value::from))
     };
-    Value::Object(members(NAMES.split(' ').map(|name| (name, value(name)))))
+    Value::Object(members(NAMES.map(|name| (name, value(name)))))
 }
 
 fn appointment(appointment: &AppointmentRecord) -> Value {

@@ -88,8 +88,9 @@ fn who_is_told_of_what_as_the_lead_stands_now() {
     use LeadState as State;
     // The event, the state of the lead after it, and who receives it for each current state:
     // received, held, revoked, erased.
-    let (all, informed, nobody) =
-        (DeliveryAudience::All, DeliveryAudience::Informed, DeliveryAudience::Nobody);
+    let all = DeliveryAudience::All;
+    let informed = DeliveryAudience::Informed;
+    let nobody = DeliveryAudience::Nobody;
     let rows = [
         (Kind::Received, State::Received, [all, nobody, nobody, nobody]),
         (Kind::Received, State::Held, [nobody, nobody, nobody, nobody]),
@@ -154,8 +155,12 @@ fn which_destination_gets_which_lead() {
 }
 
 fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> DeliveryContent<'a> {
-    let (id, same_person, now) = ("lead_1-7", &[][..], at("2026-04-30T12:00:00Z"));
-    let (attempt, is_resent, is_test) = (1, false, false);
+    let id = "lead_1-7";
+    let same_person = &[][..];
+    let now = at("2026-04-30T12:00:00Z");
+    let attempt = 1;
+    let is_resent = false;
+    let is_test = false;
     DeliveryContent { lead, event, same_person, id, attempt, is_resent, is_test, now }
 }
 
@@ -168,8 +173,9 @@ fn check(form: MessageFormat, parcel: &DeliveryContent<'_>, expected: &Expect) {
 }
 
 #[test]
-fn a_new_lead_as_an_event_has_the_contact_values_that_may_be_used() {
-    let (mut lead, event) = (record(), event(LeadEventKind::Received, LeadState::Received));
+fn a_lead_event_has_only_the_permitted_contact_values() {
+    let mut lead = record();
+    let event = event(LeadEventKind::Received, LeadState::Received);
     lead.appointment = Some(appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
     check(
         MessageFormat::Event,
@@ -237,7 +243,8 @@ fn a_new_lead_as_an_event_has_the_contact_values_that_may_be_used() {
 fn what_an_event_says_has_changed() {
     use AppointmentState as State;
     use LeadEventKind as Kind;
-    let (lead, booking) = ("lead.status_changed", "appointment.status_changed");
+    let lead = "lead.status_changed";
+    let booking = "appointment.status_changed";
     for (kind, current, expected) in [
         (Kind::Received, None, [lead, "lead_1", "received"]),
         (Kind::Received, Some(State::Confirmed), [lead, "lead_1", "received"]),
@@ -277,8 +284,9 @@ fn what_an_event_says_has_changed() {
 }
 
 #[test]
-fn a_chat_is_told_in_a_sentence_who_the_customer_is_only_when_it_is_wanted() {
-    let (mut lead, event) = (record(), event(LeadEventKind::Received, LeadState::Received));
+fn a_chat_sentence_names_the_customer_only_when_wanted() {
+    let mut lead = record();
+    let event = event(LeadEventKind::Received, LeadState::Received);
     lead.appointment = Some(appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
     let form = |style, contact| MessageFormat::Chat { style, contact };
     check(
@@ -359,7 +367,8 @@ fn a_chat_is_told_in_a_sentence_who_the_customer_is_only_when_it_is_wanted() {
 
 #[test]
 fn headlines_say_what_is_new_and_whose() {
-    let (plain, received) = (record(), event(LeadEventKind::Received, LeadState::Received));
+    let plain = record();
+    let received = event(LeadEventKind::Received, LeadState::Received);
     let revoked = LeadRecord { state: LeadState::Revoked, ..record() };
     let mut written = record();
     written.submission.listing = None;
@@ -380,7 +389,7 @@ fn headlines_say_what_is_new_and_whose() {
 }
 
 #[test]
-fn a_consent_that_is_over_when_the_lead_is_sent_permits_nothing() {
+fn a_consent_that_has_ended_before_sending_permits_nothing() {
     let received = event(LeadEventKind::Received, LeadState::Received);
     let day = Some(SignedDuration::from_hours(24));
     // End of the consent, the dealer's default lifetime, and true when the customer may be written

@@ -191,9 +191,8 @@ fn spoil(
             set("Drivetrain", words.to_owned());
         }
         RowDefects::ModelAndTrim => {
-            let (Some(model), Some(trim)) = (&vehicle.model, &vehicle.trim) else {
-                return false;
-            };
+            let Some(model) = &vehicle.model else { return false };
+            let Some(trim) = &vehicle.trim else { return false };
             set("Model", format!("{model} {trim}"));
             set("Trim", String::new());
         }

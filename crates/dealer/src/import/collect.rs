@@ -63,7 +63,7 @@ impl<'a> RowSorter<'a> {
         let mut sorter = Self {
             targets,
             mapping: None,
-            names: TargetNames::of(targets, &[]),
+            names: TargetNames::new(targets, &[]),
             collectors: targets.iter().map(collector).collect(),
             unplaced: report.clone(),
             headings: Vec::new(),
@@ -94,7 +94,7 @@ impl<'a> RowSorter<'a> {
     /// preset.
     pub(super) fn assume(&mut self, preset: Preset) {
         match self.mapping.take() {
-            None => self.settle(Mapping::of(preset)),
+            None => self.settle(Mapping::from_preset(preset)),
             Some(own) if own.preset().is_none() => self.settle(own.based_on(preset)),
             Some(own) => self.mapping = Some(own),
         }
@@ -106,7 +106,8 @@ impl<'a> RowSorter<'a> {
         guessed: bool,
         headings: impl Iterator<Item = &'h str> + Clone,
     ) {
-        let Some((preset, mapping)) = mapping.and_then(|m| Some((m.preset()?, m))) else { return };
+        let Some(mapping) = mapping else { return };
+        let Some(preset) = mapping.preset() else { return };
         // AAP's members are named like the fields, so its mapping has hardly any rules.
         if preset == Preset::AapJson {
             return;
@@ -117,7 +118,7 @@ impl<'a> RowSorter<'a> {
     }
 
     fn settle(&mut self, mapping: Mapping) {
-        self.names = TargetNames::of(self.targets, &mapping.names);
+        self.names = TargetNames::new(self.targets, &mapping.names);
         let lost: Vec<String> = mapping
             .names
             .iter()
@@ -252,7 +253,7 @@ impl<'a> RowSorter<'a> {
             filled: self
                 .headings
                 .iter_mut()
-                .map(|(it, _)| std::mem::take(&mut it.filled))
+                .map(|(column, _)| std::mem::take(&mut column.filled))
                 .collect(),
             constants: self.constants.iter_mut().map(std::mem::take).collect(),
             is_truncated: std::mem::take(&mut self.is_truncated),

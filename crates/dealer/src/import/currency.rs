@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_price_in_another_currency_is_known_by_its_mark_or_column() {
+    fn a_foreign_price_is_known_by_its_mark_or_column() {
         for (price, column, expected) in [
             ("9000 CAD", "", Some("CAD 9000")),
             ("CAD 9,000.00", "", Some("CAD 9,000.00")),

@@ -10,7 +10,9 @@ const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 pub(super) fn date(text: &str) -> Option<Date> {
     let day = text.trim().split([' ', 'T']).next()?;
     let mut parts = day.split(['-', '/', '.']);
-    let (first, second, third) = (parts.next()?, parts.next(), parts.next());
+    let first = parts.next()?;
+    let second = parts.next();
+    let third = parts.next();
     let number = |part: &str| {
         (!part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit()))
             .then(|| part.parse::<i16>().ok())
@@ -107,7 +109,9 @@ impl DateForm {
     /// Reads a date in this format.
     pub(super) fn read(&self, text: &str) -> Option<Date> {
         let mut rest = text.trim();
-        let (mut year, mut month, mut day) = (0, 1, 1);
+        let mut year = 0;
+        let mut month = 1;
+        let mut day = 1;
         for (place, part) in self.parts.iter().enumerate() {
             // Between adjacent digit groups, only the number of digits tells where a part ends.
             let is_before_digits =

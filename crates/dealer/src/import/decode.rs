@@ -41,11 +41,14 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<FirstPass, FeedError> 
     let encoding = marked.unwrap_or(UTF_8);
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let mut text = vec![0; CHUNK];
-    let (mut good, mut bad, mut first) = (0usize, 0usize, None);
+    let mut good = 0usize;
+    let mut bad = 0usize;
+    let mut first = None;
     let mut ascii = Ascii::default();
     loop {
         let mut input = source.fill_buf().map_err(unreadable)?;
-        let (size, last) = (input.len(), input.is_empty());
+        let size = input.len();
+        let last = input.is_empty();
         if first.is_some() && ascii.passes(encoding, input) {
             source.consume(size);
             continue;
@@ -125,7 +128,8 @@ pub(super) struct Utf8<R> {
 impl<R: BufRead> Utf8<R> {
     pub(super) fn new(source: R, encoding: &'static Encoding) -> Self {
         let decoder = encoding.new_decoder_with_bom_removal();
-        let (text, ascii) = (vec![0; CHUNK], Ascii::default());
+        let text = vec![0; CHUNK];
+        let ascii = Ascii::default();
         Self { source, decoder, text, rest: 0..0, encoding, ascii, is_over: false }
     }
 }

@@ -96,7 +96,7 @@ pub(super) struct FieldSet(u32);
 const _: () = assert!(FIELDS.len() <= u32::BITS as usize);
 
 impl FieldSet {
-    pub(super) fn of(vehicle: &Vehicle) -> Self {
+    pub(super) fn from_vehicle(vehicle: &Vehicle) -> Self {
         let bits =
             FIELDS.iter().zip(0..).map(|(field, bit)| u32::from((field.has)(vehicle)) << bit);
         Self(bits.sum())

@@ -89,7 +89,7 @@ impl UnitKeys {
             part.texts.push(text.unwrap_or_default());
             there |= u8::from(text.is_some()) << bit;
         }
-        let has = fields::FieldSet::of(vehicle);
+        let has = fields::FieldSet::from_vehicle(vehicle);
         part.rows.push(RowHead { line, has, there, sold, no_price });
     }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_come_back_as_they_were_however_they_were_put_together() {
+    fn heads_come_back_unchanged_however_they_were_put_together() {
         let vehicle = |number: usize| {
             let text = |of: &str| {
                 (!number.is_multiple_of(of.len())).then(|| format!("{of}-\u{e9}{number}"))
@@ -172,7 +172,7 @@ mod tests {
                 let expected = vehicle(number);
                 assert_eq!((head.line, head.sold), (number, number % 7 == 0));
                 assert_eq!(head.no_price, no_price(number));
-                assert_eq!(head.has, fields::FieldSet::of(&expected));
+                assert_eq!(head.has, fields::FieldSet::from_vehicle(&expected));
                 assert_eq!(names.vin, expected.vin.as_deref());
                 assert_eq!(names.stock.map(str::to_owned), expected.stock.as_deref().map(fold));
                 assert_eq!(names.vehicle_id, expected.vehicle_id.as_deref());

@@ -186,14 +186,14 @@ impl Mapping {
             read::mapping(value, &DocumentPlace::Root, problems)
         })?;
         Ok(match own.preset {
-            Some(preset) => own.over(&Self::of(preset)),
+            Some(preset) => own.over(&Self::from_preset(preset)),
             None => own,
         })
     }
 
     /// Returns the mapping of a preset.
     #[must_use]
-    pub fn of(preset: Preset) -> Self {
+    pub fn from_preset(preset: Preset) -> Self {
         let own = toml::read(preset.table(), Variables::default(), |value, problems| {
             read::mapping(value, &DocumentPlace::Root, problems)
         });
@@ -210,7 +210,7 @@ impl Mapping {
 
     /// Returns this mapping, based on a preset.
     pub(super) fn based_on(self, preset: Preset) -> Self {
-        Self { preset: Some(preset), ..self.over(&Self::of(preset)) }
+        Self { preset: Some(preset), ..self.over(&Self::from_preset(preset)) }
     }
 
     /// Merges two mappings; this one wins.

@@ -42,7 +42,7 @@ catalog! {
 /// Parsed mappings of all presets, because a table is compared with them for every possible
 /// delimiter.
 static MAPPINGS: LazyLock<Vec<Mapping>> =
-    LazyLock::new(|| Preset::ALL.iter().map(|preset| Mapping::of(*preset)).collect());
+    LazyLock::new(|| Preset::ALL.iter().map(|preset| Mapping::from_preset(*preset)).collect());
 
 /// Returns the mapping of the preset that matches the headings: one of its signatures is complete,
 /// and of several matching presets it knows the most headings.

@@ -68,7 +68,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<()
                 Ok(false) => return Ok(TableItem::Unclosed),
                 Err(error) => {
                     let position = error.position().or_else(|| record.position());
-                    let line = lines.borrow_mut().of(position);
+                    let line = lines.borrow_mut().line_of(position);
                     if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                         return Err(endless(line, &error));
                     }
@@ -82,7 +82,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<()
                 return Ok(TableItem::End { is_cut_off: !lines.borrow().is_start });
             }
             if record.iter().any(|cell| !cell.trim().is_empty()) {
-                return Ok(TableItem::Row(lines.borrow_mut().of(record.position())));
+                return Ok(TableItem::Row(lines.borrow_mut().line_of(record.position())));
             }
         }
     })?;
@@ -227,7 +227,7 @@ impl Lines {
     }
 
     /// Returns the line on which the row at a position begins. Positions have to ascend.
-    fn of(&mut self, position: Option<&csv::Position>) -> usize {
+    fn line_of(&mut self, position: Option<&csv::Position>) -> usize {
         let position = position.map_or(0, csv::Position::byte);
         while self.starts.front().is_some_and(|(at, _)| *at < position) {
             self.starts.pop_front();

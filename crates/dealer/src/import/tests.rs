@@ -83,7 +83,7 @@ fn a_homenet_row_becomes_a_listing() {
 }
 
 #[test]
-fn google_vehicle_ads_name_their_store_and_their_page_as_exports_do() {
+fn google_vehicle_ads_name_store_and_page_as_exports_do() {
     let feed = feed(format!(
         "Condition,google_product_category,store_code,vehicle_fulfillment(option:store_code),Brand,Model,\
          Year,Color,Mileage,Price,VIN,image_link,link_template\n\
@@ -100,7 +100,7 @@ fn google_vehicle_ads_name_their_store_and_their_page_as_exports_do() {
 }
 
 #[test]
-fn metas_catalogue_is_known_by_either_name_of_its_ids_and_has_its_photos_in_one_cell() {
+fn metas_ids_have_two_names_and_its_photos_one_cell() {
     let feed = feed(format!(
         "auto_listing_id\tvin\tmake\tmodel\tmileage.value\tmileage.unit\timage\tprice\tstate_of_vehicle\n\
          i2\t{VIN}\tHonda\tAccord\t1500\tMI\t\"[{{\"\"url\"\":\"\"https://cdn.example/1.jpg\"\"}}]\"\t18000 USD\tUSED\n",
@@ -112,7 +112,7 @@ fn metas_catalogue_is_known_by_either_name_of_its_ids_and_has_its_photos_in_one_
 }
 
 #[test]
-fn the_price_is_the_internet_price_or_the_selling_price_and_the_fees() {
+fn the_price_is_the_internet_or_selling_price_plus_fees() {
     for (cells, list, price) in [
         ("20000,21000", Some(20_000), Some(20_500)),
         (",21000", Some(21_000), Some(21_500)),
@@ -132,7 +132,7 @@ fn the_price_is_the_internet_price_or_the_selling_price_and_the_fees() {
 }
 
 #[test]
-fn what_cannot_be_offered_is_skipped_with_a_reason_or_sold() {
+fn units_not_offered_are_skipped_with_a_reason_or_sold() {
     for (status, expected) in [
         ("In Transit", None),
         ("In Production", Some(SkipReason::InProduction)),
@@ -167,7 +167,7 @@ fn vins_are_upper_cased_and_doubts_about_them_are_warnings() {
 }
 
 #[test]
-fn of_rows_that_share_an_identifier_the_most_complete_and_then_the_later_one_stays() {
+fn among_duplicates_the_fullest_and_then_the_latest_row_stays() {
     let other = "1HGCV1F35NA000004";
     for (rows, kept, reason) in [
         (format!("A1,{VIN},Red\nA2,{VIN},"), "A1", SkipReason::DuplicateVin),
@@ -189,7 +189,7 @@ fn of_rows_that_share_an_identifier_the_most_complete_and_then_the_later_one_sta
 }
 
 #[test]
-fn a_model_with_its_trim_is_separated_when_other_rows_explain_it() {
+fn model_and_trim_are_separated_when_other_rows_explain_them() {
     let feed = feed(
         "Stock,Make,Model,Trim\n1,Honda,CR-V,EX\n2,Honda,CR-V EX,\n3,Honda,CR-V EX,EX\n\
          4,Honda,CR-V Hybrid,\n5,Kia,CR-V EX,\n",
@@ -253,7 +253,7 @@ fn aap_json_is_read_in_each_of_its_wrappings() {
 }
 
 #[test]
-fn files_that_are_no_feeds_are_refused_with_what_to_do() {
+fn files_that_are_no_feeds_are_refused_with_advice() {
     for (text, expected) in [
         ("", "the feed is empty"),
         (" \n", "the feed is empty"),
@@ -273,7 +273,7 @@ fn files_that_are_no_feeds_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn rows_whose_cells_are_shifted_cut_off_or_oversized_are_skipped() {
+fn rows_with_shifted_cut_off_or_oversized_cells_are_skipped() {
     let huge = "x".repeat(MAX_CELL + 1);
     let feed = feed(format!(
         "Stock,Make,Model,Description\nA1,Honda,Accord,red, fast\nA2,Honda,Accord\n\
@@ -408,7 +408,7 @@ fn rows_are_told_by_the_line_that_an_editor_shows() {
 }
 
 #[test]
-fn a_row_is_taken_only_where_dealer_and_rooftop_are_ours_or_nobodys() {
+fn a_row_of_another_dealer_or_rooftop_is_not_taken() {
     for (row, expected) in [
         // Dealer ID, Dealer Name and Rooftop of a row, the rooftop it is assigned to, and the odd
         // name.
@@ -443,7 +443,7 @@ fn a_row_is_taken_only_where_dealer_and_rooftop_are_ours_or_nobodys() {
 }
 
 #[test]
-fn a_dealer_with_one_rooftop_does_not_take_the_rows_of_others() {
+fn a_dealer_with_one_rooftop_takes_no_rows_of_others() {
     let mut target = target();
     target.rooftops.truncate(1);
     let text = "Stock,Dealer Name\nA1,\nA2,Acme North\nA3,Beta Motors\n";
@@ -454,7 +454,7 @@ fn a_dealer_with_one_rooftop_does_not_take_the_rows_of_others() {
 }
 
 #[test]
-fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
+fn a_file_of_several_dealers_is_split_by_its_names() {
     let beta = FeedTarget {
         dealer_id: "beta".into(),
         name: "Beta Motors".into(),
@@ -462,7 +462,8 @@ fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
         price_truth: PricePolicy::Warn,
     };
     let mut gamma = beta.clone();
-    (gamma.dealer_id, gamma.name) = ("gamma".into(), "Gamma Cars".into());
+    gamma.dealer_id = "gamma".into();
+    gamma.name = "Gamma Cars".into();
     let text = "Stock,Dealer ID,Dealer Name,Price\n\
                 A1,MP-2,,20000\nA2,beta,,30000\nA3,,Gamma Cars,1000\nA4,beta,Main,1000\n\
                 A5,,Main,1000\nA6,,,1000\nA7,9,Delta,1000\nA1,,Acme North,1000,x\n";
@@ -514,7 +515,7 @@ fn prices_far_off_are_reported_and_left_out() {
 }
 
 #[test]
-fn a_long_table_is_sorted_in_the_order_of_its_rows() {
+fn a_long_table_is_sorted_in_row_order() {
     const ROWS: usize = 5_000;
     let mut text = "Stock,Make,Model,Year,Status,Miles\n".to_owned();
     for row in 0..ROWS {
@@ -535,12 +536,16 @@ fn a_long_table_is_sorted_in_the_order_of_its_rows() {
     let expected = (0..ROWS).step_by(7).map(|row| row + 2).chain([ROWS + 2]);
     assert_eq!(skipped, expected.collect::<Vec<_>>());
     assert_eq!((report.rows, report.skipped), (ROWS + 1, skipped.len()));
-    let unread =
-        report.warnings.iter().find(|it| it.kind == RowWarning::UnreadableMileage).unwrap();
+    let unread = report
+        .warnings
+        .iter()
+        .find(|warning| warning.kind == RowWarning::UnreadableMileage)
+        .unwrap();
     let lines: Vec<_> = unread.examples.iter().filter_map(|example| example.line).collect();
     assert_eq!((unread.count, lines.as_slice()), (ROWS / 7, &[5, 12, 19, 26, 33][..]));
-    let filled =
-        |name: &str| report.fields.iter().find(|it| it.field == name).unwrap().columns[0].filled;
+    let filled = |name: &str| {
+        report.fields.iter().find(|field| field.field == name).unwrap().columns[0].filled
+    };
     assert_eq!((filled("stock"), filled("status")), (ROWS, ROWS - ROWS / 7));
     let cut_off = format!("the file ends in the middle of line {}", ROWS + 2);
     assert_eq!(report.doubts.iter().filter(|doubt| **doubt == cut_off).count(), 1);
@@ -582,7 +587,7 @@ fn a_feed_of_any_size_is_read_row_by_row() {
 }
 
 #[test]
-fn a_row_without_an_end_is_refused_before_it_fills_the_memory() {
+fn an_endless_row_is_refused_before_it_fills_the_memory() {
     let mut text = String::from("Stock,Notes\nA1,\"open\n");
     while text.len() as u64 <= MAX_ROW + (1 << 20) {
         text.push_str("A2,and many more rows that are swallowed by the open quotation mark\n");

@@ -72,8 +72,10 @@ impl Units {
     pub fn push(&mut self, unit: &FeedUnit) {
         codec::write(unit, &mut self.open.bytes);
         let sold = usize::from(unit.sold);
-        (self.open.units, self.open.sold) = (self.open.units + 1, self.open.sold + sold);
-        (self.len, self.sold) = (self.len + 1, self.sold + sold);
+        self.open.units += 1;
+        self.open.sold += sold;
+        self.len += 1;
+        self.sold += sold;
         if self.open.bytes.len() >= BLOCK {
             self.pack();
         }
@@ -101,7 +103,8 @@ impl Units {
         self.open.bytes.extend_from_slice(&other.open.bytes);
         self.open.units += other.open.units;
         self.open.sold += other.open.sold;
-        (self.len, self.sold) = (self.len + other.len, self.sold + other.sold);
+        self.len += other.len;
+        self.sold += other.sold;
         if self.open.bytes.len() >= BLOCK {
             self.pack();
         }
@@ -131,7 +134,9 @@ impl Units {
                 kept.iter().for_each(|unit| out.push(unit));
             }
         };
-        let (mut begun, mut unpacker, mut bytes) = (0, DCtx::create(), Vec::new());
+        let mut begun = 0;
+        let mut unpacker = DCtx::create();
+        let mut bytes = Vec::new();
         for block in &self.blocks {
             let places = begun..begun + block.units;
             begun = places.end;
@@ -141,7 +146,8 @@ impl Units {
             } else {
                 out.pack();
                 out.blocks.push(Arc::clone(block));
-                (out.len, out.sold) = (out.len + block.units, out.sold + block.sold);
+                out.len += block.units;
+                out.sold += block.sold;
             }
         }
         rewrite(&mut out, begun..self.len, &self.open.bytes);
@@ -160,10 +166,13 @@ impl Units {
         });
         // Copied, because the buffer that zstd needs is larger than the uncompressed bytes.
         let packed = packed.as_slice().into();
-        let (size, units, sold) = (bytes.len(), self.open.units, self.open.sold);
+        let size = bytes.len();
+        let units = self.open.units;
+        let sold = self.open.sold;
         self.blocks.push(Arc::new(UnitBlock { packed, size, units, sold }));
         self.open.bytes.clear();
-        (self.open.units, self.open.sold) = (0, 0);
+        self.open.units = 0;
+        self.open.sold = 0;
     }
 }
 
@@ -203,7 +212,8 @@ impl Iterator for UnitIter<'_> {
             } else {
                 return None;
             }
-            (self.next, self.at) = (self.next + 1, 0);
+            self.next += 1;
+            self.at = 0;
         }
         let mut rest = self.text.get(self.at..).unwrap_or_default();
         let unit = codec::read(&mut rest);

@@ -11,21 +11,45 @@ use super::words::fold;
 const TABLE: &str = include_str!("../../data/wmi.csv");
 
 /// Groups of makes that share WMIs, because one company builds them.
-const FAMILIES: &[&str] = &[
-    "acura honda",
-    "aston_martin",
-    "audi bentley lamborghini porsche volkswagen",
-    "bmw mini rolls_royce",
-    "buick cadillac chevrolet daewoo general_motors geo gm gmc hummer oldsmobile pontiac \
-     saab saturn",
-    "alfa_romeo chrysler dodge eagle ferrari fiat jeep maserati plymouth ram",
-    "ford lincoln mercury",
-    "genesis hyundai kia",
-    "infiniti nissan",
-    "jaguar land_rover",
-    "lexus scion toyota",
-    "maybach mercedes_benz smart",
-    "polestar volvo",
+const FAMILIES: &[&[&str]] = &[
+    &["acura", "honda"],
+    &["aston_martin"],
+    &["audi", "bentley", "lamborghini", "porsche", "volkswagen"],
+    &["bmw", "mini", "rolls_royce"],
+    &[
+        "buick",
+        "cadillac",
+        "chevrolet",
+        "daewoo",
+        "general_motors",
+        "geo",
+        "gm",
+        "gmc",
+        "hummer",
+        "oldsmobile",
+        "pontiac",
+        "saab",
+        "saturn",
+    ],
+    &[
+        "alfa_romeo",
+        "chrysler",
+        "dodge",
+        "eagle",
+        "ferrari",
+        "fiat",
+        "jeep",
+        "maserati",
+        "plymouth",
+        "ram",
+    ],
+    &["ford", "lincoln", "mercury"],
+    &["genesis", "hyundai", "kia"],
+    &["infiniti", "nissan"],
+    &["jaguar", "land_rover"],
+    &["lexus", "scion", "toyota"],
+    &["maybach", "mercedes_benz", "smart"],
+    &["polestar", "volvo"],
 ];
 
 /// Group of each WMI: an entry of [`FAMILIES`], or a single make.
@@ -48,9 +72,9 @@ fn family(make: &str) -> String {
     let folded = fold(make);
     FAMILIES
         .iter()
-        .find(|members| members.split(' ').any(|member| member == folded))
-        .and_then(|members| members.split(' ').next())
-        .map_or(folded, str::to_owned)
+        .find(|members| members.contains(&folded.as_str()))
+        .and_then(|members| members.first())
+        .map_or(folded, |make| (*make).to_owned())
 }
 
 /// Returns the group of a make, when the table has it.

@@ -49,7 +49,7 @@ const LABELS: [(CellMeaning, bool); 3] =
 
 impl TargetNames {
     /// Collects the names of the targets, with a mapping's aliases.
-    pub(super) fn of(targets: &[FeedTarget], aliases: &[(String, String)]) -> Self {
+    pub(super) fn new(targets: &[FeedTarget], aliases: &[(String, String)]) -> Self {
         let mut claims: HashMap<String, Vec<NameMeaning>> = HashMap::new();
         for (target, dealer) in targets.iter().enumerate() {
             let own = [&dealer.dealer_id, &dealer.name].map(|name| (name, None));
@@ -166,7 +166,9 @@ fn find(
     if ours.len() > 1 {
         ours.retain(|whose| matches!(whose, RowOwner::Ours { odd: None, .. }));
     }
-    if let (1, Some(whose)) = (ours.len(), ours.pop()) {
+    if ours.len() == 1
+        && let Some(whose) = ours.pop()
+    {
         return whose;
     }
     let names: Vec<String> =

@@ -38,28 +38,45 @@ pub(super) enum Availability {
 /// Reads a status. Feeds without one list vehicles in stock.
 pub(super) fn availability(text: &str) -> Availability {
     let folded = fold(text);
-    let is = |words: &str| words.split(' ').any(|word| word == folded);
-    let begins = |words: &str| {
-        words.split(' ').any(|word| {
-            folded.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    let is = |words: &[&str]| words.contains(&folded.as_str());
+    let begins = |words: &[&str]| {
+        words.iter().any(|word| {
+            folded.strip_prefix(*word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
         })
     };
     if text.is_empty()
-        || is("available active live ready for_sale on_lot")
-        || begins("in_stock instock on_the_lot")
+        || is(&["available", "active", "live", "ready", "for_sale", "on_lot"])
+        || begins(&["in_stock", "instock", "on_the_lot"])
     {
         Availability::Offered(ListingStatus::Available)
-    } else if begins("in_transit intransit transit en_route arriving coming_soon") {
+    } else if begins(&["in_transit", "intransit", "transit", "en_route", "arriving", "coming_soon"])
+    {
         Availability::Offered(ListingStatus::InTransit)
-    } else if begins("sold retailed wholesaled") {
+    } else if begins(&["sold", "retailed", "wholesaled"]) {
         Availability::Sold
-    } else if begins("sale_pending pending deal_pending deposit on_hold hold reserved") {
+    } else if begins(&[
+        "sale_pending",
+        "pending",
+        "deal_pending",
+        "deposit",
+        "on_hold",
+        "hold",
+        "reserved",
+    ]) {
         Availability::Offered(ListingStatus::Pending)
-    } else if begins("in_production on_order ordered allocated being_built build") {
+    } else if begins(&["in_production", "on_order", "ordered", "allocated", "being_built", "build"])
+    {
         Availability::InProduction
-    } else if begins(
-        "inactive unavailable not_available not_for_sale out_of_stock removed deleted archived",
-    ) {
+    } else if begins(&[
+        "inactive",
+        "unavailable",
+        "not_available",
+        "not_for_sale",
+        "out_of_stock",
+        "removed",
+        "deleted",
+        "archived",
+    ]) {
         Availability::NotForSale
     } else {
         Availability::Unknown
@@ -115,7 +132,7 @@ pub(super) struct WordValue {
 }
 
 /// Values, each with the folded phrases that mean it.
-pub(super) type WordRules = &'static [(&'static str, &'static str)];
+pub(super) type WordRules = &'static [(&'static str, &'static [&'static str])];
 
 /// Returns the value of the first rule with a phrase that occurs as whole words.
 pub(super) fn by_rules(text: &str, rules: WordRules) -> Option<WordValue> {
@@ -123,9 +140,8 @@ pub(super) fn by_rules(text: &str, rules: WordRules) -> Option<WordValue> {
     if folded.is_empty() {
         return None;
     }
-    let found = rules
-        .iter()
-        .find(|(_, phrases)| phrases.split(' ').any(|phrase| has_phrase(&folded, phrase)));
+    let found =
+        rules.iter().find(|(_, phrases)| phrases.iter().any(|phrase| has_phrase(&folded, phrase)));
     Some(match found {
         Some((word, _)) => WordValue { text: (*word).to_owned(), usual: true },
         None => WordValue {
@@ -145,54 +161,91 @@ fn has_phrase(folded: &str, phrase: &str) -> bool {
 
 /// Values of the driveline.
 pub(super) const DRIVELINE: WordRules = &[
-    ("awd", "awd all_wheel 4matic xdrive quattro 4motion"),
-    ("4wd", "4wd 4x4 four_wheel 4_wheel"),
-    ("fwd", "fwd front_wheel front"),
-    ("rwd", "rwd rear_wheel rear"),
+    ("awd", &["awd", "all_wheel", "4matic", "xdrive", "quattro", "4motion"]),
+    ("4wd", &["4wd", "4x4", "four_wheel", "4_wheel"]),
+    ("fwd", &["fwd", "front_wheel", "front"]),
+    ("rwd", &["rwd", "rear_wheel", "rear"]),
 ];
 
 /// Values of the transmission.
 pub(super) const TRANSMISSION: WordRules = &[
     // First, because many feeds write `Automatic CVT`.
-    ("cvt", "cvt ecvt e_cvt ivt continuously variable c"),
+    ("cvt", &["cvt", "ecvt", "e_cvt", "ivt", "continuously", "variable", "c"]),
     (
         "automatic",
-        "automatic auto automated a a_t at dct dual_clutch dsg pdk tiptronic steptronic \
-         geartronic shiftable single_speed 1_speed direct_drive",
+        &[
+            "automatic",
+            "auto",
+            "automated",
+            "a",
+            "a_t",
+            "at",
+            "dct",
+            "dual_clutch",
+            "dsg",
+            "pdk",
+            "tiptronic",
+            "steptronic",
+            "geartronic",
+            "shiftable",
+            "single_speed",
+            "1_speed",
+            "direct_drive",
+        ],
     ),
-    ("manual", "manual m m_t mt stick stick_shift 6mt 5mt"),
+    ("manual", &["manual", "m", "m_t", "mt", "stick", "stick_shift", "6mt", "5mt"]),
 ];
 
 /// Values of the fuel.
 pub(super) const FUEL: WordRules = &[
     // First, because a plug-in hybrid is called a hybrid as well.
-    ("phev", "phev plug_in plugin"),
+    ("phev", &["phev", "plug_in", "plugin"]),
     // A mild hybrid never drives on electricity alone, so its fuel is the engine's.
-    ("gas", "mild_hybrid mhev"),
-    ("hybrid", "hybrid hev gas_electric gasoline_electric"),
-    ("hydrogen", "hydrogen fuel_cell"),
-    ("cng", "cng natural_gas"),
-    ("diesel", "diesel biodiesel d"),
-    ("gas", "gas gasoline unleaded regular premium petrol flex e85 ffv flexible g"),
+    ("gas", &["mild_hybrid", "mhev"]),
+    ("hybrid", &["hybrid", "hev", "gas_electric", "gasoline_electric"]),
+    ("hydrogen", &["hydrogen", "fuel_cell"]),
+    ("cng", &["cng", "natural_gas"]),
+    ("diesel", &["diesel", "biodiesel", "d"]),
+    (
+        "gas",
+        &[
+            "gas", "gasoline", "unleaded", "regular", "premium", "petrol", "flex", "e85", "ffv",
+            "flexible", "g",
+        ],
+    ),
     // Last, because hybrids name electricity too.
-    ("bev", "bev ev electric electricity battery"),
+    ("bev", &["bev", "ev", "electric", "electricity", "battery"]),
 ];
 
 /// Values of the body style.
 pub(super) const BODY: WordRules = &[
-    ("minivan", "minivan mini_van"),
+    ("minivan", &["minivan", "mini_van"]),
     (
         "truck",
-        "truck pickup pick_up crew_cab crewmax supercrew supercab quad_cab double_cab \
-         regular_cab extended_cab access_cab king_cab mega_cab",
+        &[
+            "truck",
+            "pickup",
+            "pick_up",
+            "crew_cab",
+            "crewmax",
+            "supercrew",
+            "supercab",
+            "quad_cab",
+            "double_cab",
+            "regular_cab",
+            "extended_cab",
+            "access_cab",
+            "king_cab",
+            "mega_cab",
+        ],
     ),
-    ("suv", "suv sport_utility crossover cuv sav"),
-    ("convertible", "convertible cabriolet roadster spyder spider"),
-    ("hatchback", "hatchback hatch liftback"),
-    ("wagon", "wagon estate"),
-    ("coupe", "coupe coupé 2dr_car 2_door_car"),
-    ("sedan", "sedan saloon 4dr_car 4_door_car"),
-    ("van", "van cargo_van passenger_van"),
+    ("suv", &["suv", "sport_utility", "crossover", "cuv", "sav"]),
+    ("convertible", &["convertible", "cabriolet", "roadster", "spyder", "spider"]),
+    ("hatchback", &["hatchback", "hatch", "liftback"]),
+    ("wagon", &["wagon", "estate"]),
+    ("coupe", &["coupe", "coupé", "2dr_car", "2_door_car"]),
+    ("sedan", &["sedan", "saloon", "4dr_car", "4_door_car"]),
+    ("van", &["van", "cargo_van", "passenger_van"]),
 ];
 
 #[cfg(test)]

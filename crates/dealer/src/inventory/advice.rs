@@ -92,7 +92,8 @@ impl SearchIndex {
         for (source, set) in &found {
             let mut others = behind.pop().unwrap_or_default();
             others.intersect(&before);
-            let (alone, without) = (set.len(), others.len());
+            let alone = set.len();
+            let without = others.len();
             // Where other filters exclude everything as well, a filter gets suggestions only if it
             // matches nothing at all.
             let instead = match (alone, without) {

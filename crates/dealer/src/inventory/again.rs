@@ -63,7 +63,7 @@ impl CachedAnswer {
 
 impl AnswerCache {
     /// Creates a cache with this many slots.
-    pub(super) fn of(places: usize) -> Self {
+    pub(super) fn new(places: usize) -> Self {
         let places = (0..places).map(|_| Mutex::default()).collect();
         Self { places, hasher: RandomState::new() }
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_again_is_answered_as_if_for_the_first_time() {
+    fn a_repeated_question_gets_the_answer_of_the_first_time() {
         let makes = ["Honda", "Ford"];
         let facets = |make: &str| {
             CacheKey::Facets(Filters { make: vec![make.to_owned()], ..Filters::default() })
@@ -145,7 +145,7 @@ mod tests {
         let questions = makes.map(|make| [search(make, POLICY), search(make, small), facets(make)]);
         // With one place everything displaces everything.
         for places in [0, 1, 4, 512] {
-            let answers = AnswerCache::of(places);
+            let answers = AnswerCache::new(places);
             let inventories = [inventory(&["Honda", "Honda", "Ford"]), inventory(&["Ford"])];
             for question in questions.iter().flatten().cycle().take(60) {
                 for (name, inventory) in inventories.iter().enumerate() {
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn it_is_worked_out_twice_and_not_once_more() {
-        let (answers, inventory) = (AnswerCache::of(64), inventory(&["Honda"]));
+        let answers = AnswerCache::new(64);
+        let inventory = inventory(&["Honda"]);
         let question = search("Honda", POLICY);
         let mut worked = 0;
         for _ in 0..5 {
@@ -182,7 +183,7 @@ mod tests {
         let inventory = inventory(&makes.iter().map(String::as_str).collect::<Vec<_>>());
         let limit = SearchPolicy { default_limit: 1000, max_limit: 1000 };
         let question = CacheKey::Search(Search::default(), limit);
-        let answers = AnswerCache::of(64);
+        let answers = AnswerCache::new(64);
         for _ in 0..3 {
             answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();
         }

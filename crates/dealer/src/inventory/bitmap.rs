@@ -247,7 +247,7 @@ impl Iterator for Bits {
 mod tests {
     use super::*;
 
-    fn of(rows: &[u32]) -> Bitmap {
+    fn bitmap(rows: &[u32]) -> Bitmap {
         let mut set = Bitmap::empty(200);
         rows.iter().for_each(|row| set.insert(*row));
         set
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_set_holds_what_was_put_in() {
-        let set = of(&[0, 63, 64, 130, 199]);
+        let set = bitmap(&[0, 63, 64, 130, 199]);
         assert_eq!(set.rows().collect::<Vec<_>>(), [0, 63, 64, 130, 199]);
         assert_eq!(set.len(), 5);
         assert!(set.contains(63) && !set.contains(62) && !set.contains(100_000));
@@ -263,20 +263,22 @@ mod tests {
 
     #[test]
     fn sets_combine() {
-        let mut set = of(&[1, 64, 128]);
-        set.union(&of(&[2]));
-        set.add_difference(&of(&[5, 129]), &of(&[1, 5, 64]));
-        set.intersect(&of(&[2, 64, 128, 129]));
+        let mut set = bitmap(&[1, 64, 128]);
+        set.union(&bitmap(&[2]));
+        set.add_difference(&bitmap(&[5, 129]), &bitmap(&[1, 5, 64]));
+        set.intersect(&bitmap(&[2, 64, 128, 129]));
         set.retain(|row| row != 64);
         assert_eq!(set.rows().collect::<Vec<_>>(), [2, 128, 129]);
     }
 
     #[test]
     fn a_set_is_narrowed_by_the_difference_of_others() {
-        let (with, without) = (of(&[1, 64, 128, 199]), of(&[1, 2, 128]));
+        let with = bitmap(&[1, 64, 128, 199]);
+        let without = bitmap(&[1, 2, 128]);
         let difference = Bitmap::difference(&with, &without);
         assert_eq!(difference.rows().collect::<Vec<_>>(), [64, 199]);
-        let (mut set, mut same) = (of(&[1, 2, 64, 130]), of(&[1, 2, 64, 130]));
+        let mut set = bitmap(&[1, 2, 64, 130]);
+        let mut same = bitmap(&[1, 2, 64, 130]);
         set.intersect_difference(&with, &without);
         same.intersect(&difference);
         assert_eq!(set.rows().collect::<Vec<_>>(), [64]);
@@ -301,7 +303,7 @@ mod tests {
         let codes: Vec<u32> =
             (0..200).map(|row| if row % 7 == 0 { u32::MAX } else { row % 10 }).collect();
         for range in [0..10, 3..5, 9..9, 0..u32::MAX] {
-            let mut set = of(&[0, 3, 4, 63, 64, 73, 130, 193, 199]);
+            let mut set = bitmap(&[0, 3, 4, 63, 64, 73, 130, 193, 199]);
             let mut expected = set.clone();
             expected.retain(|row| range.contains(&codes[row as usize]));
             let among = RowCodes::Four(codes.clone());
@@ -320,7 +322,7 @@ mod tests {
     #[test]
     fn pages_partition_the_set() {
         let all: Vec<u32> = (0..200).filter(|row| row % 3 != 0).collect();
-        let set = of(&all);
+        let set = bitmap(&all);
         for limit in [1, 7, 64, 100, 500] {
             let pages: Vec<u32> =
                 (0..all.len()).step_by(limit).flat_map(|skip| set.page(skip, limit)).collect();

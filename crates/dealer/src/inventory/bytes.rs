@@ -165,8 +165,9 @@ impl<'b> ByteReader<'b> {
     }
 
     pub(super) fn texts(&mut self) -> Result<Texts, SnapshotError> {
-        let (all, ends) = (self.text()?.to_owned(), self.u32s()?);
-        Texts::of(all, ends).ok_or(SnapshotError("texts end where they cannot"))
+        let all = self.text()?.to_owned();
+        let ends = self.u32s()?;
+        Texts::from_parts(all, ends).ok_or(SnapshotError("texts end where they cannot"))
     }
 
     /// Reads the codes of this many rows, each below `distinct` or absent.
@@ -180,7 +181,7 @@ impl<'b> ByteReader<'b> {
             return Err(SnapshotError("a column has more values than rows"));
         }
         // The width of codes is not written: it follows from the number of values, as in
-        // `RowCodes::of`.
+        // `RowCodes::new`.
         let codes = if distinct <= usize::from(u8::MAX) {
             RowCodes::One(self.take(rows)?.to_vec())
         } else if distinct <= usize::from(u16::MAX) {

@@ -76,7 +76,7 @@ impl Default for RowCodes {
 
 impl RowCodes {
     /// Stores codes below `distinct`, or [`ABSENT`].
-    fn of(codes: &[u32], distinct: usize) -> Self {
+    fn new(codes: &[u32], distinct: usize) -> Self {
         // 255 values have the codes 0 to 254, which leaves one for rows without a value: `ABSENT`
         // is the only code that does not fit, and becomes the highest number of its width.
         if distinct <= usize::from(u8::MAX) {
@@ -179,11 +179,11 @@ struct StrideRange<'a> {
 
 impl Codes {
     pub(super) fn new(codes: &[u32], distinct: usize, by_id: &[u32]) -> Self {
-        Self::of(RowCodes::of(codes, distinct), distinct, by_id)
+        Self::from_row_codes(RowCodes::new(codes, distinct), distinct, by_id)
     }
 
     /// Lists the rows in the order of their codes; `by_id` lists them by vehicle id.
-    pub(super) fn of(codes: RowCodes, distinct: usize, by_id: &[u32]) -> Self {
+    pub(super) fn from_row_codes(codes: RowCodes, distinct: usize, by_id: &[u32]) -> Self {
         let mut sizes = vec![0; distinct];
         each_width!(&codes, entries => for entry in entries {
             if let Some(size) = sizes.get_mut(entry.code() as usize) {
@@ -225,7 +225,8 @@ impl Codes {
 
     /// Drops what only sorting needs: the positions of rows whose code has a bitmap.
     pub(super) fn for_filters(mut self) -> Self {
-        let (mut order, mut sparse) = (Vec::new(), Vec::with_capacity(self.starts.len()));
+        let mut order = Vec::new();
+        let mut sparse = Vec::with_capacity(self.starts.len());
         for code in 0..self.distinct() {
             sparse.push(index(order.len()));
             if self.bitmap(code).is_none() {
@@ -234,7 +235,8 @@ impl Codes {
         }
         sparse.push(index(order.len()));
         order.shrink_to_fit();
-        (self.order, self.sparse) = (order, Some(sparse));
+        self.order = order;
+        self.sparse = Some(sparse);
         self
     }
 
@@ -255,13 +257,15 @@ impl Codes {
     /// Returns the rows of codes of which none has a bitmap.
     fn list(&self, codes: Range<u32>) -> &[u32] {
         let starts = self.sparse.as_ref().unwrap_or(&self.starts);
-        let (from, to) = (at(starts, codes.start), at(starts, codes.end));
+        let from = at(starts, codes.start);
+        let to = at(starts, codes.end);
         self.order.get(from as usize..to as usize).unwrap_or_default()
     }
 
     /// Returns the number of rows with one of these codes.
     pub(super) fn count(&self, codes: Range<u32>) -> usize {
-        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        let from = at(&self.starts, codes.start);
+        let to = at(&self.starts, codes.end);
         to.saturating_sub(from) as usize
     }
 
@@ -282,7 +286,8 @@ impl Codes {
             // The last stride ends with the last row that has a value.
             (0..present).step_by(rows.div_ceil(STRIDES).max(1)).chain([present]).collect()
         };
-        let (mut set, mut from) = (Bitmap::empty(rows), 0);
+        let mut set = Bitmap::empty(rows);
+        let mut from = 0;
         for to in places {
             set.extend(self.order.get(from..to).unwrap_or_default());
             self.strides.push((to, set.clone()));
@@ -292,8 +297,10 @@ impl Codes {
 
     /// Returns a range in strides, when it contains at least one whole stride.
     fn long(&self, codes: &Range<u32>) -> Option<StrideRange<'_>> {
-        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
-        let (from, to) = (from as usize, to as usize);
+        let from = at(&self.starts, codes.start);
+        let to = at(&self.starts, codes.end);
+        let from = from as usize;
+        let to = to as usize;
         let first = self.strides.partition_point(|(place, _)| *place < from);
         let end = self.strides.partition_point(|(place, _)| *place <= to).checked_sub(1)?;
         if first >= end {
@@ -331,7 +338,8 @@ impl Codes {
 
     /// Returns the rows of some codes in ascending order. Only for attributes that are sorted by.
     pub(super) fn span(&self, codes: Range<u32>) -> &[u32] {
-        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        let from = at(&self.starts, codes.start);
+        let to = at(&self.starts, codes.end);
         self.order.get(from as usize..to as usize).unwrap_or_default()
     }
 

@@ -55,11 +55,12 @@ impl NumberColumn {
             let (min, max) = ends.unwrap_or((code, code));
             Some((min.min(code), max.max(code)))
         });
-        self.values(ends?)
+        let (lowest, highest) = ends?;
+        self.values(lowest, highest)
     }
 
     /// Returns the values of two codes.
-    pub(super) fn values(&self, (one, other): (u32, u32)) -> Option<(u32, u32)> {
+    pub(super) fn values(&self, one: u32, other: u32) -> Option<(u32, u32)> {
         self.key(one).zip(self.key(other))
     }
 
@@ -145,7 +146,8 @@ impl TextColumn {
         let mut sorted: Vec<u32> =
             (0..index(folded.len())).filter(|row| !text(*row).is_empty()).collect();
         sorted.sort_unstable_by(|one, other| text(*one).cmp(text(*other)));
-        let (mut keys, mut codes) = (Texts::default(), vec![ABSENT; folded.len()]);
+        let mut keys = Texts::default();
+        let mut codes = vec![ABSENT; folded.len()];
         let mut latest = "";
         for row in sorted {
             if text(row) != latest {
@@ -221,7 +223,8 @@ mod tests {
             assert_eq!(column.keys.len(), distinct as usize);
             for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888, 2..19] {
                 let range = range.start.min(distinct)..range.end.min(distinct);
-                let (mut expected, mut set) = (Bitmap::empty(1000), Bitmap::empty(1000));
+                let mut expected = Bitmap::empty(1000);
+                let mut set = Bitmap::empty(1000);
                 plain.rows.add_to(&mut expected, range.clone());
                 column.rows.add_to(&mut set, range.clone());
                 let rows = |set: &Bitmap| set.rows().collect::<Vec<_>>();

@@ -23,7 +23,7 @@ fn inventory() -> Inventory {
 }
 
 #[test]
-fn a_snapshot_that_was_cut_off_or_changed_anywhere_is_refused() {
+fn a_snapshot_cut_off_or_changed_anywhere_is_refused() {
     let bytes = inventory().snapshot().to_bytes();
     assert!(Inventory::read(&bytes).is_ok());
     // Every position near the ends, and some in between, because each costs a checksum of the
@@ -42,7 +42,8 @@ fn a_snapshot_that_was_cut_off_or_changed_anywhere_is_refused() {
 
 #[test]
 fn snapshots_of_the_same_content_have_the_same_name() {
-    let (one, other) = (inventory().snapshot(), inventory().snapshot());
+    let one = inventory().snapshot();
+    let other = inventory().snapshot();
     assert_eq!((one.name(), one.name().len()), (other.name(), 64));
     assert_ne!(one.name(), Inventory::default().snapshot().name());
 }
@@ -72,7 +73,8 @@ fn ask(inventory: &Inventory) {
         let _ = inventory.search(&Search { filters, ..Search::default() }, policy);
     }
     for (vin, stock) in [(Some("1FTFW1E50NFA00001"), None), (None, Some("R10018"))] {
-        let (vin, stock) = (vin.map(str::to_owned), stock.map(str::to_owned));
+        let vin = vin.map(str::to_owned);
+        let stock = stock.map(str::to_owned);
         let query = VehicleQuery { vin, stock, vehicle_id: Some("veh".into()) };
         let _ = inventory.find(&query, Timestamp::MIN);
     }

@@ -16,7 +16,8 @@ const COUNTED: usize = 13;
 impl SearchIndex {
     /// Counts the matches by their values.
     pub(super) fn count(&self, matches: &Matches) -> Facets {
-        let (texts, extent) = (&self.texts, |column| extent(column, matches));
+        let texts = &self.texts;
+        let extent = |column| extent(column, matches);
         let mut counts = self.counts(matches).into_iter();
         let mut next = || counts.next().unwrap_or_default();
         // In the order of `counted`.
@@ -42,7 +43,8 @@ impl SearchIndex {
             TermValue::Number(year) => Some(year),
             TermValue::Text(_) => None,
         };
-        let (latest, earliest) = (facets.years.first(), facets.years.last());
+        let latest = facets.years.first();
+        let earliest = facets.years.last();
         let ends = earliest.and_then(year).zip(latest.and_then(year));
         facets.year_range = ends.map(|(min, max)| FacetRange { min, max });
         facets
@@ -71,7 +73,7 @@ impl SearchIndex {
     /// Returns the grouped columns, built on first use, which takes a second for a million
     /// vehicles.
     pub(super) fn groups(&self) -> &ColumnGroups {
-        self.groups.get_or_init(|| ColumnGroups::of(&self.counted()))
+        self.groups.get_or_init(|| ColumnGroups::new(&self.counted()))
     }
 
     /// Returns the number of matches per code, by column.
@@ -124,7 +126,10 @@ fn extent(column: &NumberColumn, matches: &Matches) -> Option<FacetRange> {
     let ends = match matches {
         Matches::All(_) => column.ends(),
         Matches::Few(rows) => column.ends_among(rows.iter().copied()),
-        Matches::Many(set, _) => column.values(column.rows.ends_in(set)?),
+        Matches::Many(set, _) => {
+            let (lowest, highest) = column.rows.ends_in(set)?;
+            column.values(lowest, highest)
+        }
     };
     ends.map(|(min, max)| FacetRange { min, max })
 }

@@ -26,11 +26,15 @@ impl Features {
     /// Creates features with their rows among `all` rows.
     pub(super) fn new(found: BTreeMap<String, Vec<u32>>, all: usize) -> Self {
         let names = found.keys().collect();
-        Self::of(names, found.into_values(), all)
+        Self::from_rows(names, found.into_values(), all)
     }
 
     /// Creates features from names and rows among `all` rows.
-    pub(super) fn of(names: Texts, rows: impl Iterator<Item = Vec<u32>>, all: usize) -> Self {
+    pub(super) fn from_rows(
+        names: Texts,
+        rows: impl Iterator<Item = Vec<u32>>,
+        all: usize,
+    ) -> Self {
         let members = rows.map(|mut rows| {
             if is_dense(rows.len(), all) {
                 Members::Many(Bitmap::of_rows(&rows, all), rows.len())

@@ -22,8 +22,9 @@ impl Tombstones {
         units.sort_by(|a, b| {
             (Reverse(a.removed_at), &a.vehicle_id).cmp(&(Reverse(b.removed_at), &b.vehicle_id))
         });
-        let (mut vins, mut vehicle_ids, mut stocks) =
-            (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut vins = HashMap::new();
+        let mut vehicle_ids = HashMap::new();
+        let mut stocks = HashMap::new();
         for (position, unit) in units.iter().enumerate() {
             let known = |text: &Option<String>| {
                 let key = text.as_deref().map(identifier);

@@ -38,16 +38,17 @@ const NOTHING: usize = 1;
 
 impl ColumnGroups {
     /// Groups these columns, which have the same rows; neighbours are most likely to share a group.
-    pub(super) fn of(columns: &[&Codes]) -> Self {
-        let sizes: Vec<usize> = columns.iter().map(|it| it.distinct() as usize).collect();
+    pub(super) fn new(columns: &[&Codes]) -> Self {
+        let sizes: Vec<usize> = columns.iter().map(|column| column.distinct() as usize).collect();
         let nothing = index(sizes.iter().sum());
-        let (mut drafts, mut begin): (Vec<GroupDraft>, u32) = (Vec::new(), 0);
+        let mut drafts: Vec<GroupDraft> = Vec::new();
+        let mut begin: u32 = 0;
         for column in columns {
             let most = (column.codes.len() / ROWS_OF_CODE).clamp(CODES.0, CODES.1);
             let values = ValueSpan { begin, nothing };
             begin += column.distinct();
             if !drafts.iter_mut().any(|draft| draft.join(column, values, most)) {
-                drafts.push(GroupDraft::of(column, values));
+                drafts.push(GroupDraft::new(column, values));
             }
         }
         Self::assemble(&drafts, sizes)
@@ -55,8 +56,9 @@ impl ColumnGroups {
 
     fn assemble(drafts: &[GroupDraft], sizes: Vec<usize>) -> Self {
         let shapes: Vec<_> =
-            drafts.iter().map(|it| (it.values.len() / it.width, it.width)).collect();
-        let (mut firsts, mut count) = (Vec::with_capacity(drafts.len()), 0);
+            drafts.iter().map(|draft| (draft.values.len() / draft.width, draft.width)).collect();
+        let mut firsts = Vec::with_capacity(drafts.len());
+        let mut count = 0;
         for (codes, _) in &shapes {
             firsts.push(index(count));
             count += codes;
@@ -84,7 +86,8 @@ impl ColumnGroups {
             RowByRow::Four(codes) => meet(codes, self.width, rows, &mut met),
         }
         let mut counts = vec![0_u32; self.sizes.iter().sum::<usize>() + NOTHING];
-        let (mut met, mut values) = (met.as_slice(), self.values.as_slice());
+        let mut met = met.as_slice();
+        let mut values = self.values.as_slice();
         for (codes, columns) in &self.shapes {
             let (met_here, met_behind) = met.split_at(*codes);
             let (here, behind) = values.split_at(codes * columns);
@@ -97,7 +100,8 @@ impl ColumnGroups {
                     }
                 }
             }
-            (met, values) = (met_behind, behind);
+            met = met_behind;
+            values = behind;
         }
         let mut rest = counts.into_iter();
         self.sizes.iter().map(|size| rest.by_ref().take(*size).collect()).collect()
@@ -171,8 +175,9 @@ struct GroupDraft {
 
 impl GroupDraft {
     /// Creates a group of a single column.
-    fn of(column: &Codes, values: ValueSpan) -> Self {
-        let (rows, distinct) = (0..index(column.codes.len()), column.distinct());
+    fn new(column: &Codes, values: ValueSpan) -> Self {
+        let rows = 0..index(column.codes.len());
+        let distinct = column.distinct();
         let ValueSpan { begin, nothing } = values;
         Self {
             width: 1,
@@ -193,7 +198,8 @@ impl GroupDraft {
         }
         // New code of each pair of codes, plus one; 0 for none.
         let mut known = vec![0_u32; pairs];
-        let (mut joined, mut codes) = (Vec::new(), Vec::with_capacity(self.codes.len()));
+        let mut joined = Vec::new();
+        let mut codes = Vec::with_capacity(self.codes.len());
         let mut count = 0;
         for (code, row) in self.codes.iter().zip(0..) {
             let other = column.code(row).min(distinct);
@@ -211,7 +217,8 @@ impl GroupDraft {
             }
             codes.push(*known - 1);
         }
-        (self.codes, self.values) = (codes, joined);
+        self.codes = codes;
+        self.values = joined;
         self.width += 1;
         true
     }
@@ -232,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_which_one_follows_from_another_are_one_group_and_unlike_ones_are_not() {
+    fn dependent_columns_form_one_group_and_independent_ones_do_not() {
         let rows = 4000;
         let scattered = |row: u32, salt: u32| (row ^ salt).wrapping_mul(2_654_435_761) >> 16;
         let model = column(rows, |row| Some(scattered(row, 1) % 90));
         let make = column(rows, |row| Some(scattered(row, 1) % 90 % 9));
-        let colour = column(rows, |row| Some(scattered(row, 2) % 40).filter(|it| *it > 0));
+        let colour = column(rows, |row| Some(scattered(row, 2) % 40).filter(|code| *code > 0));
         let always = column(rows, |_| Some(0));
         let never = column(rows, |_| None);
         let own = column(rows, Some);
         let columns = [&model, &make, &colour, &always, &never, &own];
-        let groups = ColumnGroups::of(&columns);
+        let groups = ColumnGroups::new(&columns);
         // The colour and the unique column have groups of their own.
         assert_eq!(groups.len(), 3);
         let all: Vec<u32> = (0..rows).collect();
@@ -263,7 +270,7 @@ mod tests {
     fn without_rows_there_is_nothing_to_count() {
         let nothing = column(0, Some);
         assert_eq!(
-            ColumnGroups::of(&[&nothing, &nothing]).count(&StoredRows::List([][..].into())),
+            ColumnGroups::new(&[&nothing, &nothing]).count(&StoredRows::List([][..].into())),
             [Vec::<u32>::new(), Vec::new()]
         );
     }

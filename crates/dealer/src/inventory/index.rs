@@ -60,7 +60,8 @@ impl SearchIndex {
         let updated_at = encode(&all.updated_at, &distinct, &by_id);
         drop((all.updated_at, distinct));
         let identifiers = |texts: Texts| TextColumn::identifiers(&texts, &by_id);
-        let (stock, vin) = (identifiers(all.stock), identifiers(all.vin));
+        let stock = identifiers(all.stock);
+        let vin = identifiers(all.vin);
         let mut this = Self {
             texts,
             numbers,
@@ -122,12 +123,12 @@ impl SearchIndex {
         pairs.sort_unstable();
         pairs.dedup();
         for (make, model) in pairs {
-            let (makes, models) =
-                (self.texts.make.spelling(make), self.texts.model.spelling(model));
+            let makes = self.texts.make.spelling(make);
+            let models = self.texts.model.spelling(model);
             // A row without a make or model forms a pair too; a missing value has the empty
             // spelling.
             if !makes.is_empty() {
-                lexicon.add_pair((make, makes), (model, models));
+                lexicon.add_pair(make, makes, model, models);
             }
         }
         lexicon

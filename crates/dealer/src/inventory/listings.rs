@@ -24,7 +24,7 @@ pub(super) struct Listings {
 
 impl Listings {
     /// Restores compressed listings; `None` when the data is inconsistent.
-    pub(super) fn of(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
+    pub(super) fn new(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
         let is_ordered =
             ends.is_sorted() && ends.last().copied().unwrap_or(0) == packed.len() as u64;
         let unpacker = Decompressor::new(&dictionary).ok().filter(|_| is_ordered)?;
@@ -82,7 +82,7 @@ impl Listings {
 
 impl Default for Listings {
     fn default() -> Self {
-        let none = Self::of(Dictionary::default(), Vec::new(), Vec::new());
+        let none = Self::new(Dictionary::default(), Vec::new(), Vec::new());
         none.expect("the empty dictionary is one")
     }
 }
@@ -103,7 +103,8 @@ const ESTIMATED: usize = 256;
 
 impl ListingCompressor {
     pub(super) fn new(dictionary: Dictionary, expected: usize) -> Self {
-        let (packer, packed) = (Compressor::new(&dictionary), Vec::new());
+        let packer = Compressor::new(&dictionary);
+        let packed = Vec::new();
         Self { packer, dictionary, packed, ends: Vec::with_capacity(expected), expected }
     }
 
@@ -123,7 +124,8 @@ impl ListingCompressor {
     pub(super) fn finish(mut self, order: Option<&[u32]>) -> Option<Listings> {
         if let Some(order) = order {
             let end = |row: usize| self.ends.get(row).copied().unwrap_or_default();
-            let (mut packed, mut ends) = (Vec::with_capacity(self.packed.len()), Vec::new());
+            let mut packed = Vec::with_capacity(self.packed.len());
+            let mut ends = Vec::new();
             for row in order {
                 let row = *row as usize;
                 let start = row.checked_sub(1).map_or(0, end);
@@ -131,11 +133,12 @@ impl ListingCompressor {
                 packed.extend_from_slice(self.packed.get(place)?);
                 ends.push(packed.len() as u64);
             }
-            (self.packed, self.ends) = (packed, ends);
+            self.packed = packed;
+            self.ends = ends;
         }
         self.packed.shrink_to_fit();
         self.ends.shrink_to_fit();
-        Listings::of(self.dictionary, self.packed, self.ends)
+        Listings::new(self.dictionary, self.packed, self.ends)
     }
 }
 
@@ -164,14 +167,18 @@ impl InventoryCache {
     /// Creates a cache of this many listings, of a kilobyte or two each, and of answers up to 32
     /// MB.
     #[must_use]
-    pub fn of(listings: usize) -> Self {
+    pub fn new(listings: usize) -> Self {
         let places = (0..listings).map(|_| Mutex::default()).collect();
-        Self { places, answers: AnswerCache::of(ANSWERS), ..Self::none() }
+        Self { places, answers: AnswerCache::new(ANSWERS), ..Self::none() }
     }
 
     fn none() -> Self {
-        let (places, benches, names) = Default::default();
-        Self { places, benches, names, answers: AnswerCache::of(0) }
+        Self {
+            places: Vec::new(),
+            benches: Mutex::default(),
+            names: AtomicU64::default(),
+            answers: AnswerCache::new(0),
+        }
     }
 
     /// Returns a new name for an inventory.

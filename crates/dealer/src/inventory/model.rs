@@ -336,7 +336,8 @@ fn naive_names(found: &[&Vehicle], get: fn(&Vehicle) -> Option<&'static str>) ->
 
 fn naive_range(found: &[&Vehicle], get: fn(&Vehicle) -> Option<u32>) -> Option<FacetRange> {
     let numbers = || found.iter().filter_map(|v| get(v));
-    let (min, max) = (numbers().min()?, numbers().max()?);
+    let min = numbers().min()?;
+    let max = numbers().max()?;
     Some(FacetRange { min, max })
 }
 
@@ -442,7 +443,7 @@ fn kept(vehicles: &[Vehicle], gone: Vec<Tombstone>) -> Inventory {
     let snapshot = Inventory::build(vehicles.to_vec(), gone).unwrap().snapshot();
     let read = Inventory::read(&snapshot.to_bytes()).unwrap();
     assert_eq!(read.snapshot(), snapshot);
-    read.remembered_in(&Arc::new(InventoryCache::of(7)))
+    read.remembered_in(&Arc::new(InventoryCache::new(7)))
 }
 
 const SEED: u64 = 20; // The same cases on every run.
@@ -494,7 +495,8 @@ proptest! {
             // Each filter is removed, and kept alone, by setting members of the request.
             let mut expected = Vec::new();
             for (take, keep) in TAKEN {
-                let (mut without, mut alone) = (filters.clone(), Filters::default());
+                let mut without = filters.clone();
+                let mut alone = Filters::default();
                 take(&mut without);
                 keep(&mut alone, &filters);
                 if without != filters {

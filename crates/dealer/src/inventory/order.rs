@@ -43,7 +43,7 @@ impl SearchIndex {
             Matches::All(_) => cut(slices(column, sort.order, None), skip, limit),
             Matches::Few(rows) => self.select(column, sort, rows.iter().copied(), skip, limit),
             Matches::Many(set, count) => self
-                .try_walk(column, sort, filters, (set, *count), (skip, limit))
+                .try_walk(column, sort, filters, set, *count, PageSpan { skip, limit })
                 .unwrap_or_else(|| self.select(column, sort, set.rows(), skip, limit)),
         }
     }
@@ -85,8 +85,9 @@ impl SearchIndex {
         column: &Codes,
         sort: Sort,
         filters: &Filters,
-        (set, count): (&Bitmap, usize),
-        (skip, limit): (usize, usize),
+        set: &Bitmap,
+        count: usize,
+        page: PageSpan,
     ) -> Option<Vec<u32>> {
         // Sorting costs several steps per match.
         let budget = count.saturating_mul(4);
@@ -95,9 +96,9 @@ impl SearchIndex {
             Some(codes) => column.span(codes.clone()).len(),
             None => column.ascending().len(),
         };
-        let expected = rows.saturating_mul(skip + limit) / count.max(1);
+        let expected = rows.saturating_mul(page.skip + page.limit) / count.max(1);
         (expected <= budget).then_some(())?;
-        walk(slices(column, sort.order, bounds), set, (skip, limit), budget)
+        walk(slices(column, sort.order, bounds), set, page, budget)
     }
 
     fn select(
@@ -123,6 +124,13 @@ impl SearchIndex {
             .map(|key| at(&self.by_id, low_half(key)))
             .collect()
     }
+}
+
+/// The members of an ordered list that are on a page.
+#[derive(Clone, Copy)]
+struct PageSpan {
+    skip: usize,
+    limit: usize,
 }
 
 /// The order in which rows are stored.
@@ -166,9 +174,10 @@ fn cut<'a>(rows: impl Iterator<Item = &'a [u32]>, mut skip: usize, limit: usize)
 fn walk<'a>(
     slices: impl Iterator<Item = &'a [u32]>,
     set: &Bitmap,
-    (mut skip, limit): (usize, usize),
+    span: PageSpan,
     mut budget: usize,
 ) -> Option<Vec<u32>> {
+    let PageSpan { mut skip, limit } = span;
     let mut page = Vec::with_capacity(limit);
     // Nested loops are three times as fast as a flattened iterator, and the budget is counted in
     // blocks. Most blocks have no member, which one test for the whole block shows.

@@ -21,7 +21,7 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Reads a line of `cars.txt`.
-fn car((number, line): (usize, &str)) -> Vehicle {
+fn car(number: usize, line: &str) -> Vehicle {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let [id, name, body, condition, fuel, driveline, transmission, outside, inside, rest @ ..] =
         cells.as_slice()
@@ -59,7 +59,8 @@ fn car((number, line): (usize, &str)) -> Vehicle {
 }
 
 fn inventory() -> Inventory {
-    Inventory::build(lines(CARS).enumerate().map(car).collect(), Vec::new()).unwrap()
+    let cars = lines(CARS).enumerate().map(|(number, line)| car(number, line));
+    Inventory::build(cars.collect(), Vec::new()).unwrap()
 }
 
 fn found(inventory: &Inventory, query: &str) -> Vec<String> {
@@ -84,7 +85,8 @@ fn shoppers_find_what_they_ask_for_and_nothing_else() {
         let mut cells = line.split('|');
         let question = cells.next().unwrap().trim();
         let mut ids = || cells.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>();
-        let (must, may) = (ids(), ids());
+        let must = ids();
+        let may = ids();
         let found = found(&inventory, question);
         let missing: Vec<_> = must.iter().filter(|id| !found.iter().any(|f| f == *id)).collect();
         let wrong: Vec<_> = found
@@ -116,7 +118,7 @@ fn said(filters: &tradepost_wire::json::Value) -> String {
 }
 
 #[test]
-fn an_empty_answer_says_what_is_in_the_way_and_what_there_is_instead() {
+fn an_empty_answer_says_what_hinders_and_what_there_is() {
     let asked = [
         json!({"make": ["Hundai"]}),
         json!({"make": ["Hundai"], "price_max": 20000}),

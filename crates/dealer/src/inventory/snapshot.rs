@@ -169,7 +169,7 @@ impl Inventory {
         // memory before the end is noticed.
         let mut ends: Vec<u64> = (0..rows).map(|_| from.u64()).collect::<Result<_, _>>()?;
         ends.shrink_to_fit();
-        let listings = Listings::of(dictionary, packed, ends);
+        let listings = Listings::new(dictionary, packed, ends);
         let listings = listings.ok_or(SnapshotError("listings end where they cannot"))?;
         let index = read_index(rows, &mut from)?;
         let count = from.size()?;
@@ -177,7 +177,7 @@ impl Inventory {
         if !from.0.is_empty() {
             return Err(SnapshotError("there is something behind its end"));
         }
-        Ok(Self::of(listings, index, Tombstones::new(units)))
+        Ok(Self::new(listings, index, Tombstones::new(units)))
     }
 }
 
@@ -228,24 +228,26 @@ fn read_index(rows: usize, from: &mut ByteReader<'_>) -> Result<SearchIndex, Sna
         return Err(SnapshotError("its rows are not those of its ids"));
     }
     let mut text = |field| {
-        let (keys, spellings) = (ascending(from)?, from.texts()?);
+        let keys = ascending(from)?;
+        let spellings = from.texts()?;
         let codes = from.codes(rows, keys.len())?;
-        let rows = Codes::of(codes, keys.len(), &by_id);
+        let rows = Codes::from_row_codes(codes, keys.len(), &by_id);
         Ok(TextColumn { field, keys, rows, spellings })
     };
     let texts = ByText::default();
     let texts = texts.try_map(|(field, prepared), ()| text(field).map(prepared))?;
-    let (vin, stock) = (text(TextKind::Identifier)?, text(TextKind::Identifier)?);
+    let vin = text(TextKind::Identifier)?;
+    let stock = text(TextKind::Identifier)?;
     let numbers = ByNumber::default().try_map(|prepared, ()| {
         let keys = from.u32s()?;
-        let rows = Codes::of(from.codes(rows, keys.len())?, keys.len(), &by_id);
+        let rows = Codes::from_row_codes(from.codes(rows, keys.len())?, keys.len(), &by_id);
         match keys.is_sorted() {
             true => Ok(prepared(NumberColumn { keys, rows })),
             false => Err(SnapshotError("the values of a number are in disorder")),
         }
     })?;
     let moments = from.u32()? as usize;
-    let updated_at = Codes::of(from.codes(rows, moments)?, moments, &by_id);
+    let updated_at = Codes::from_row_codes(from.codes(rows, moments)?, moments, &by_id);
     let features = read_features(rows, from)?;
     let within = |codes: Vec<u32>, column: &TextColumn| {
         let last = codes.iter().max().is_none_or(|code| (*code as usize) < column.keys.len());
@@ -297,7 +299,7 @@ fn read_features(all: usize, from: &mut ByteReader<'_>) -> Result<Features, Snap
         }
         features.push(rows);
     }
-    Ok(Features::of(names, features.into_iter(), all))
+    Ok(Features::from_rows(names, features.into_iter(), all))
 }
 
 fn write_unit(unit: &Tombstone, out: &mut ByteWriter<impl ByteSink>) {
@@ -313,10 +315,13 @@ fn write_unit(unit: &Tombstone, out: &mut ByteWriter<impl ByteSink>) {
 
 fn read_unit(from: &mut ByteReader<'_>) -> Result<Tombstone, SnapshotError> {
     let vehicle_id = from.text()?.to_owned();
-    let (vin, stock) = (from.maybe_text()?, from.maybe_text()?);
-    let (make, model) = (from.maybe_text()?, from.maybe_text()?);
+    let vin = from.maybe_text()?;
+    let stock = from.maybe_text()?;
+    let make = from.maybe_text()?;
+    let model = from.maybe_text()?;
     let last_status = from.text()?.to_owned();
-    let (second, nanosecond) = (from.i64()?, from.u32()?);
+    let second = from.i64()?;
+    let nanosecond = from.u32()?;
     let removed_at = Timestamp::new(second, nanosecond.cast_signed());
     Ok(Tombstone {
         vehicle_id,

@@ -87,7 +87,7 @@ fn departed<'a>(lookup: &VehicleLookup<'a>) -> Option<&'a str> {
 }
 
 #[test]
-fn the_default_order_is_latest_first_then_by_id_c_37() {
+fn the_default_order_is_latest_first_then_id_c_37() {
     let inventory = inventory(vec![
         car("c", "Ford", "F-150", 10),
         car("b", "Ford", "F-150", 0),
@@ -101,7 +101,7 @@ fn the_default_order_is_latest_first_then_by_id_c_37() {
 }
 
 #[test]
-fn price_filters_and_order_look_at_price_and_never_at_list_price_r_is_05() {
+fn filters_and_order_never_use_list_price_r_is_05() {
     let inventory = inventory(vec![
         priced("cheap", Some(10_000), Some(99_000)),
         priced("dear", Some(30_000), Some(1_000)),
@@ -118,7 +118,7 @@ fn price_filters_and_order_look_at_price_and_never_at_list_price_r_is_05() {
 }
 
 #[test]
-fn vehicles_without_the_value_match_no_range_and_come_last_in_both_directions_c_38() {
+fn missing_values_match_no_range_and_come_last_c_38() {
     let inventory = inventory(vec![
         priced("none-b", None, None),
         priced("two", Some(2), None),
@@ -139,7 +139,7 @@ fn vehicles_without_the_value_match_no_range_and_come_last_in_both_directions_c_
 }
 
 #[test]
-fn the_page_size_is_clamped_and_echoed_c_08_e_052() {
+fn page_size_is_clamped_and_echoed_c_08_e_052() {
     let cars = (0..150).map(|n| car(&format!("{n:03}"), "Kia", "Soul", 0));
     let inventory = inventory(cars.collect());
     let page = |limit, skip| {
@@ -155,7 +155,7 @@ fn the_page_size_is_clamped_and_echoed_c_08_e_052() {
 }
 
 #[test]
-fn contradictory_bounds_and_unknown_makes_find_nothing_c_40_e_057() {
+fn impossible_bounds_and_makes_find_nothing_c_40_e_057() {
     let inventory = inventory(vec![priced("a", Some(10), None)]);
     let contradictory = Filters { price_min: Some(20), price_max: Some(5), ..Filters::default() };
     assert!(found(&inventory, contradictory).is_empty());
@@ -165,7 +165,7 @@ fn contradictory_bounds_and_unknown_makes_find_nothing_c_40_e_057() {
 }
 
 #[test]
-fn lists_are_or_within_and_and_across_and_empty_lists_constrain_nothing_r_is_07() {
+fn lists_are_or_within_and_and_across_r_is_07() {
     let inventory = inventory(vec![
         Vehicle { condition: Some(AnyCondition::New), ..car("a", "Ford", "F-150", 0) },
         Vehicle { condition: Some(AnyCondition::Used), ..car("b", "Chevrolet", "Bolt EV", 0) },
@@ -274,7 +274,7 @@ fn every_word_of_a_query_must_occur_c_39() {
 }
 
 #[test]
-fn a_filter_finds_its_class_and_a_colour_its_family_c_39() {
+fn filters_find_classes_and_colour_families_c_39() {
     let inventory = inventory(vec![
         Vehicle {
             body: Some("Crew Cab Pickup".into()),
@@ -436,7 +436,7 @@ fn of_several_units_that_are_gone_the_latest_is_meant() {
 }
 
 #[test]
-fn similar_units_are_of_the_model_first_and_then_of_the_make_e_099() {
+fn similar_units_share_model_first_then_make_e_099() {
     let inventory = inventory(vec![
         car("accord", "Honda", "Accord", 0),
         car("civic-old", "HONDA", "civic", 9),

@@ -16,7 +16,7 @@ pub(crate) struct Texts {
 
 impl Texts {
     /// Creates a list from concatenated texts and their ends; `None` when the ends are invalid.
-    pub(super) fn of(all: String, ends: Vec<u32>) -> Option<Self> {
+    pub(super) fn from_parts(all: String, ends: Vec<u32>) -> Option<Self> {
         let mut start = 0;
         for end in &ends {
             // `get` returns an empty text for an invalid range, so the error would go unnoticed
@@ -103,7 +103,8 @@ impl<T: AsRef<str>> FromIterator<T> for Texts {
 
 /// Returns the number of positions from 0 that satisfy a condition; all others do not.
 pub(super) fn partition_point(places: usize, mut is_before: impl FnMut(usize) -> bool) -> usize {
-    let (mut from, mut to) = (0, places);
+    let mut from = 0;
+    let mut to = places;
     while from < to {
         let middle = from + (to - from) / 2;
         if is_before(middle) { from = middle + 1 } else { to = middle }
@@ -130,8 +131,8 @@ mod tests {
     fn ends_that_cannot_be_are_refused() {
         for (all, ends) in [("ab", vec![2, 1]), ("ab", vec![1]), ("é", vec![1, 2]), ("a", vec![2])]
         {
-            assert_eq!(Texts::of(all.to_owned(), ends.clone()), None, "{all} {ends:?}");
+            assert_eq!(Texts::from_parts(all.to_owned(), ends.clone()), None, "{all} {ends:?}");
         }
-        assert!(Texts::of("ab".to_owned(), vec![0, 1, 2]).is_some());
+        assert!(Texts::from_parts("ab".to_owned(), vec![0, 1, 2]).is_some());
     }
 }

@@ -8,7 +8,7 @@ use tradepost_wire::fault::InternalError;
 use super::{LeadCaller, before};
 use crate::lot::LeadStore;
 use crate::record::HeldFor;
-use crate::settings::LeadPolicy;
+use crate::settings::{DealerSettings, LeadPolicy};
 
 /// Longest window in which submissions and bookings are counted.
 pub(super) const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
@@ -30,7 +30,7 @@ pub(super) struct SubmissionLimits<'a> {
 
 impl<'a> SubmissionLimits<'a> {
     pub(super) fn new(
-        (rules, dealer_id): (&'a LeadPolicy, &'a str),
+        dealer: &'a DealerSettings,
         caller: &'a LeadCaller,
         lead: &'a LeadSubmit,
         contacts: &'a [String],
@@ -46,8 +46,8 @@ impl<'a> SubmissionLimits<'a> {
             None => format!("agent {}", stated.to_lowercase()),
         };
         Self {
-            rules,
-            dealer_id,
+            rules: &dealer.leads,
+            dealer_id: &dealer.id,
             now,
             is_anonymous,
             agents: named.into_iter().chain([stated]).collect(),
@@ -83,7 +83,8 @@ impl<'a> SubmissionLimits<'a> {
             }
         }
         if let Some(quota) = agents.quota {
-            let (subject, since) = (format!("sent {}", self.agent), before(self.now, DAY));
+            let subject = format!("sent {}", self.agent);
+            let since = before(self.now, DAY);
             if lot.has_tallied(self.dealer_id, &subject, since, quota)? {
                 return Ok(Some(HeldFor::Quota));
             }

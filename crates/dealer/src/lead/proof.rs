@@ -17,7 +17,7 @@ pub(super) struct SenderIdentity {
 }
 
 impl SenderIdentity {
-    pub(super) fn of(caller: &LeadCaller, conversation: &Conversation, lead: &LeadSubmit) -> Self {
+    pub(super) fn new(caller: &LeadCaller, conversation: &Conversation, lead: &LeadSubmit) -> Self {
         let contacts = contacts(lead);
         let agent = &lead.source_agent.name;
         let named = !caller.is_anonymous();

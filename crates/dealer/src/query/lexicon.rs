@@ -108,11 +108,7 @@ impl Lexicon {
     }
 
     /// Adds a pair of make and model.
-    pub(crate) fn add_pair(
-        &mut self,
-        (make, make_text): (u32, &str),
-        (model, model_text): (u32, &str),
-    ) {
+    pub(crate) fn add_pair(&mut self, make: u32, make_text: &str, model: u32, model_text: &str) {
         let key = squeeze(model_text);
         if key.is_empty() {
             return;
@@ -279,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_says_of_the_fuel_and_the_wheels_is_known() {
+    fn a_name_tells_the_fuel_and_the_driven_wheels() {
         let mut lexicon = Lexicon::default();
         let value = |attribute, id| AttributeValue { attribute, id };
         let bolt = value(Attribute::Model, 0);

@@ -24,9 +24,9 @@ words! {
 
 impl NumericAttribute {
     /// Describes bounds in terms of the filters.
-    pub(crate) fn in_filters(self, (min, max): NumberRange) -> String {
+    pub(crate) fn in_filters(self, bounds: NumberRange) -> String {
         let name = self.name();
-        match (min, max) {
+        match bounds {
             (Some(min), Some(max)) if min == max => format!("{name} {min}"),
             (Some(min), Some(max)) => format!("{name}_min {min} and {name}_max {max}"),
             (Some(min), None) if matches!(self, Self::Seats | Self::Rows) => {
@@ -246,7 +246,8 @@ fn between(
     second: NumberAmount,
     unit: Option<NumberUnit>,
 ) -> Option<NumberPhrase> {
-    let (mut low, mut high) = (first.value, second.value);
+    let mut low = first.value;
+    let mut high = second.value;
     // As in `20 to 30k`.
     if second.is_large && !first.is_large && low < 1000 && high >= 1000 {
         low = low.saturating_mul(1000);
@@ -264,7 +265,8 @@ fn between(
         None => return None,
     };
     if matches!(number, NumericAttribute::Price | NumericAttribute::Mileage) && high < 1000 {
-        (low, high) = (low.saturating_mul(1000), high.saturating_mul(1000));
+        low = low.saturating_mul(1000);
+        high = high.saturating_mul(1000);
     }
     let bounds = (Some(low.min(high)), Some(low.max(high)));
     Some(NumberPhrase::Range(number, in_miles(bounds, unit)))

@@ -71,17 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_are_those_that_are_stated_or_those_of_the_model_or_the_body() {
+    fn seats_are_stated_or_those_of_the_model_or_body() {
         let of = |members: tradepost_wire::json::Value| {
             let text = |name: &str| members[name].as_str().map(str::to_owned);
-            let features = members["features"].as_str().unwrap_or_default();
+            let features = members["features"].as_array().into_iter().flatten();
             let others = members["others"].as_object().cloned().unwrap_or_default();
             let vehicle = Vehicle {
                 make: text("make"),
                 model: text("model"),
                 body: text("body"),
                 trim: text("trim"),
-                features: features.split(';').map(str::to_owned).collect(),
+                features: features.map(|feature| feature.as_str().unwrap().to_owned()).collect(),
                 others,
                 ..Vehicle::default()
             };
@@ -90,16 +90,16 @@ mod tests {
         };
         for (members, expected) in [
             (json!({"others": {"seating_capacity": "8"}}), (Some(8), None)),
-            (json!({"others": {"seats": 6}, "features": "3rd Row Seat"}), (Some(6), Some(3))),
-            (json!({"features": "Third row seating"}), (Some(7), Some(3))),
-            (json!({"features": "12-Passenger Seating"}), (Some(12), None)),
-            (json!({"features": "Seating for 5; Sunroof"}), (Some(5), None)),
+            (json!({"others": {"seats": 6}, "features": ["3rd Row Seat"]}), (Some(6), Some(3))),
+            (json!({"features": ["Third row seating"]}), (Some(7), Some(3))),
+            (json!({"features": ["12-Passenger Seating"]}), (Some(12), None)),
+            (json!({"features": ["Seating for 5", "Sunroof"]}), (Some(5), None)),
             (json!({"trim": "Touring 7 Passenger"}), (Some(7), None)),
             (json!({"make": "Kia", "model": "Telluride", "body": "suv"}), (Some(7), Some(3))),
             (json!({"body": "Minivan"}), (Some(7), Some(3))),
             (json!({"body": "Sport Utility"}), (Some(5), None)),
-            (json!({"body": "coupe", "features": "6-way power driver seat"}), (None, None)),
-            (json!({"features": "Power seats 8-way; Memory seat 2"}), (None, None)),
+            (json!({"body": "coupe", "features": ["6-way power driver seat"]}), (None, None)),
+            (json!({"features": ["Power seats 8-way", "Memory seat 2"]}), (None, None)),
             (json!({"others": {"seats": 4000}}), (None, None)),
         ] {
             assert_eq!(of(members.clone()), expected, "{members}");

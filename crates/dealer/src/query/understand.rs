@@ -151,8 +151,8 @@ impl Interpreter<'_> {
             .worded(key)
             .or_else(|| self.featured(at, length))
             .or_else(|| self.identified(key))
-            .or_else(|| self.of(key, &[Attribute::Rooftop]))
-            .or_else(|| self.of(key, &[Attribute::InteriorColor]));
+            .or_else(|| self.valued(key, &[Attribute::Rooftop]))
+            .or_else(|| self.valued(key, &[Attribute::InteriorColor]));
         if let Some(want) = want {
             self.push(want);
             return true;
@@ -292,11 +292,11 @@ impl Interpreter<'_> {
         const FABRICS: &[Attribute] =
             &[Attribute::Trim, Attribute::Feature, Attribute::InteriorColor];
         let fabric = vocabulary().said("word", key) == Some("fabric");
-        self.of(key, if fabric { FABRICS } else { WORDS })
+        self.valued(key, if fabric { FABRICS } else { WORDS })
     }
 
     /// Interprets a phrase as a value of some attributes.
-    fn of(&self, key: &str, attributes: &[Attribute]) -> Option<RequiredPhrase> {
+    fn valued(&self, key: &str, attributes: &[Attribute]) -> Option<RequiredPhrase> {
         let values = wanted(self.lexicon.senses(key), attributes).collect();
         self.found(values, key)
     }

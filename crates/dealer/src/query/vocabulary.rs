@@ -287,7 +287,7 @@ mod tests {
     const COLOURS_OF_FEEDS: &str = include_str!("colours.txt");
 
     #[test]
-    fn colours_of_real_feeds_are_in_the_families_where_shoppers_look() {
+    fn real_colours_are_in_the_families_where_shoppers_look() {
         let mut names = 0;
         let mut failures = Vec::new();
         for (families, colours) in lines(COLOURS_OF_FEEDS) {

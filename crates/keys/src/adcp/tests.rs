@@ -20,7 +20,7 @@ fn verdict(components: &str, terms: &str, policy: DigestRule, content_type: &str
     ];
     let message = SignableRequest { method: "POST", target: &target, fields: &fields };
     let now = Timestamp::from_second(NOW).unwrap();
-    match AcceptedSignature::of(&message, SignedKind::Request, policy, true, now) {
+    match AcceptedSignature::from_message(&message, SignedKind::Request, policy, true, now) {
         Ok(claim) => format!("claims {}", claim.unwrap().keyid),
         Err(fault) => fault.code(SignedKind::Request),
     }
@@ -88,7 +88,7 @@ fn a_claim_is_looked_at_in_the_published_order() {
 }
 
 #[test]
-fn a_signature_holds_five_minutes_and_clocks_may_differ_by_one() {
+fn a_signature_holds_five_minutes_and_clocks_may_differ() {
     for (created, expires, holds) in [
         (0, 300, true),
         (0, 301, false),
@@ -106,7 +106,7 @@ fn a_signature_holds_five_minutes_and_clocks_may_differ_by_one() {
 }
 
 #[test]
-fn a_key_signs_what_it_is_for_and_its_parts_belong_together() {
+fn a_key_signs_only_what_all_its_members_permit() {
     let good = json!({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig",
         "key_ops": ["verify"], "adcp_use": "request-signing", "x": "…"});
     let with = |name: &str, value: Value| {
@@ -149,8 +149,8 @@ fn the_body_is_the_one_that_is_covered() {
         ];
         let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let message = SignableRequest { method: "POST", target: &target, fields: &fields };
-        let claim =
-            AcceptedSignature::of(&message, SignedKind::Request, DigestRule::Either, true, now)?;
+        let kind = SignedKind::Request;
+        let claim = AcceptedSignature::from_message(&message, kind, DigestRule::Either, true, now)?;
         claim.unwrap().body(&message, b"{}")
     };
     let right = http_signature::content_digest(&sha256(b"{}"));
@@ -190,8 +190,8 @@ fn what_we_sign_is_what_the_profile_demands() {
     let bytes = message.field("signature").unwrap().unwrap();
     let bytes = bytes.strip_prefix("sig1=").unwrap();
     assert!(!bytes.contains(['+', '/', '=']), "{bytes}");
-    let claim =
-        AcceptedSignature::of(&message, SignedKind::Webhook, DigestRule::Required, true, now);
+    let kind = SignedKind::Webhook;
+    let claim = AcceptedSignature::from_message(&message, kind, DigestRule::Required, true, now);
     let claim = claim.unwrap().unwrap();
     assert_eq!((claim.keyid.as_str(), claim.algorithm), ("k", Algorithm::Es256));
     assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 361).unwrap());

@@ -118,7 +118,8 @@ fn the_published_vectors_verify_and_their_keys_are_read() {
 fn what_is_signed_verifies_whatever_its_order_and_spelling() {
     for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
         let key = key(algorithm, "k");
-        let (card, keys) = (signed_by(&[&key]), key_set(&[&key]));
+        let card = signed_by(&[&key]);
+        let keys = key_set(&[&key]);
         assert_eq!(verdicts(&card, &keys), [CardVerdict::Valid], "{algorithm:?}");
         let members = card.as_object().unwrap().clone();
         let reversed: Value = Value::Object(members.into_iter().rev().collect());
@@ -133,9 +134,10 @@ fn what_is_signed_verifies_whatever_its_order_and_spelling() {
 }
 
 #[test]
-fn an_optional_member_that_appears_or_vanishes_is_noticed_although_it_is_the_default() {
+fn an_optional_member_that_appears_or_vanishes_is_noticed() {
     let key = key(Algorithm::EdDsa, "k");
-    let (card, keys) = (signed_by(&[&key]), key_set(&[&key]));
+    let card = signed_by(&[&key]);
+    let keys = key_set(&[&key]);
     for (pointer, name, value) in
         [("", "documentationUrl", json!("")), ("/capabilities", "pushNotifications", json!(false))]
     {
@@ -152,7 +154,8 @@ fn an_optional_member_that_appears_or_vanishes_is_noticed_although_it_is_the_def
 #[test]
 fn a_change_anywhere_in_the_card_is_noticed() {
     let key = key(Algorithm::EdDsa, "k");
-    let (card, keys) = (signed_by(&[&key]), key_set(&[&key]));
+    let card = signed_by(&[&key]);
+    let keys = key_set(&[&key]);
     let mut all = Vec::new();
     pointers(&self::card(), "", &mut all);
     assert!(all.len() > 30, "{}", all.len());
@@ -178,8 +181,9 @@ fn a_change_anywhere_in_the_card_is_noticed() {
 
 #[test]
 fn several_signatures_are_judged_one_by_one() {
-    let (old, new, foreign) =
-        (key(Algorithm::Es256, "old"), key(Algorithm::EdDsa, "new"), key(Algorithm::Es256, "x"));
+    let old = key(Algorithm::Es256, "old");
+    let new = key(Algorithm::EdDsa, "new");
+    let foreign = key(Algorithm::Es256, "x");
     let card = signed_by(&[&old, &new, &foreign]);
     let found = verdicts(&card, &key_set(&[&old, &new]));
     assert_eq!(found, [CardVerdict::Valid, CardVerdict::Valid, CardVerdict::UnknownKey]);
@@ -198,7 +202,8 @@ fn several_signatures_are_judged_one_by_one() {
 
 #[test]
 fn two_keys_of_one_name_are_both_tried() {
-    let (one, other) = (key(Algorithm::Es256, "k"), key(Algorithm::Es256, "k"));
+    let one = key(Algorithm::Es256, "k");
+    let other = key(Algorithm::Es256, "k");
     let third = key(Algorithm::EdDsa, "k");
     let keys = key_set(&[&one, &other, &third]);
     let card = signed_by(&[&one, &other, &third]);
@@ -300,7 +305,7 @@ fn keys_are_used_only_while_they_may_be() {
 }
 
 #[test]
-fn key_sets_with_mistakes_are_refused_and_kinds_we_do_not_use_are_passed_over() {
+fn mistaken_key_sets_are_refused_and_unused_kinds_passed_over() {
     let problems = |text: &str| describe(&KeySet::read(text).unwrap_err());
     let set = r#"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"},{"kty":"OKP","crv":"Ed25519"},
         {"kty":"oct","k":"c2VjcmV0"},{"crv":"P-256"},5]}"#;
@@ -332,7 +337,7 @@ fn key_sets_with_mistakes_are_refused_and_kinds_we_do_not_use_are_passed_over() 
 }
 
 #[test]
-fn key_files_that_cannot_be_used_say_why_and_quote_nothing() {
+fn unusable_key_files_say_why_and_quote_nothing() {
     let why = |text: &str| {
         let error: KeyError = SigningKey::read(text, None).unwrap_err();
         assert!(!error.to_string().contains("c2VjcmV0"), "{error}");
@@ -348,7 +353,8 @@ fn key_files_that_cannot_be_used_say_why_and_quote_nothing() {
     assert!(why("").contains("neither a PEM block"));
     assert!(why("{").contains("not plain JSON"));
     assert!(why(r#"{"kty":"RSA","d":"c2VjcmV0"}"#).contains("P-256"));
-    let (one, other) = (key(Algorithm::EdDsa, "k").public_jwk(), key(Algorithm::Es256, "k"));
+    let one = key(Algorithm::EdDsa, "k").public_jwk();
+    let other = key(Algorithm::Es256, "k");
     assert!(why(&one.to_string()).contains("private part"));
     for mut jwk in [one, other.public_jwk()] {
         jwk.as_object_mut().unwrap().insert("d".to_owned(), encode([7; 32]).into());
@@ -357,12 +363,12 @@ fn key_files_that_cannot_be_used_say_why_and_quote_nothing() {
 }
 
 #[test]
-fn a_key_that_is_made_is_read_again_under_the_same_name() {
+fn a_generated_key_is_read_again_under_the_same_name() {
     for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
         let pem = generate(algorithm).unwrap();
         assert!(pem.lines().all(|line| line.len() <= 64), "{pem}");
-        let (one, other) = (SigningKey::read(&pem, None), SigningKey::read(&pem, None));
-        let (one, other) = (one.unwrap(), other.unwrap());
+        let one = SigningKey::read(&pem, None).unwrap();
+        let other = SigningKey::read(&pem, None).unwrap();
         assert_eq!((one.algorithm(), one.kid().len()), (algorithm, 43));
         assert_eq!(one.public_jwk(), other.public_jwk());
         assert_ne!(generate(algorithm).unwrap(), pem);

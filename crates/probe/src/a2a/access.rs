@@ -50,7 +50,11 @@ pub(super) const CHECKS: &[Check] = checks![
 fn requires_credential(run: &ProbeRun) -> bool {
     let card = &run.card_json;
     let count = |name| {
-        items(card, name).filter(|it| it.as_object().is_some_and(|it| !it.is_empty())).count()
+        items(card, name)
+            .filter(|requirement| {
+                requirement.as_object().is_some_and(|schemes| !schemes.is_empty())
+            })
+            .count()
     };
     count("securityRequirements") + count("security") > 0
 }

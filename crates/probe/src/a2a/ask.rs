@@ -236,8 +236,10 @@ impl ProbeRun {
     pub(super) fn knows_the_kit(&self) -> bool {
         let Some(card) = &self.card else { return false };
         let known = ["urn:tradepost:conformance", "urn:a2a:tck:"];
-        let by_extension =
-            card.extensions.iter().any(|it| known.iter().any(|start| it.uri.starts_with(start)));
+        let by_extension = card
+            .extensions
+            .iter()
+            .any(|extension| known.iter().any(|start| extension.uri.starts_with(start)));
         let skills = shape::items(&self.card_json, "skills");
         let is_keyed = |tag: &Value| matches!(tag.as_str(), Some("conformance" | "tck" | "acts"));
         by_extension || skills.flat_map(|skill| shape::items(skill, "tags")).any(is_keyed)
@@ -263,7 +265,9 @@ impl ProbeRun {
         // The kit's successor reads the text instead of the id.
         shape::set(&mut message, "/parts", json!([{"text": prefix}]));
         let mut params = json!({"message": message});
-        if let (Some(params), Value::Object(more)) = (params.as_object_mut(), more) {
+        if let Some(params) = params.as_object_mut()
+            && let Value::Object(more) = more
+        {
             for (name, value) in more {
                 match (params.get_mut(&name), value) {
                     (Some(Value::Object(known)), Value::Object(value)) => known.extend(value),

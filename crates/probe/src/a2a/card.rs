@@ -152,8 +152,10 @@ async fn skills(run: &mut ProbeRun) -> CheckResult {
 
 async fn provider(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    let provider =
-        found(card.get("provider").filter(|it| !it.is_null()), "the card names no provider")?;
+    let provider = found(
+        card.get("provider").filter(|provider| !provider.is_null()),
+        "the card names no provider",
+    )?;
     let mut wrong = ShapeProblems::default();
     wrong.text(provider, "organization", "the provider");
     wrong.text(provider, "url", "the provider");

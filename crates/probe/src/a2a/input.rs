@@ -155,7 +155,7 @@ impl ProbeRun {
         let has_none = reply.is_no_route()
             || [A2aCode::UnsupportedOperation, A2aCode::MethodNotFound]
                 .into_iter()
-                .any(|it| reply.is(it));
+                .any(|code| reply.is(code));
         let lists = match reply.result() {
             Ok(page) => Ok(page.clone()),
             Err(_) if has_none => not_here(said),

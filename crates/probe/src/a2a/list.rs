@@ -78,7 +78,8 @@ async fn contains(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
     wrong.unless(found, "the task is not in the list of its context");
-    let strangers = items(&page, "tasks").filter(|it| text(it, "contextId") != Some(context));
+    let strangers =
+        items(&page, "tasks").filter(|listed| text(listed, "contextId") != Some(context));
     wrong.unless(strangers.count() == 0, "the list has tasks of other contexts");
     judge(&wrong.0)
 }

@@ -44,7 +44,8 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn result(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let (task, message) = (sample.get("task"), sample.get("message"));
+    let task = sample.get("task");
+    let message = sample.get("message");
     match (task.is_some_and(Value::is_object), message.is_some_and(Value::is_object)) {
         (true, false) | (false, true) => Ok(CheckVerdict::Pass),
         (true, true) => fail("the result has both a task and a message"),
@@ -63,7 +64,7 @@ async fn message(run: &mut ProbeRun) -> CheckResult {
 async fn message_ids(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
-    let named = task.pointer("/status/message").filter(|it| it.is_object());
+    let named = task.pointer("/status/message").filter(|message| message.is_object());
     let of_status =
         named.into_iter().map(|message| ("the message of the status".to_owned(), message));
     let of_history = shape::items(task, "history").enumerate();
@@ -86,8 +87,9 @@ async fn roles(run: &mut ProbeRun) -> CheckResult {
     let is_ours = |message: &&Value| {
         ["messageId", "parts"].into_iter().any(|name| message.get(name) == asked.get(name))
     };
-    let status = task.pointer("/status/message").filter(|it| it.is_object());
-    let of_agent = shape::items(task, "history").enumerate().filter(|(_, it)| !is_ours(it));
+    let status = task.pointer("/status/message").filter(|message| message.is_object());
+    let of_agent =
+        shape::items(task, "history").enumerate().filter(|(_, message)| !is_ours(message));
     let mut wrong = ShapeProblems::default();
     let mut count = 0;
     if let Some(message) = status {

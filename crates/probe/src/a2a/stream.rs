@@ -45,7 +45,7 @@ pub(super) async fn stream(
     // Ensures that the agent accepts our message at all.
     run.sample().await?;
     let binding = run.binding;
-    let is_known = |it: &&Streamed| it.binding == binding && it.prefix == prefix;
+    let is_known = |stream: &&Streamed| stream.binding == binding && stream.prefix == prefix;
     if let Some(known) = run.streams.iter().find(is_known).cloned() {
         known.exchange.into_iter().for_each(|exchange| run.cite(exchange));
         return Ok(known.reply);

@@ -79,7 +79,8 @@ async fn same_task(run: &mut ProbeRun) -> CheckResult {
         for (index, event) in events.iter().enumerate() {
             let told = match event.get("task") {
                 Some(task) => Some((id_of(task), member(task, "contextId"))),
-                None => update(event).map(|it| (member(it, "taskId"), member(it, "contextId"))),
+                None => update(event)
+                    .map(|update| (member(update, "taskId"), member(update, "contextId"))),
             };
             let Some((told_task, told_context)) = told else { continue };
             wrong.unless(told_task == task, format!("event {index} is about another task"));
@@ -116,7 +117,7 @@ async fn order(run: &mut ProbeRun) -> CheckResult {
         for event in events {
             let told = event.get("task").or_else(|| event.get("statusUpdate"));
             let moment =
-                told.and_then(|it| it.pointer("/status/timestamp")?.as_str()?.parse().ok());
+                told.and_then(|told| told.pointer("/status/timestamp")?.as_str()?.parse().ok());
             if let Some(moment) = moment {
                 wrong.unless(
                     latest.is_none_or(|latest| latest <= moment),
@@ -175,7 +176,7 @@ async fn adds_up(run: &mut ProbeRun) -> CheckResult {
 fn task_of(events: &[Value]) -> Option<String> {
     let named = |event: &Value| match event.get("task") {
         Some(task) => text(task, "id").map(str::to_owned),
-        None => update(event).and_then(|it| text(it, "taskId")).map(str::to_owned),
+        None => update(event).and_then(|update| text(update, "taskId")).map(str::to_owned),
     };
     events.iter().find_map(named)
 }

@@ -24,7 +24,8 @@ pub(super) struct DealerAnswer {
 
 impl DealerAnswer {
     fn read(reply: ProbedAnswer) -> Self {
-        let (mut payload, mut refusal) = (None, None);
+        let mut payload = None;
+        let mut refusal = None;
         match &reply.said {
             AnswerContent::Result(result) => {
                 let message = result.get("message").unwrap_or(result);
@@ -173,7 +174,9 @@ impl ProbeRun {
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});
         let reply = self.ask(ask, Operation::SendMessage, params).await?;
-        if let (AnswerContent::Error(error), Some(exchange)) = (&reply.said, self.last().cloned()) {
+        if let AnswerContent::Error(error) = &reply.said
+            && let Some(exchange) = self.last().cloned()
+        {
             let error = error.whole.clone();
             // A2A's own errors carry a list; any other data should be an AAP error.
             if !error.get("data").is_some_and(Value::is_array) {
@@ -238,8 +241,8 @@ impl ProbeRun {
 /// Builds a request with the members of a JSON text.
 pub(super) fn request(skill: Skill, members: &str) -> Value {
     let mut payload = json!({"type": skill.request_type()});
-    if let (Some(payload), Ok(Value::Object(members))) =
-        (payload.as_object_mut(), tradepost_wire::json::from_str(members))
+    if let Some(payload) = payload.as_object_mut()
+        && let Ok(Value::Object(members)) = tradepost_wire::json::from_str(members)
     {
         payload.extend(members);
     }

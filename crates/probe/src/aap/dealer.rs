@@ -105,7 +105,8 @@ async fn hours(run: &mut ProbeRun) -> CheckResult {
 
 async fn position(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
-    let positions: Vec<_> = items(&data, "rooftops").filter_map(|it| it.get("geo")).collect();
+    let positions: Vec<_> =
+        items(&data, "rooftops").filter_map(|rooftop| rooftop.get("geo")).collect();
     not_here_if(positions.is_empty(), "the dealer gives no position")?;
     let mut wrong = ShapeProblems::default();
     for position in positions {

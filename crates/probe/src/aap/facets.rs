@@ -104,7 +104,8 @@ async fn filtered(run: &mut ProbeRun) -> CheckResult {
     let (all, some) = of_one_make(run).await?;
     let mut wrong = ShapeProblems::default();
     for name in TERMS {
-        let (all, some) = (sum(&all, name), sum(&some, name));
+        let all = sum(&all, name);
+        let some = sum(&some, name);
         wrong.unless(some <= all, format!("{name} counts {some} of {all}"));
     }
     let makes = items(&some, "makes").filter(|term| term.get("count") != Some(&json!(0))).count();

@@ -180,7 +180,8 @@ async fn all_listed(run: &mut ProbeRun) -> CheckResult {
 async fn no_echo(run: &mut ProbeRun) -> CheckResult {
     run.offers(Skill::LeadSubmit)?;
     // Neither value can be used to contact a person, and both are invalid.
-    let (email, phone) = ("not-an-address-7f3a", "not-a-number-7f3a");
+    let email = "not-an-address-7f3a";
+    let phone = "not-a-number-7f3a";
     let customer = json!({"email": email, "phone": phone});
     let lead = changed(run.valid_lead(), &[("/customer", &customer.to_string())]);
     let answered = run.tell(&lead).await?;

@@ -176,7 +176,7 @@ async fn money(run: &mut ProbeRun) -> CheckResult {
 
 async fn prices_together(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
-    let priced: Vec<_> = vehicles.iter().filter(|it| it.get("price").is_some()).collect();
+    let priced: Vec<_> = vehicles.iter().filter(|vehicle| vehicle.get("price").is_some()).collect();
     not_here_if(priced.is_empty(), "no vehicle has a price")?;
     let whole =
         |vehicle: &&&Value| vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some();
@@ -220,7 +220,8 @@ async fn vehicle_form(run: &mut ProbeRun) -> CheckResult {
 
 async fn rooftops(run: &mut ProbeRun) -> CheckResult {
     let profile = run.known(Skill::DealerInformation, "{}").await?;
-    let names: Vec<_> = items(&profile, "rooftops").filter_map(|it| text(it, "name")).collect();
+    let names: Vec<_> =
+        items(&profile, "rooftops").filter_map(|rooftop| text(rooftop, "name")).collect();
     let vehicles = run.vehicles().await?;
     let mut wrong = ShapeProblems::default();
     for rooftop in vehicles.iter().filter_map(|vehicle| text(vehicle, "rooftop")) {
@@ -257,7 +258,7 @@ async fn same_total(run: &mut ProbeRun, members: &str) -> CheckResult {
 
 fn names(page: &Value) -> Vec<String> {
     let name = |vehicle: &Value| {
-        let found = ["vehicle_id", "vin", "stock"].iter().find_map(|it| text(vehicle, it));
+        let found = ["vehicle_id", "vin", "stock"].iter().find_map(|name| text(vehicle, name));
         found.map_or_else(|| vehicle.to_string(), str::to_owned)
     };
     items(page, "vehicles").map(name).collect()
@@ -298,7 +299,8 @@ async fn range(run: &mut ProbeRun, name: &str) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let number = vehicles.iter().find_map(|vehicle| number(vehicle, name));
     let value = found(number, format!("no vehicle has a {name}"))?;
-    let (least, most) = (format!("{name}_min"), format!("{name}_max"));
+    let least = format!("{name}_min");
+    let most = format!("{name}_max");
     let asked = json!({"filters": {least: value, most: value}}).to_string();
     exactly(run, &asked, name, value).await
 }
@@ -346,14 +348,17 @@ async fn only(
 async fn or_within(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
     // Filters ignore case: two spellings of one make would be counted twice.
-    let mut makes: Vec<&str> = vehicles.iter().filter_map(|it| text(it, "make")).collect();
+    let mut makes: Vec<&str> =
+        vehicles.iter().filter_map(|vehicle| text(vehicle, "make")).collect();
     makes.sort_unstable();
     makes.dedup_by_key(|make| make.to_lowercase());
     let [one, two, ..] = makes.as_slice() else {
         return not_here("the dealer offers one make only");
     };
     let of = |makes: &[&str]| json!({"filters": {"make": makes}}).to_string();
-    let (one, two, both) = (of(&[one]), of(&[two]), of(&[one, two]));
+    let both = of(&[one, two]);
+    let one = of(&[one]);
+    let two = of(&[two]);
     // No vehicle has two makes, so the numbers add up.
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
@@ -362,7 +367,9 @@ async fn or_within(run: &mut ProbeRun) -> CheckResult {
 
 async fn and_across(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
-    let both = vehicles.iter().find_map(|it| Some((text(it, "make")?, number(it, "year")?)));
+    let both = vehicles
+        .iter()
+        .find_map(|vehicle| Some((text(vehicle, "make")?, number(vehicle, "year")?)));
     let Some((make, year)) = both else { return not_here("no vehicle has make and year") };
     let filters = json!({"make": [make], "year_min": year, "year_max": year});
     let asked = json!({"filters": filters}).to_string();
@@ -371,7 +378,8 @@ async fn and_across(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(items(&page, "vehicles").count() > 0, "no vehicle is found");
     for vehicle in items(&page, "vehicles") {
         wrong.unless(number(vehicle, "year") == Some(year), "a vehicle is of another year");
-        let same = text(vehicle, "make").is_some_and(|it| it.eq_ignore_ascii_case(make));
+        let same =
+            text(vehicle, "make").is_some_and(|own_make| own_make.eq_ignore_ascii_case(make));
         wrong.unless(same, "a vehicle is of another make");
     }
     judge(&wrong.0)
@@ -381,7 +389,8 @@ async fn sorted(run: &mut ProbeRun, order: &str) -> CheckResult {
     let sort = json!({"field": "price", "order": order});
     let asked = json!({"sort": sort, "pagination": {"limit": 50}}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
-    let prices: Vec<_> = items(&page, "vehicles").filter_map(|it| number(it, "price")).collect();
+    let prices: Vec<_> =
+        items(&page, "vehicles").filter_map(|vehicle| number(vehicle, "price")).collect();
     not_here_if(prices.len() < 2, "fewer than two vehicles have a price")?;
     let in_order = |pair: &[i64]| match order {
         "asc" => pair.first() <= pair.last(),

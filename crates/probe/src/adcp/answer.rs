@@ -48,7 +48,7 @@ impl TaskAnswer {
         self.is_failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
         let texts = items(result, "content").filter_map(|item| text(item, "text"));
         self.texts = texts.map(str::to_owned).collect();
-        match result.get("structuredContent").filter(|it| it.is_object()) {
+        match result.get("structuredContent").filter(|structured| structured.is_object()) {
             Some(structured) => {
                 self.payload = structured.clone();
                 self.is_structured = true;
@@ -96,12 +96,12 @@ impl TaskAnswer {
     /// Returns the envelope's error, from the payload or from the protocol's error.
     pub(super) fn envelope_error(&self) -> Option<&Value> {
         let of_protocol = || self.protocol.as_ref()?.pointer("/data/adcp_error");
-        self.payload.get("adcp_error").filter(|it| !it.is_null()).or_else(of_protocol)
+        self.payload.get("adcp_error").filter(|error| !error.is_null()).or_else(of_protocol)
     }
 
     /// Returns the errors of the payload, also when it is nested in a member `payload`.
     pub(super) fn listed(&self) -> Vec<&Value> {
-        let nested = self.payload.get("payload").filter(|it| it.get("errors").is_some());
+        let nested = self.payload.get("payload").filter(|payload| payload.get("errors").is_some());
         items(nested.unwrap_or(&self.payload), "errors").collect()
     }
 
@@ -126,7 +126,7 @@ impl TaskAnswer {
         self.is_failed
             || self.protocol.is_some()
             || !(200..300).contains(&self.got.status)
-            || self.payload.get("adcp_error").is_some_and(|it| !it.is_null())
+            || self.payload.get("adcp_error").is_some_and(|error| !error.is_null())
             || text(&self.payload, "status") == Some("failed")
     }
 

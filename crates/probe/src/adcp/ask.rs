@@ -19,14 +19,16 @@ const EXTENSION: &str = "adcontextprotocol.org/extensions/adcp/";
 /// Records the AdCP extension of the card.
 pub(crate) fn read_card(run: &mut ProbeRun) {
     let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
-    let mut named = extensions.filter(|it| it.uri.contains(EXTENSION)).map(|it| it.uri.clone());
+    let mut named = extensions
+        .filter(|extension| extension.uri.contains(EXTENSION))
+        .map(|extension| extension.uri.clone());
     run.seller.extension = named.next();
 }
 
 /// Selects the binding of a seller; over A2A also the interface of the card.
 pub(crate) fn choose(run: &mut ProbeRun, way: SellerBinding) {
     run.seller.way = way;
-    let mut over_json = run.endpoints.iter().filter(|it| it.binding != Binding::Grpc);
+    let mut over_json = run.endpoints.iter().filter(|endpoint| endpoint.binding != Binding::Grpc);
     if let Some(endpoint) = over_json.next() {
         run.binding = endpoint.binding;
     }
@@ -148,7 +150,7 @@ impl ProbeRun {
             Ok(answer) => {
                 let listed = answer.payload.pointer("/adcp/supported_versions").cloned();
                 let listed: Vec<String> = listed
-                    .and_then(|it| tradepost_wire::json::from_value(it).ok())
+                    .and_then(|listed| tradepost_wire::json::from_value(listed).ok())
                     .unwrap_or_default();
                 Ok(json!(listed))
             }

@@ -101,10 +101,14 @@ async fn shape(run: &mut ProbeRun) -> CheckResult {
             need(has("attempted_action", Value::is_string), "attempted_action");
             need(has("reason", Value::is_string), "reason");
         } else if code == AdcpCode::StaleResponse {
-            need(has("served_from_cache", |it| *it == Value::Bool(true)), "served_from_cache");
+            need(
+                has("served_from_cache", |value| *value == Value::Bool(true)),
+                "served_from_cache",
+            );
             need(has("cache_age_seconds", Value::is_number), "cache_age_seconds");
         } else if code == AdcpCode::AccountSetupRequired {
-            let https = |it: &Value| it.as_str().is_some_and(|url| url.starts_with("https://"));
+            let https =
+                |value: &Value| value.as_str().is_some_and(|url| url.starts_with("https://"));
             need(optional("setup_url", https), "setup_url");
             need(optional("setup_steps", Value::is_array), "setup_steps");
         } else if code == AdcpCode::RateLimited {
@@ -113,7 +117,7 @@ async fn shape(run: &mut ProbeRun) -> CheckResult {
             }
             word(held, "scope", &["account", "tool", "global"], place, wrong);
         } else if code == AdcpCode::BillingNotSupported {
-            let listed = |it: &Value| it.as_array().is_some_and(|all| !all.is_empty());
+            let listed = |value: &Value| value.as_array().is_some_and(|all| !all.is_empty());
             need(optional("supported_billing", listed), "supported_billing");
             word(held, "scope", &["capability", "account"], place, wrong);
         } else if code == AdcpCode::VersionUnsupported {

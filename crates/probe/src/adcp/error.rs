@@ -136,7 +136,10 @@ async fn layers(run: &mut ProbeRun) -> CheckResult {
 async fn layers_agree(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let listed = seen.answer.listed();
-        let (Some(error), Some(first)) = (seen.answer.envelope_error(), listed.first()) else {
+        let Some(error) = seen.answer.envelope_error() else {
+            return;
+        };
+        let Some(first) = listed.first() else {
             return;
         };
         for name in ["code", "message", "recovery", "field", "retry_after", "details"] {
@@ -271,14 +274,17 @@ async fn recovery_agrees(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let row = AdcpCode::from_name(member(error, "code")).map(AdcpCode::recovery);
         let given = Recovery::from_name(member(error, "recovery"));
-        if let (Some(row), Some(given)) = (row, given) {
+        if let Some(row) = row
+            && let Some(given) = given
+        {
             wrong.unless(row == given, format!("{place} is {given}, and published as {row}"));
         }
     })
 }
 
 async fn retry_after(run: &mut ProbeRun) -> CheckResult {
-    let (least, most) = (f64::from(*RETRY_AFTER.start()), f64::from(*RETRY_AFTER.end()));
+    let least = f64::from(*RETRY_AFTER.start());
+    let most = f64::from(*RETRY_AFTER.end());
     each_error(run, |error, place, wrong| {
         let Some(given) = error.get("retry_after") else { return };
         let fits = given.as_f64().is_some_and(|seconds| (least..=most).contains(&seconds));

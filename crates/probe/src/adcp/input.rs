@@ -101,14 +101,15 @@ async fn field(run: &mut ProbeRun) -> CheckResult {
 async fn issues(run: &mut ProbeRun) -> CheckResult {
     let (arguments, answer) = send(run, SEVERAL).await?;
     let Some(error) = answer.error() else { return unseen("there is no error object") };
-    let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
+    let listed: Vec<_> =
+        items(error, "issues").filter_map(|issue| text(issue, "pointer")).collect();
     if listed.is_empty() {
         return warn("the error has no issues");
     }
     let mut wrong = ShapeProblems::default();
     for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
         let pointer = format!("/{name}");
-        let found = listed.iter().any(|it| path(it).starts_with(&path(&pointer)));
+        let found = listed.iter().any(|place| path(place).starts_with(&path(&pointer)));
         wrong.unless(found, format!("issues do not name {name}"));
     }
     judge(&wrong.0)

@@ -40,13 +40,53 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Keywords of JSON Schema, draft-07 and 2020-12.
-const KEYWORDS: &str = "\
-    $dynamicRef $ref additionalItems additionalProperties allOf anyOf const contains \
-    contentEncoding contentMediaType contentSchema dependencies dependentRequired \
-    dependentSchemas else enum exclusiveMaximum exclusiveMinimum format if items maxContains \
-    maxItems maxLength maxProperties maximum minContains minItems minLength minProperties \
-    minimum multipleOf not oneOf pattern patternProperties prefixItems properties \
-    propertyNames required then type unevaluatedItems unevaluatedProperties uniqueItems";
+const KEYWORDS: &[&str] = &[
+    "$dynamicRef",
+    "$ref",
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "else",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "if",
+    "items",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "required",
+    "then",
+    "type",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+];
 
 /// Returns true for a path in AdCP's notation.
 fn is_path(path: &str) -> bool {
@@ -119,7 +159,7 @@ async fn pointer(run: &mut ProbeRun) -> CheckResult {
 async fn keyword(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let keyword = member(issue, "keyword");
-        let known = keyword.is_empty() || KEYWORDS.split(' ').any(|known| known == keyword);
+        let known = keyword.is_empty() || KEYWORDS.contains(&keyword);
         wrong.unless(known, format!("an issue of {place} has the keyword {keyword:?}"));
     })
 }
@@ -142,7 +182,8 @@ async fn schema_id(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let Some(id) = issue.get("schema_id") else { return };
         let release = id.as_str().and_then(release_of);
-        let spoken = release.is_some_and(|it| releases.is_empty() || releases.contains(&it));
+        let spoken =
+            release.is_some_and(|release| releases.is_empty() || releases.contains(&release));
         wrong.unless(spoken, format!("an issue of {place} has the schema_id {id}"));
     })
 }

@@ -129,7 +129,7 @@ async fn asked(
 ) -> Result<Vec<(&'static IdLookup, String, TaskAnswer)>, CheckVerdict> {
     let offered = run.tools().await?;
     let mut all = Vec::new();
-    for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
+    for lookup in LOOKUPS.iter().filter(|lookup| offered.iter().any(|name| name == lookup.tool)) {
         let id = run.unknown_id();
         let answer = run.tool(lookup.tool, lookup.arguments(&id)).await?;
         all.push((lookup, id, answer));
@@ -161,7 +161,7 @@ fn is_reference(error: &Value) -> bool {
 async fn coded(run: &mut ProbeRun, wanted: fn(AdcpCode) -> bool) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     let mut count = 0;
-    for (lookup, _, answer) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
+    for (lookup, _, answer) in asked(run).await?.iter().filter(|(lookup, ..)| wanted(lookup.code)) {
         count += 1;
         wrong.unless(
             answer.code() == Some(lookup.code.name()),
@@ -204,7 +204,9 @@ async fn generic(run: &mut ProbeRun) -> CheckResult {
     each(run, |lookup, _, error, wrong| {
         let message = member(error, "message").to_ascii_lowercase();
         let word = lookup.words.iter().find(|word| message.contains(**word));
-        if let (true, Some(word)) = (is_reference(error), word) {
+        if is_reference(error)
+            && let Some(word) = word
+        {
             wrong.say(format!("the message of {} says {word:?}", lookup.tool));
         }
     })
@@ -225,7 +227,8 @@ async fn list(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     let mut count = 0;
     for (lookup, _, answer) in asked(run).await? {
-        let (Some(list), Some(error)) = (lookup.list, answer.error()) else { continue };
+        let Some(list) = lookup.list else { continue };
+        let Some(error) = answer.error() else { continue };
         count += 1;
         let field = member(error, "field");
         let fine = field.is_empty() || field == list || is_reference(error);

@@ -90,7 +90,8 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
 /// what is wrong.
 async fn is_seller(run: &mut ProbeRun) -> bool {
     let sells = |name: &String| {
-        AdcpTool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
+        AdcpTool::from_name(name).is_some()
+            || lookup::LOOKUPS.iter().any(|lookup| lookup.tool == name)
     };
     match tools(run).await {
         Ok(names) => names.iter().any(sells),
@@ -394,6 +395,7 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
             (cards.next().unwrap_or_default(), cards.next().unwrap_or_default())
         }
     };
-    let (first, second) = (first.to_string(), second.to_string());
+    let first = first.to_string();
+    let second = second.to_string();
     kept(first == second, "the two callers get different lists")
 }

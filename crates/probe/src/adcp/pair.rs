@@ -27,20 +27,20 @@ impl Paired {
     /// Converts the measurements for the report.
     pub(super) fn measured(&self, on: &str) -> Measured {
         let same = |of: fn(&Difference) -> &Option<String>| {
-            self.differences.iter().filter(|it| of(it).is_none()).count()
+            self.differences.iter().filter(|difference| of(difference).is_none()).count()
         };
-        let (first, second) = self.compared.map_or((0, 0), |it| it.medians);
+        let (first, second) = self.compared.map_or((0, 0), |compared| compared.medians);
         Measured {
             tool: self.tool.to_owned(),
             on: on.to_owned(),
             callers: if self.is_full { 2 } else { 1 },
             pairs: self.differences.len(),
-            same_error: same(|it| &it.error),
-            same_body: same(|it| &it.body),
-            same_status: same(|it| &it.status),
-            same_headers: same(|it| &it.headers),
+            same_error: same(|difference| &difference.error),
+            same_body: same(|difference| &difference.body),
+            same_status: same(|difference| &difference.status),
+            same_headers: same(|difference| &difference.headers),
             median_micros: [first, second],
-            z: self.compared.map_or(0.0, |it| it.z),
+            z: self.compared.map_or(0.0, |compared| compared.z),
         }
     }
 }

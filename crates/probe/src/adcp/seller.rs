@@ -83,8 +83,9 @@ impl ProbedSeller {
 
     /// Returns the codes of the contract that neither the official harness asserts nor this run received.
     pub(crate) fn unseen(&self) -> Vec<&'static str> {
-        let seen =
-            |code: &AdcpCode| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
+        let seen = |code: &AdcpCode| {
+            self.seen.iter().any(|refusal| refusal.answer.code() == Some(code.name()))
+        };
         UNASSERTED.iter().filter(|code| !seen(code)).map(|code| code.name()).collect()
     }
 }

@@ -23,7 +23,8 @@ impl Compared {
 
 /// Compares two samples; `None` when one is empty.
 pub(super) fn compare(first: &[Duration], second: &[Duration]) -> Option<Compared> {
-    let (n, m) = (first.len() as f64, second.len() as f64);
+    let n = first.len() as f64;
+    let m = second.len() as f64;
     let medians = (median(first)?, median(second)?);
     // Counts pairs in which the first is slower than the second; ties count half.
     let mut slower = 0.0;

@@ -163,21 +163,25 @@ fn errors(answer: &TaskAnswer, id: &str) -> Vec<String> {
 /// Compares the answers for two ids.
 fn difference(
     tool: &str,
-    (first, a): (&TaskAnswer, &str),
-    (second, b): (&TaskAnswer, &str),
+    first: &TaskAnswer,
+    first_id: &str,
+    second: &TaskAnswer,
+    second_id: &str,
 ) -> Difference {
     let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
     let status =
         |answer: &TaskAnswer| (answer.got.status, answer.is_failed, answer.protocol.is_some());
-    let (one, other) = (headers(first), headers(second));
-    let odd = one.iter().chain(&other).find(|it| !one.contains(it) || !other.contains(it));
+    let one = headers(first);
+    let other = headers(second);
+    let odd =
+        one.iter().chain(&other).find(|header| !one.contains(header) || !other.contains(header));
     Difference {
         error: differs(
-            errors(first, a) != errors(second, b),
+            errors(first, first_id) != errors(second, second_id),
             &format!("the errors differ: {} and {}", first.describe(), second.describe()),
         ),
         body: differs(
-            body(first, a) != body(second, b),
+            body(first, first_id) != body(second, second_id),
             &format!(
                 "the bodies of {} and {} bytes differ",
                 first.got.body.len(),
@@ -198,7 +202,9 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
     let two = run.options.token.is_some() && run.options.token_b.is_some();
     let foreign = if two { lookup.foreign_id(run).await? } else { None };
     let who = if foreign.is_some() { Who::Second } else { Who::First };
-    let (mut differences, mut known_took, mut unknown_took) = (Vec::new(), Vec::new(), Vec::new());
+    let mut differences = Vec::new();
+    let mut known_took = Vec::new();
+    let mut unknown_took = Vec::new();
     for round in 0..PAIRS {
         let fresh = run.unknown_id();
         let known = foreign.clone().unwrap_or_else(|| like(&fresh, "known"));
@@ -219,7 +225,7 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
             }
         }
         if let [Some((first, one)), Some((second, other))] = pair {
-            let mut found = difference(lookup.tool, (&first, &known), (&second, &unknown));
+            let mut found = difference(lookup.tool, &first, &known, &second, &unknown);
             found.exchanges.extend(one.into_iter().chain(other));
             differences.push(found);
         }
@@ -246,7 +252,7 @@ async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
 async fn measure_all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let offered = run.tools().await?;
     let way = run.seller.way;
-    for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
+    for lookup in LOOKUPS.iter().filter(|lookup| offered.iter().any(|name| name == lookup.tool)) {
         match measure(run, lookup).await {
             Ok(paired) => run.seller.pairs.push((way, paired)),
             Err(CheckVerdict::NotApplicable(_)) => {}
@@ -257,7 +263,7 @@ async fn measure_all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     if any { Ok(()) } else { not_here("the seller offers no lookup that can be compared") }
 }
 
-fn of(run: &ProbeRun, way: SellerBinding) -> impl Iterator<Item = &Paired> {
+fn measured_pairs(run: &ProbeRun, way: SellerBinding) -> impl Iterator<Item = &Paired> {
     run.seller.pairs.iter().filter(move |(known, _)| *known == way).map(|(_, paired)| paired)
 }
 
@@ -265,8 +271,9 @@ async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>)
     all(run).await?;
     let mut wrong = ShapeProblems::default();
     let mut cited = Vec::new();
-    for paired in of(run, run.seller.way) {
-        if let Some(found) = paired.differences.iter().find(|it| what(it).is_some()) {
+    for paired in measured_pairs(run, run.seller.way) {
+        if let Some(found) = paired.differences.iter().find(|difference| what(difference).is_some())
+        {
             wrong.0.extend(what(found).clone());
             cited.extend(found.exchanges.clone());
         }
@@ -280,7 +287,7 @@ async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>)
 /// Only warns, because network latency cannot be excluded.
 async fn latency(run: &mut ProbeRun) -> CheckResult {
     all(run).await?;
-    let slow: Vec<String> = of(run, run.seller.way)
+    let slow: Vec<String> = measured_pairs(run, run.seller.way)
         .filter_map(|paired| {
             let compared = paired.compared.filter(Compared::differs)?;
             let (known, unknown) = compared.medians;
@@ -321,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_moments_do_not_count_as_differences_and_all_else_does() {
+    fn only_ids_and_moments_are_no_differences() {
         let answer = |id: &str, moment: u32, message: &str| {
             let inner = json!({"timestamp": moment, "adcp_error": {"message": message}});
             json!({"id": moment, "result": {"content": [{"text": inner.to_string()}], "of": id}})

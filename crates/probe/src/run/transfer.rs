@@ -44,7 +44,8 @@ impl ProbeRun {
             None => self.transport.open(request).await,
         };
         let response = opened.map_err(|failure| failure.to_string())?;
-        let (status, headers) = (response.status().as_u16(), listed(response.headers()));
+        let status = response.status().as_u16();
+        let headers = listed(response.headers());
         let mut got = Got { status, headers, ..Got::default() };
         let number = response.extensions().get().copied();
         let mut body = std::pin::pin!(reqwest::Body::from(response));
@@ -104,7 +105,7 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     let body = got.json();
     let data = body.as_ref().and_then(|body| body.pointer("/error/data"));
     let of_tool = body.as_ref().and_then(|body| body.pointer("/result/structuredContent"));
-    let of_adcp = data.into_iter().chain(of_tool).find_map(|it| it.get("adcp_error"));
+    let of_adcp = data.into_iter().chain(of_tool).find_map(|object| object.get("adcp_error"));
     let code = |error: &Value| error.get("code").and_then(Value::as_str) == Some("RATE_LIMITED");
     let limited = data.is_some_and(code) || of_adcp.is_some_and(code);
     if got.status != 429 && !limited {
@@ -117,7 +118,7 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     let details = data.and_then(|data| data.get("details"));
     let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
     let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
-    let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.ceil()).ok());
     // The longest requested pause counts, wherever it is stated.
     let wait = [in_body.map(Duration::from_millis), seconds, header].into_iter().flatten().max();
     // A requested pause of zero is raised to 50 ms.

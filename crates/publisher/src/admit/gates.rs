@@ -129,13 +129,27 @@ fn changes(tool: AdcpTool) -> bool {
 }
 
 /// Members that every request has, whatever the caller (`R-11`); ids are exempt, too.
-const FRAMING: &str = "\
-    account adcp_major_version adcp_version buyer_ref context cursor dry_run ext format_option_ref \
-    governance_context idempotency_key max_results pagination po_number push_notification_config \
-    revision";
+const FRAMING: &[&str] = &[
+    "account",
+    "adcp_major_version",
+    "adcp_version",
+    "buyer_ref",
+    "context",
+    "cursor",
+    "dry_run",
+    "ext",
+    "format_option_ref",
+    "governance_context",
+    "idempotency_key",
+    "max_results",
+    "pagination",
+    "po_number",
+    "push_notification_config",
+    "revision",
+];
 
 fn is_framing(name: &str) -> bool {
-    FRAMING.split(' ').any(|it| it == name) || name.ends_with("_id") || name.ends_with("_ids")
+    FRAMING.contains(&name) || name.ends_with("_id") || name.ends_with("_ids")
 }
 
 /// Returns the members that are not permitted, in path notation. A permitted member may be named with its
@@ -207,7 +221,8 @@ pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Res
 /// any brand of the house.
 pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), ToolError> {
     let named = arguments.get("brand").and_then(BrandRef::read);
-    let (Some(named), Some(own)) = (named, &account.brand) else { return Ok(()) };
+    let Some(named) = named else { return Ok(()) };
+    let Some(own) = &account.brand else { return Ok(()) };
     let differ = |one: &Option<String>, other: &Option<String>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let field = if differ(&named.domain, &own.domain) {
         "brand.domain"
@@ -242,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_refused_by_the_path_that_has_to_be_left_out() {
+    fn fields_are_refused_by_the_path_to_leave_out() {
         let arguments = json!({
             "media_buy_id": "mb", "revision": 2, "idempotency_key": "k", "ext": {},
             "reporting_webhook": {"url": "https://b.example"}, "paused": true,
@@ -274,7 +289,7 @@ mod tests {
 
     /// Each tool with an account in each status: the refusal, if there is one.
     #[test]
-    fn how_an_account_stands_decides_what_can_be_done_with_it() {
+    fn the_status_of_an_account_decides_what_can_be_done() {
         let statuses = [
             AccountStatus::Active,
             AccountStatus::PendingApproval,

@@ -92,7 +92,8 @@ impl BuyAction {
         // Several entries may be about one action; the easiest mode of any of them holds.
         ActionMode::ALL.iter().find_map(|mode| {
             let entry = entries.iter().find(|entry| has(&entry.modes, mode.name()))?;
-            let (sla, terms_ref) = (entry.sla.clone(), entry.terms_ref.clone());
+            let sla = entry.sla.clone();
+            let terms_ref = entry.terms_ref.clone();
             Some(AvailableAction { action: self, mode: *mode, sla, terms_ref })
         })
     }

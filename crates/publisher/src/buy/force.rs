@@ -116,7 +116,7 @@ pub fn deliver(
     let figure =
         |name: &str| Some((name.to_owned(), params.get(name).and_then(MoneyAmount::read)?));
     let mut figures: BTreeMap<String, MoneyAmount> =
-        ADDITIVE.split(' ').filter_map(figure).collect();
+        ADDITIVE.iter().copied().filter_map(figure).collect();
     let spend = given.reported_spend.and_then(|spend| spend.amount);
     figures.extend(spend.map(|spend| ("spend".to_owned(), spend)));
     let mut reached = given.reached;
@@ -268,7 +268,7 @@ pub fn seed(
             budget: given.budget.unwrap_or_default(),
             paused: given.paused.unwrap_or_default(),
             creative_assignments: given.creative_assignments.0,
-            shown: ShownMembers::of(given.members),
+            shown: ShownMembers::from_members(given.members),
             ..Package::default()
         }
     };

@@ -15,8 +15,15 @@ use crate::reply::object;
 use crate::shelf::kept;
 
 /// Names of the figures that add up (`core/delivery-metrics.json`).
-pub const ADDITIVE: &str =
-    "impressions spend clicks views completed_views conversions conversion_value";
+pub const ADDITIVE: &[&str] = &[
+    "impressions",
+    "spend",
+    "clicks",
+    "views",
+    "completed_views",
+    "conversions",
+    "conversion_value",
+];
 
 kept! {
     /// Delivery of a media buy; its record has the id of the buy.
@@ -94,7 +101,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map
     let mut sums =
         BTreeMap::from([("impressions", MoneyAmount::ZERO), ("spend", MoneyAmount::ZERO)]);
     for report in &reports {
-        for name in ADDITIVE.split(' ') {
+        for name in ADDITIVE.iter().copied() {
             if let Some(figure) = report.figures.get(name) {
                 *sums.entry(name).or_default() += *figure;
             }
@@ -116,11 +123,11 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map
 /// Returns sums with the rates that follow from them; a rate without a denominator is left out.
 fn derived(sums: &BTreeMap<&str, MoneyAmount>) -> Map {
     let sum = |name: &str| Some((name.to_owned(), (*sums.get(name)?).into()));
-    let mut metrics: Map = ADDITIVE.split(' ').filter_map(sum).collect();
+    let mut metrics: Map = ADDITIVE.iter().copied().filter_map(sum).collect();
     let mut rate =
         |name: &str, above: &str, below: &str, factor: u32, most: Option<MoneyAmount>| {
-            let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
-            if let (Some(above), Some(below)) = (above, below)
+            if let Some(above) = sums.get(above).copied()
+                && let Some(below) = sums.get(below).copied()
                 && below > MoneyAmount::ZERO
             {
                 let rate = above.share(MoneyAmount::whole(factor), below);
@@ -150,7 +157,8 @@ fn viewability(reports: &[&DeliveryReport]) -> Option<Value> {
         (!all.is_empty()).then(|| all.into_iter().sum())
     };
     let last = |name: &str| blocks.iter().rev().find_map(|block| block.get(name)).cloned();
-    let (measurable, viewable) = (sum("measurable_impressions"), sum("viewable_impressions"));
+    let measurable = sum("measurable_impressions");
+    let viewable = sum("viewable_impressions");
     let rate = match (measurable, viewable) {
         (Some(all), Some(seen)) if all > MoneyAmount::ZERO => {
             Some(MoneyAmount::whole(1).share(seen, all).min(MoneyAmount::whole(1)).into())

@@ -29,7 +29,9 @@ fn a_buy_stands_as_the_published_states_say() {
     use MediaBuyStatus::{
         Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected,
     };
-    let (before, within, after) = (1, 2, 3);
+    let before = 1;
+    let within = 2;
+    let after = 3;
     // Stored status, paused by the buyer, day of June, and the expected status.
     let table = [
         (PendingCreatives, false, before, PendingCreatives),

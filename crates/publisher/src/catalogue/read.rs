@@ -28,14 +28,32 @@ impl fmt::Display for CatalogueMistake {
 }
 
 /// Members that a document may have.
-const MEMBERS: &str = "agent_url portfolio proposals policies products formats signals offerings creatives audiences targeting";
+const MEMBERS: &[&str] = &[
+    "agent_url",
+    "portfolio",
+    "proposals",
+    "policies",
+    "products",
+    "formats",
+    "signals",
+    "offerings",
+    "creatives",
+    "audiences",
+    "targeting",
+];
 
 /// The pricing models of `enums/pricing-model.json`.
 const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
 
 /// Members that `core/reporting-capabilities.json` requires.
-const REPORTING: &str = "available_reporting_frequencies expected_delay_minutes timezone \
-    supports_webhooks available_metrics date_range_support";
+const REPORTING: &[&str] = &[
+    "available_reporting_frequencies",
+    "expected_delay_minutes",
+    "timezone",
+    "supports_webhooks",
+    "available_metrics",
+    "date_range_support",
+];
 
 impl Catalogue {
     /// Reads a catalogue. Products, formats, signals and offerings are given as they are published; the terms
@@ -73,8 +91,8 @@ impl CatalogueReader {
                 return Catalogue::default();
             }
         };
-        for name in members.keys().filter(|name| MEMBERS.split(' ').all(|known| known != *name)) {
-            let message = format!("is not known; known are {}", MEMBERS.replace(' ', ", "));
+        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+            let message = format!("is not known; known are {}", MEMBERS.join(", "));
             self.mistake(&format!("/{name}"), message);
         }
         let agent_url = self.text(&members, "agent_url", "").to_owned();
@@ -152,8 +170,8 @@ impl CatalogueReader {
             }
             let channels = published.get("channels").and_then(Value::as_array);
             for (index, channel) in channels.into_iter().flatten().enumerate() {
-                if CHANNELS.split(' ').all(|known| channel != known) {
-                    let message = format!("must be one of {}", CHANNELS.replace(' ', ", "));
+                if CHANNELS.iter().all(|known| channel != *known) {
+                    let message = format!("must be one of {}", CHANNELS.join(", "));
                     self.mistake(&format!("{at}/channels/{index}"), message);
                 }
             }
@@ -179,7 +197,8 @@ impl CatalogueReader {
         match published.get("reporting_capabilities").and_then(Value::as_object) {
             None => self.mistake(&at, "must be an object"),
             Some(reporting) => {
-                for name in REPORTING.split(' ').filter(|name| !reporting.contains_key(*name)) {
+                let required = REPORTING.iter().copied();
+                for name in required.filter(|name| !reporting.contains_key(*name)) {
                     self.mistake(&at, format!("lacks {name}"));
                 }
             }
@@ -224,9 +243,10 @@ impl CatalogueReader {
                 self.mistake(&format!("{at}/currency"), message);
             }
             for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
-                let amount =
-                    price.get(name).map(|amount| amount.as_number().and_then(MoneyAmount::of));
-                if amount.is_some_and(|amount| amount.is_none_or(|it| it < MoneyAmount::ZERO)) {
+                let amount = price
+                    .get(name)
+                    .map(|amount| amount.as_number().and_then(MoneyAmount::from_number));
+                if amount.is_some_and(|read| read.is_none_or(|amount| amount < MoneyAmount::ZERO)) {
                     self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
                 }
             }

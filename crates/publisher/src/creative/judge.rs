@@ -42,12 +42,13 @@ pub(crate) struct Formats {
 
 impl Formats {
     /// Collects the formats of the catalog, of the store and of the products.
-    pub(crate) fn of(
+    pub(crate) fn new(
         publisher: &Publisher,
         products: &[Product],
         shelf: &dyn StoreTx,
     ) -> Result<Self, InternalError> {
-        let (mut named, mut kinds) = (Vec::new(), Vec::new());
+        let mut named = Vec::new();
+        let mut kinds = Vec::new();
         for product in products {
             named.extend_from_slice(product.formats());
             let options = product.published.format_options.iter();
@@ -86,10 +87,10 @@ impl Formats {
             let named = |id: &FormatId| {
                 let is = |known: &FormatId| self.same(known, id);
                 let mut defined = self.defined.iter();
-                defined.any(|it| {
-                    it.format_id.as_ref().is_some_and(is)
-                        && projects(it, kind)
-                        && unmet(it, creative).is_empty()
+                defined.any(|format| {
+                    format.format_id.as_ref().is_some_and(is)
+                        && projects(format, kind)
+                        && unmet(format, creative).is_empty()
                 })
             };
             return options.iter().any(|option| option.format_kind.as_ref() == Some(kind))
@@ -121,7 +122,7 @@ pub(crate) struct Policies<'a> {
 
 impl<'a> Policies<'a> {
     /// Combines the publisher's policies with the demands of products.
-    pub(crate) fn of(catalogue: &'a Catalogue, demanded: Provenance) -> Self {
+    pub(crate) fn new(catalogue: &'a Catalogue, demanded: Provenance) -> Self {
         let provenance = catalogue.creatives.provenance.clone().and(demanded);
         Self { catalogue, provenance }
     }
@@ -129,7 +130,7 @@ impl<'a> Policies<'a> {
     /// Returns the policies for one product.
     pub(crate) fn on(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
         let published = product.and_then(|product| product.published.creative_policy.as_ref());
-        Self::of(catalogue, published.map(Provenance::of).unwrap_or_default())
+        Self::new(catalogue, published.map(Provenance::from_policy).unwrap_or_default())
     }
 
     /// Returns all problems of a creative that is sent; `at` is its path in the request
@@ -219,7 +220,8 @@ impl<'a> Policies<'a> {
     ) {
         let name = creative.name.as_deref().map(|name| (format!("{at}.name"), name));
         let text = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
-        let texts = assets.iter().filter_map(|it| it.asset.text().map(|said| (text(it), said)));
+        let texts =
+            assets.iter().filter_map(|placed| placed.asset.text().map(|said| (text(placed), said)));
         for (place, text) in name.into_iter().chain(texts) {
             for policy in self.catalogue.forbids(text) {
                 let url = policy.policy_url.as_deref();
@@ -237,8 +239,8 @@ impl<'a> Policies<'a> {
         errors: &mut Vec<AdcpError>,
     ) {
         let own = creative.provenance.iter().map(|own| (format!("{at}.provenance"), own));
-        let of_assets = assets.iter().filter_map(|it| {
-            it.asset.provenance.as_ref().map(|own| (format!("{}.provenance", it.at), own))
+        let of_assets = assets.iter().filter_map(|placed| {
+            placed.asset.provenance.as_ref().map(|own| (format!("{}.provenance", placed.at), own))
         });
         let declared: Vec<(String, &Declared)> = own.chain(of_assets).collect();
         if declared.is_empty() && self.provenance.required {
@@ -384,7 +386,8 @@ fn fitting(format: &CreativeFormat, assets: &[Placed<'_>], errors: &mut Vec<Adcp
                 errors.push(unfit(&format!("{at}.{measure}"), message));
             }
         }
-        if let (Some(allowed), Some(content)) = (&demands.allowed_values, &asset.content)
+        if let Some(allowed) = &demands.allowed_values
+            && let Some(content) = &asset.content
             && !allowed.contains(content)
         {
             let message = "the format lists the values that this asset can have; see details";
@@ -410,8 +413,8 @@ fn contains(
             places.push(format!("{at}.tags[{index}]"));
         }
     }
-    let links = assets.iter().filter(|it| it.asset.asset_type.as_deref() == Some("url"));
-    for (at, host) in links.filter_map(|it| Some((&it.at, host(it.asset.url.as_deref()?)))) {
+    let links = assets.iter().filter(|placed| placed.asset.asset_type.as_deref() == Some("url"));
+    for (at, host) in links.filter_map(|link| Some((&link.at, host(link.asset.url.as_deref()?)))) {
         if forbidden.landing_domains.iter().any(|domain| below(&host, domain)) {
             places.push(format!("{at}.url"));
         }
@@ -449,9 +452,10 @@ fn disclosures(
     let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
     for (index, place) in places.into_iter().flatten().enumerate() {
         let guidance = place.as_ref().and_then(|place| place.render_guidance.as_ref());
-        let lasting = guidance.and_then(|it| it.persistence.as_ref());
-        let positions = guidance.and_then(|it| it.positions.as_ref());
-        let shows = |positions: &Vec<_>| positions.iter().any(|it| shows(format, it, lasting));
+        let lasting = guidance.and_then(|guidance| guidance.persistence.as_ref());
+        let positions = guidance.and_then(|guidance| guidance.positions.as_ref());
+        let shows =
+            |positions: &Vec<_>| positions.iter().any(|position| shows(format, position, lasting));
         if due && positions.is_some_and(|positions| !shows(positions)) {
             unmet(format!("{at}.provenance.disclosure.jurisdictions[{index}].render_guidance"));
         }

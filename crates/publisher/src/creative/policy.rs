@@ -103,14 +103,15 @@ impl CreativeReview {
 impl ProductCreativePolicy {
     /// Returns the agents that are asked to verify a provenance.
     pub(crate) fn verifiers(&self) -> impl Iterator<Item = &CreativeVerifier> {
-        self.accepted_verifiers.iter().flatten().flatten().filter(|it| it.agent_url.is_some())
+        let verifiers = self.accepted_verifiers.iter().flatten().flatten();
+        verifiers.filter(|verifier| verifier.agent_url.is_some())
     }
 }
 
 impl Provenance {
     /// Returns the provenance that a product's published `creative_policy` demands.
     #[must_use]
-    pub(crate) fn of(published: &ProductCreativePolicy) -> Self {
+    pub(crate) fn from_policy(published: &ProductCreativePolicy) -> Self {
         let required = published.provenance_required == Some(true);
         // Detailed requirements apply only when provenance is required at all.
         let finer = published.provenance_requirements.as_ref().filter(|_| required);

@@ -90,7 +90,8 @@ pub(crate) async fn ask(
         questions.iter().map(|(_, question)| Ok(question.tried_out())).collect()
     } else {
         let asked = questions.iter().take(MOST);
-        let asked = asked.map(|(_, it)| (it.agent_url.clone(), it.arguments())).collect();
+        let asked =
+            asked.map(|(_, question)| (question.agent_url.clone(), question.arguments())).collect();
         publisher.world.creative_features(asked).await
     }
     .into_iter();
@@ -109,8 +110,8 @@ pub(crate) fn known<'a>(
     creative_id: &str,
     question: &VerifierQuestion,
 ) -> Option<&'a CreativeVerdict> {
-    let mut about = looked.iter().filter(|it| it.creative_id == creative_id);
-    about.find(|it| it.question == *question).map(|it| &it.verdict)
+    let mut about = looked.iter().filter(|result| result.creative_id == creative_id);
+    about.find(|result| result.question == *question).map(|result| &result.verdict)
 }
 
 /// Returns the question about a library creative that is assigned to a product. It is asked again because
@@ -181,14 +182,16 @@ impl VerifierQuestion {
         let all = || creative.provenance.iter().chain(&of_assets);
         let declared: &Declared = all().next()?;
         let mut claims: Vec<&String> =
-            all().filter_map(|it| it.digital_source_type.as_ref()).collect();
+            all().filter_map(|provenance| provenance.digital_source_type.as_ref()).collect();
         claims.sort_unstable();
         claims.dedup();
         let url = |known: &CreativeVerifier| known.agent_url.as_deref().map(canonical);
         let layers = declared.embedded_provenance.iter().chain(&declared.watermarks);
         let mut named =
             layers.flatten().filter_map(|layer| url(layer.as_ref()?.verify_agent.as_ref()?));
-        let is = |wanted: &String| accepted.iter().find(|it| url(it).as_ref() == Some(wanted));
+        let is = |wanted: &String| {
+            accepted.iter().find(|verifier| url(verifier).as_ref() == Some(wanted))
+        };
         let chosen = named.find_map(|wanted| is(&wanted)).or_else(|| accepted.first())?;
         let disclosed = declared.disclosure.as_ref().and_then(|disclosure| disclosure.required);
         let oversight = declared.human_oversight.clone();
@@ -225,15 +228,16 @@ impl VerifierQuestion {
             return CreativeVerdict::Silent;
         };
         let mut results = results.iter().filter_map(VerifierOutcome::read);
-        let about = |it: &VerifierOutcome| it.feature_id.as_ref() == Some(&self.feature_id);
+        let about =
+            |outcome: &VerifierOutcome| outcome.feature_id.as_ref() == Some(&self.feature_id);
         let Some(outcome) = results.find(about) else {
             return CreativeVerdict::Silent;
         };
         // Text is dropped: it is the verifier's wording and would be passed on to the buyer.
         let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
-        let sure = outcome.confidence.is_some_and(|it| {
-            it >= MoneyAmount::whole(1).percent(MoneyAmount::whole(SURE))
-                && it <= MoneyAmount::whole(1)
+        let sure = outcome.confidence.is_some_and(|confidence| {
+            confidence >= MoneyAmount::whole(1).percent(MoneyAmount::whole(SURE))
+                && confidence <= MoneyAmount::whole(1)
         });
         let machine = self.feature_id == MADE_BY_MACHINE && observed == Some(Value::Bool(true));
         let details = |claimed: Value| {
@@ -249,7 +253,10 @@ impl VerifierQuestion {
             return CreativeVerdict::Silent;
         }
         let denied = self.claimed.as_ref().filter(|kind| !MACHINES.contains(&kind.as_str()));
-        if let (true, true, Some(claimed)) = (machine, sure, denied) {
+        if machine
+            && sure
+            && let Some(claimed) = denied
+        {
             return CreativeVerdict::Contradicted(details(claimed.clone().into()));
         }
         let mut noted = audit_observations.iter().flatten().filter_map(Observation::read);

@@ -272,7 +272,8 @@ impl Typed for TotalBudget {
         let object = InCurrency::read(value);
         let member =
             if object.is_some() { "payload.total_budget.amount" } else { "payload.total_budget" };
-        let (amount, currency) = object.map_or((None, None), |it| (it.amount, it.currency));
+        let amount = object.as_ref().and_then(|total| total.amount);
+        let currency = object.and_then(|total| total.currency);
         Some(Self { amount: amount.or_else(|| MoneyAmount::read(value)), currency, member })
     }
 }

@@ -79,7 +79,9 @@ pub(crate) fn find_money(text: &str, preferred: Option<&str>) -> Option<NamedMon
         let factor = Factor::read(after);
         let currency = currency_before(before, preferred)
             .or_else(|| currency_after(after.get(factor.length..)?, preferred));
-        if let (Some(currency), Some(amount)) = (currency, read_number(number)) {
+        if let Some(currency) = currency
+            && let Some(amount) = read_number(number)
+        {
             // A share of more than the whole: this is how amounts are multiplied.
             let amount = amount.share(MoneyAmount::whole(factor.value), MoneyAmount::whole(1));
             return Some(NamedMoney { amount, currency });
@@ -146,7 +148,7 @@ fn read_number(text: &str) -> Option<MoneyAmount> {
             if significant.is_empty() { "0".to_owned() } else { significant.to_owned() }
         }
     };
-    plain.parse().ok().and_then(|number| MoneyAmount::of(&number))
+    plain.parse().ok().and_then(|number| MoneyAmount::from_number(&number))
 }
 
 /// Returns the currency in front of a number, with or without a space between.

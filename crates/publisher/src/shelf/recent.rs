@@ -157,7 +157,7 @@ pub(crate) struct StaleReader<'a> {
 }
 
 impl<'a> StaleReader<'a> {
-    pub(crate) fn of(recent: &'a RecentReads, now: Timestamp) -> Self {
+    pub(crate) fn new(recent: &'a RecentReads, now: Timestamp) -> Self {
         Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
     }
 

@@ -127,7 +127,8 @@ impl Filter {
         if self.product.is_some() && !subject.has_products() {
             problems.push(format!("{subject} are of no product; leave the product out"));
         }
-        if let (Some(from), Some(until)) = (self.from, self.until)
+        if let Some(from) = self.from
+            && let Some(until) = self.until
             && until <= from
         {
             problems.push("the period ends before it begins".to_owned());
@@ -183,7 +184,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// Returns the position of a record including all its rows.
-    fn of(record: &EntityRecord) -> Self {
+    fn from_record(record: &EntityRecord) -> Self {
         Self { created_at: record.created_at, place: record.place, package: None }
     }
 
@@ -306,7 +307,8 @@ pub fn list(
             Ok(vec![is_wanted.then(|| row::task(&office, kept, asked.as_ref()))])
         }),
         Subject::Delivery => walk.over(|kept: &Stored<MediaBuy>| {
-            let (buy, period) = (&kept.thing, filter.period());
+            let buy = &kept.thing;
+            let period = filter.period();
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy))
                 && buy.start_time < period.end
@@ -345,7 +347,7 @@ impl Walk<'_> {
                 if !self.is_of_period(&kept.record) {
                     continue;
                 }
-                if !self.take(Cursor::of(&kept.record), rows(kept)?, &mut listing) {
+                if !self.take(Cursor::from_record(&kept.record), rows(kept)?, &mut listing) {
                     return Ok(listing);
                 }
             }
@@ -356,7 +358,7 @@ impl Walk<'_> {
                 return Ok(listing);
             }
             if looked_at >= MOST_LOOKED_AT {
-                listing.next = slice.last().map(|last| Cursor::of(&last.record));
+                listing.next = slice.last().map(|last| Cursor::from_record(&last.record));
                 return Ok(listing);
             }
             query.continue_behind(slice.iter().map(|kept| &kept.record));
@@ -383,7 +385,7 @@ impl Walk<'_> {
 
     /// Returns true when a record comes after the previous page.
     fn is_of_page(&self, record: &EntityRecord) -> bool {
-        self.page.after.is_none_or(|after| Cursor::of(record).is_behind(after))
+        self.page.after.is_none_or(|after| Cursor::from_record(record).is_behind(after))
     }
 
     /// Returns true when the period filters by creation time.

@@ -64,7 +64,8 @@ pub(super) fn buy(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
 ) -> Result<Value, InternalError> {
-    let (buy, now) = (&kept.thing, office.now);
+    let buy = &kept.thing;
+    let now = office.now;
     let packages = buy.packages.iter().map(|package| {
         json!({
             "id": package.package_id, "product": package.product_id, "budget": package.budget,

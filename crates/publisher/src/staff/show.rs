@@ -107,7 +107,8 @@ fn led_to_by<T: Entity>(
 }
 
 fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
-    let (buy, now) = (&kept.thing, office.now);
+    let buy = &kept.thing;
+    let now = office.now;
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
     let shares = report::shares(buy, &reports);
@@ -143,7 +144,7 @@ fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Inte
             ("account_name", account.map(|account| account.thing.name.into())),
             ("terms", Some(buy.shown.clone().into())),
             ("plan", buy.plan_id.clone().map(Value::from)),
-            ("cancellation", buy.cancellation.as_ref().map(|it| json!(it))),
+            ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
             ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
             ("impairments", Some(health::impairments(buy, &library, now).into())),
             ("delivery", Some(figures.into())),
@@ -168,7 +169,8 @@ fn creatives_of(
     kept: &Stored<MediaBuy>,
 ) -> Result<Vec<Stored<Creative>>, InternalError> {
     let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
-    let ids: BTreeSet<_> = assigned.filter_map(|it| it.creative_id.as_deref()).collect();
+    let ids = assigned.filter_map(|assignment| assignment.creative_id.as_deref());
+    let ids: BTreeSet<_> = ids.collect();
     let account = kept.record.account.as_deref().unwrap_or_default();
     let mut found = Vec::new();
     for id in ids {
@@ -201,7 +203,7 @@ fn package_document(
         object([
             ("creatives", Some(creatives.into())),
             ("price", Some(json!(package.price))),
-            ("cancellation", package.cancellation.as_ref().map(|it| json!(it))),
+            ("cancellation", package.cancellation.as_ref().map(|cancellation| json!(cancellation))),
             ("terms", Some(package.shown.members.clone().into())),
         ]),
     );

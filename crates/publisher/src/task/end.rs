@@ -112,7 +112,8 @@ impl TaskFinisher<'_> {
         let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
             return Ok(());
         };
-        let (from, to) = (kept.thing.status, kept.thing.status_at(self.now));
+        let from = kept.thing.status;
+        let to = kept.thing.status_at(self.now);
         if from == to {
             return Ok(());
         }
@@ -284,7 +285,7 @@ impl TaskFinisher<'_> {
         draft: &MediaBuy,
     ) -> Result<Vec<AdcpError>, InternalError> {
         let mut errors = Vec::new();
-        if let Some(account) = Account::of(&task.record, self.shelf)? {
+        if let Some(account) = Account::find_for(&task.record, self.shelf)? {
             let need = AdcpTool::CreateMediaBuy.need();
             if let Err(stop) = gates::status(need, &account.thing, "account") {
                 errors.extend(stop.reasons()?);
@@ -320,7 +321,7 @@ impl TaskFinisher<'_> {
 
     /// Returns true if a task is for a test account.
     fn is_for_tests(&self, task: &Stored<SubmittedTask>) -> Result<bool, InternalError> {
-        let account = Account::of(&task.record, self.shelf)?;
+        let account = Account::find_for(&task.record, self.shelf)?;
         Ok(account.is_some_and(|account| account.thing.sandbox))
     }
 
@@ -337,7 +338,7 @@ impl TaskFinisher<'_> {
         exclusive::rebook_buy(self.shelf, &kept.thing, &products, is_sandbox, self.now)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
-        let account = Account::of(&task.record, self.shelf)?;
+        let account = Account::find_for(&task.record, self.shelf)?;
         let account = account.as_ref().map(|account| &account.thing);
         let mut body = buy::created(&kept, &actions, account, self.now);
         body.insert("status".to_owned(), AdcpTaskStatus::Completed.name().into());
@@ -402,7 +403,7 @@ impl TaskFinisher<'_> {
             let expires_at = Some(proposal.thing.expires_at);
             exclusive::book_days(self.shelf, id, &days, expires_at, self.now)?;
         }
-        if let Some(mut account) = Account::of(&task.record, self.shelf)?
+        if let Some(mut account) = Account::find_for(&task.record, self.shelf)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
             self.shelf.change(&mut account, self.now)?;

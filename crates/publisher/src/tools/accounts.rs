@@ -31,7 +31,7 @@ fn shown(work: &ToolContext<'_>, account: &Account) -> Map {
 /// Returns the caller's permissions on an account (`core/account-authorization.json`). They are
 /// read on every call (`R-11`) and are those that the gates enforce.
 fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
-    let granted = work.admitted.reach.rights().of(Some(account_id));
+    let granted = work.admitted.reach.rights().on_account(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
     let may = |tool: &AdcpTool| {
         allowed.is_none_or(|allowed| allowed.contains(tool.name()))

@@ -29,8 +29,11 @@ pub(super) fn perform(
         }
         Some(_) | None => Wanted::All,
     };
-    let known = own::library(account, work.shelf, wanted, |it: &StoredAudience| &it.audience_id)?;
-    let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
+    let known = own::library(account, work.shelf, wanted, |audience: &StoredAudience| {
+        &audience.audience_id
+    })?;
+    let mut shown = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, given) in form.audiences.iter().flatten().enumerate() {
         let id = given.audience_id.as_str();
         shown.push(if seen.insert(id) {
@@ -58,7 +61,8 @@ fn one(
     known: Option<&Stored<StoredAudience>>,
     given: &forms::AudienceRequest,
 ) -> Result<Value, InternalError> {
-    let (id, now) = (given.audience_id.as_str(), work.ask.now);
+    let id = given.audience_id.as_str();
+    let now = work.ask.now;
     if given.delete {
         return match known {
             Some(kept) => remove(work, id, kept),
@@ -70,7 +74,8 @@ fn one(
     let mut next = known.map(|kept| kept.thing.clone()).unwrap_or_default();
     id.clone_into(&mut next.audience_id);
     next.given.extend(given.given.clone());
-    let (uploaded, removed) = (given.add.len() as u64, digests(&given.remove));
+    let uploaded = given.add.len() as u64;
+    let removed = digests(&given.remove);
     // A member that is both added and removed is removed.
     next.members.extend(digests(&given.add));
     next.members.retain(|member| !removed.contains(member));

@@ -77,7 +77,8 @@ async fn prepared(
     question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
 ) -> Result<Prepared, ToolError> {
     let look = |shelf: &dyn StoreTx| {
-        let (verifiers, offer) = (RefCell::default(), publisher.products(shelf)?);
+        let verifiers = RefCell::default();
+        let offer = publisher.products(shelf)?;
         let asked = Verifiers::Asked(&verifiers);
         let desk = BuyContext::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
         let question = question(&desk)?;
@@ -85,7 +86,8 @@ async fn prepared(
     };
     let (question, verifiers) = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, verifiers).await;
-    let refused = looked.iter().any(|it| matches!(it.verdict, CreativeVerdict::Contradicted(_)));
+    let refused =
+        looked.iter().any(|looked| matches!(looked.verdict, CreativeVerdict::Contradicted(_)));
     let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
     Ok(Prepared { supply, governance, looked, ..Prepared::default() })
 }
@@ -122,9 +124,9 @@ impl<'a> BuyContext<'a> {
 
     /// Returns an error when the account may not commit this much more today.
     fn beyond_today(&self, more: MoneyAmount, currency: &str, field: &str) -> Option<AdcpError> {
-        let whose = (self.profile(), self.reach.rights().agent());
+        let agent = self.reach.rights().agent();
         let account = &self.account?.thing;
-        spending::beyond(whose, account, more, currency, field, self.now)
+        spending::beyond(self.profile(), agent, account, more, currency, field, self.now)
     }
 
     /// Returns true when the account is for tests.
@@ -153,7 +155,7 @@ impl<'a> BuyContext<'a> {
         Self { publisher, shelf, offer, reach, account, supply, verifiers, release, now }
     }
 
-    fn of(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
+    fn from_work(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
         let ToolContext { publisher, ask, admitted, prepared, shelf, .. } = work;
         let looked = Verifiers::Looked(&prepared.looked);
         Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)

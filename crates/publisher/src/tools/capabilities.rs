@@ -81,7 +81,7 @@ fn whole(publisher: &Publisher) -> Sections {
     ];
     let there = sections.into_iter().filter_map(|(name, section)| Some((name, section?)));
     let signing = signing::sections(&profile.signing, &publisher.tools());
-    there.chain(signing).map(|(name, section)| (name, SharedJson::of(&section))).collect()
+    there.chain(signing).map(|(name, section)| (name, SharedJson::from_value(&section))).collect()
 }
 
 /// Returns true when this seller supports a feature of `core/media-buy-features.json`.
@@ -151,12 +151,13 @@ fn portfolio(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
     let said = &catalogue.portfolio;
     let channels = rolled(&catalogue.products, |product| product.channels().to_vec());
+    let countries = Some(&said.primary_countries).filter(|countries| !countries.is_empty());
     let text = |text: &String| Some(json!(text)).filter(|_| !text.is_empty());
     // Empty members are omitted.
     json!({
         "publisher_domains": [profile.domain],
         "primary_channels"?: (!channels.is_empty()).then_some(channels),
-        "primary_countries"?: Some(&said.primary_countries).filter(|it| !it.is_empty()),
+        "primary_countries"?: countries,
         "description"?: text(&said.description),
         "advertising_policies"?: text(&said.advertising_policies),
     })

@@ -190,7 +190,7 @@ fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioF
     // Not checked with all other requests, because the controller reports schema errors in its own
     // codes.
     if let Err(issues) = rules::check(AdcpTool::ComplyTestController, &whole, Internals::Off) {
-        let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
+        let pointers: Vec<_> = issues.listed().iter().map(|issue| issue.pointer.as_str()).collect();
         let pointers = pointers.join(", ");
         return Err(invalid(format!("these members do not fit the schema: {pointers}")));
     }

@@ -29,7 +29,7 @@ struct Buys {
 impl Buys {
     /// Reads all media buys: for requests about every creative.
     fn all(admitted: &Admitted, shelf: &dyn StoreTx) -> Result<Self, InternalError> {
-        Ok(Self::of(admitted.reach.all(shelf, &Query::default())?))
+        Ok(Self::new(admitted.reach.all(shelf, &Query::default())?))
     }
 
     /// Reads only the media buys with one of these packages or creatives.
@@ -49,10 +49,10 @@ impl Buys {
                 found.insert(buy.record.place, buy);
             }
         }
-        Ok(Self::of(found.into_values().collect()))
+        Ok(Self::new(found.into_values().collect()))
     }
 
-    fn of(buys: Vec<Stored<MediaBuy>>) -> Self {
+    fn new(buys: Vec<Stored<MediaBuy>>) -> Self {
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {

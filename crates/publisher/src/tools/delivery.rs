@@ -26,7 +26,8 @@ pub(super) fn perform(
     form: &GetMediaBuyDelivery,
 ) -> Result<ToolReply, ToolError> {
     let asked = range(work, form)?;
-    let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
+    let ids = form.media_buy_ids.as_deref();
+    let filter = form.status_filter.as_ref();
     let buys = buys::list::chosen(work, ids, filter)?;
     let mut products = work.publisher.products(work.shelf)?;
     // The reply needs a currency even without a media buy.
@@ -35,7 +36,9 @@ pub(super) fn perform(
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
     capable(form, &products)?;
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
-    let (mut rows, mut all, mut sandbox) = (Vec::new(), Vec::new(), false);
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    let mut sandbox = false;
     for kept in &buys {
         let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
@@ -76,7 +79,8 @@ fn range(work: &ToolContext<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Pe
     };
     let start = day("start_date", &form.start_date);
     let end = day("end_date", &form.end_date);
-    if let (Some(start), Some(end)) = (start, end)
+    if let Some(start) = start
+        && let Some(end) = end
         && end <= start
     {
         let message = "end_date is not in the range any more; it has to lie after start_date";
@@ -109,7 +113,9 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), ToolE
     if let Some(granularity) = &form.time_granularity {
         let windowed = |product: &Product, word: &str| {
             let mut reporting = product.published.reporting_capabilities.iter();
-            reporting.any(|it| it.windowed_pull_granularities.iter().any(|known| known == word))
+            reporting.any(|reported| {
+                reported.windowed_pull_granularities.iter().any(|known| known == word)
+            })
         };
         let daily = products.iter().all(|product| windowed(product, "daily"));
         if granularity != "daily" || !daily {
@@ -217,11 +223,18 @@ fn windows(reports: &[DeliveryReport]) -> Value {
 
 /// Returns the totals of all media buys.
 fn aggregated(reports: &[DeliveryReport], count: usize) -> Value {
-    const SHOWN: &str = "\
-        impressions spend clicks completed_views views conversions conversion_value roas \
-        completion_rate";
-    let shown: Vec<_> = SHOWN.split(' ').collect();
-    let mut shown = typed::kept(&report::metrics(reports), &shown);
+    const SHOWN: &[&str] = &[
+        "impressions",
+        "spend",
+        "clicks",
+        "completed_views",
+        "views",
+        "conversions",
+        "conversion_value",
+        "roas",
+        "completion_rate",
+    ];
+    let mut shown = typed::kept(&report::metrics(reports), SHOWN);
     shown.insert("media_buy_count".to_owned(), count.into());
     Value::Object(shown)
 }

@@ -21,7 +21,7 @@ pub(super) fn perform(
     formats.retain(|format| fits(format, wanted, &work.publisher.profile.domain));
     let total = formats.len();
     let scope = page::scope(&work.ask.arguments, None);
-    let page = page::of(formats, wanted.pagination.as_ref(), &scope)?;
+    let page = page::requested(formats, wanted.pagination.as_ref(), &scope)?;
     let body = json!({"formats": page.items, "pagination": page.pagination});
     Ok(ToolReply::completed(page::fitting(total, "format"), body))
 }
@@ -35,13 +35,16 @@ fn fits(format: &CreativeFormat, wanted: &ListCreativeFormats, domain: &str) -> 
     };
     let level = format.accessibility.as_ref().and_then(|known| known.wcag_level.as_deref());
     let level = level.and_then(WcagLevel::from_name);
-    let modes = || format.abilities().into_iter().flatten().flat_map(|it| it.persistence.iter());
+    let modes = || {
+        let abilities = format.abilities().into_iter().flatten();
+        abilities.flat_map(|ability| ability.persistence.iter())
+    };
     let has_any = |kinds: &Vec<String>| kinds.iter().any(|kind| has_asset(format, kind));
     let widths = |fits: &dyn Fn(MoneyAmount) -> bool| {
-        format.dimensions().filter_map(|it| it.width).any(fits)
+        format.dimensions().filter_map(|size| size.width).any(fits)
     };
     let heights = |fits: &dyn Fn(MoneyAmount) -> bool| {
-        format.dimensions().filter_map(|it| it.height).any(fits)
+        format.dimensions().filter_map(|size| size.height).any(fits)
     };
     wanted.format_ids.as_ref().is_none_or(|list| list.iter().any(|one| format.is(one)))
         && wanted.asset_types.as_ref().is_none_or(has_any)
@@ -77,12 +80,12 @@ fn has_asset(format: &CreativeFormat, kind: &String) -> bool {
 }
 
 fn is_responsive(format: &CreativeFormat) -> bool {
-    format.dimensions().any(|it| it.width.is_none() || it.height.is_none())
+    format.dimensions().any(|size| size.width.is_none() || size.height.is_none())
 }
 
 /// Returns the positions of disclosures: from the capabilities, otherwise from the plain list.
 fn positions(format: &CreativeFormat) -> impl Iterator<Item = &String> {
     let detailed = format.abilities();
     let plain = if detailed.is_none() { &*format.supported_disclosure_positions } else { &[] };
-    detailed.into_iter().flatten().filter_map(|it| it.position.as_ref()).chain(plain)
+    detailed.into_iter().flatten().filter_map(|ability| ability.position.as_ref()).chain(plain)
 }

@@ -38,7 +38,7 @@ pub(super) fn library<T: Entity>(
             found
         }
     };
-    Ok(found.into_iter().map(|it| (chosen(&it.thing).clone(), it)).collect())
+    Ok(found.into_iter().map(|kept| (chosen(&kept.thing).clone(), kept)).collect())
 }
 
 /// Stores an entity under a chosen id; replaces the known one, if any.
@@ -53,6 +53,7 @@ pub(super) fn put<T: Entity + Clone>(
         let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
         return work.shelf.change(&mut kept, work.ask.now);
     }
-    let (owner, account) = (account.record.owner.as_str(), account.record.id.as_str());
+    let owner = account.record.owner.as_str();
+    let account = account.record.id.as_str();
     work.add(&own_id(owner, account, chosen), (owner, Some(account)), "", thing)
 }

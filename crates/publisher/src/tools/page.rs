@@ -28,7 +28,7 @@ pub(crate) struct ListPage<T> {
 ///
 /// # Errors
 /// `INVALID_REQUEST` for a cursor of another list.
-pub(crate) fn of<T>(
+pub(crate) fn requested<T>(
     items: Vec<T>,
     asked: Option<&Pagination>,
     scope: &str,
@@ -44,7 +44,7 @@ pub(crate) fn sized<T>(
     usual: usize,
     most: usize,
 ) -> Result<ListPage<T>, AdcpRefusal> {
-    let limit = PageSize { usual, most }.of(asked);
+    let limit = PageSize { usual, most }.limit(asked);
     let total = items.len();
     let from = begin(asked, scope, total)?;
     let items: Vec<T> = items.into_iter().skip(from).take(limit).collect();
@@ -104,7 +104,7 @@ pub(crate) fn query_of_page(
     scope: &str,
     size: PageSize,
 ) -> Result<Query, AdcpRefusal> {
-    let limit = size.of(asked) + 1;
+    let limit = size.limit(asked) + 1;
     let Some(cursor) = cursor(asked) else { return Ok(Query { limit, ..query.clone() }) };
     let start = ListStart::from_cursor(cursor, scope).ok_or_else(foreign_cursor)?;
     Ok(Query { from: Some(start.from), skip: start.skip, limit, ..query.clone() })
@@ -157,7 +157,7 @@ impl ListStart {
 
 impl PageSize {
     /// Returns the size of the requested page.
-    fn of(self, asked: Option<&Pagination>) -> usize {
+    fn limit(self, asked: Option<&Pagination>) -> usize {
         let wanted = asked.and_then(|asked| asked.max_results);
         let wanted = wanted.and_then(|size| usize::try_from(size).ok());
         wanted.unwrap_or(self.usual).clamp(1, self.most)
@@ -218,10 +218,19 @@ pub(crate) fn mark(text: impl AsRef<[u8]>) -> String {
 /// Returns the text that identifies a list: the account and the members of a request other than
 /// paging and transport.
 pub(crate) fn scope(arguments: &Map, account: Option<&str>) -> String {
-    const APART: &str = "\
-        account adcp_major_version adcp_version context ext fields idempotency_key \
-        if_pricing_version if_wholesale_feed_version pagination";
-    let members = arguments.iter().filter(|(name, _)| !APART.split(' ').any(|it| it == *name));
+    const APART: &[&str] = &[
+        "account",
+        "adcp_major_version",
+        "adcp_version",
+        "context",
+        "ext",
+        "fields",
+        "idempotency_key",
+        "if_pricing_version",
+        "if_wholesale_feed_version",
+        "pagination",
+    ];
+    let members = arguments.iter().filter(|(name, _)| !APART.contains(&name.as_str()));
     let members: Map = members.map(|(name, value)| (name.clone(), value.clone())).collect();
     format!("{}\n{}", account.unwrap_or_default(), canonical::to_string(&members.into()))
 }

@@ -32,9 +32,17 @@ pub(super) use rank::telling;
 use refine::Refined;
 
 /// Members that a product always has (`core/product.json`), whatever `fields` says.
-const ALWAYS: &str = "\
-    product_id name description publisher_properties format_ids format_options delivery_type \
-    pricing_options reporting_capabilities";
+const ALWAYS: &[&str] = &[
+    "product_id",
+    "name",
+    "description",
+    "publisher_properties",
+    "format_ids",
+    "format_options",
+    "delivery_type",
+    "pricing_options",
+    "reporting_capabilities",
+];
 
 /// Checks that finalizing stands alone (`refine` of `get-products-request.json`). The rule has its
 /// own error code and is therefore checked before the schema.
@@ -42,7 +50,7 @@ const ALWAYS: &str = "\
 /// # Errors
 /// `INVALID_REQUEST` for the first entry that must not be there.
 pub(super) fn exclusive(arguments: &Value) -> Result<(), AdcpRefusal> {
-    let entries = UncheckedRefine::read(arguments).map(|it| it.refine).unwrap_or_default();
+    let entries = UncheckedRefine::read(arguments).map(|form| form.refine).unwrap_or_default();
     let finalizes = |entry: &UncheckedEntry| entry.action == Some(RefineAction::Finalize);
     let fits =
         |entry: &UncheckedEntry| finalizes(entry) && entry.scope == Some(RefineScope::Proposal);
@@ -176,9 +184,10 @@ fn answer(
 ) -> Result<ToolReply, ToolError> {
     let scope = scope(work, offer);
     let total = found.products.len();
-    let page = page::of(found.products, form.pagination.as_ref(), &scope)?;
+    let page = page::requested(found.products, form.pagination.as_ref(), &scope)?;
     let mut reply = ToolReply::completed(page::fitting(total, "product"), json!({}));
-    let divergent = page.items.iter().enumerate().filter(|(_, (it, _))| it.is_divergent());
+    let divergent = page.items.iter().enumerate();
+    let divergent = divergent.filter(|(_, (product, _))| product.is_divergent());
     reply.warnings = divergent.map(|(index, _)| divergence(index)).collect();
     reply.written.push(("products", listed(&page.items, form.fields.as_deref())));
     reply.body = object([
@@ -210,8 +219,8 @@ fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> 
             None => list.append(product.text(relevance)),
             Some(fields) => {
                 let named = |name: &str| fields.iter().any(|field| field == name);
-                let always = |name: &str| ALWAYS.split(' ').any(|it| it == name);
-                list.write(&product.shown(relevance, |it| always(it) || named(it)));
+                let always = |name: &str| ALWAYS.contains(&name);
+                list.write(&product.shown(relevance, |name| always(name) || named(name)));
             }
         }
     }

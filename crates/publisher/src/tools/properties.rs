@@ -20,7 +20,7 @@ mod delivered;
 pub(super) use delivered::perform as validate;
 
 /// Default and maximum page size of identifiers (`property/get-property-list-request.json`).
-const IDENTIFIERS: (usize, usize) = (1000, 10_000);
+const IDENTIFIERS: PageSize = PageSize { usual: 1000, most: 10_000 };
 
 /// Hours for which a resolved list may be cached.
 const FRESH_HOURS: i64 = 24;
@@ -32,8 +32,8 @@ pub(super) fn create(
 ) -> Result<ToolReply, ToolError> {
     AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let world = &work.publisher.world;
-    let (list_id, given) = (world.fresh_id("pl"), typed::read(form.given.clone()));
-    let given = given.unwrap_or_default();
+    let list_id = world.fresh_id("pl");
+    let given = typed::read(form.given.clone()).unwrap_or_default();
     let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
     work.add(&thing.list_id, work.whose(), "", &thing)?;
@@ -48,7 +48,7 @@ pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<Tool
     let kept = require(work, &form.list_id)?;
     let mut body = object([("list", Some(published(&kept)))]);
     if form.resolve.unwrap_or(true) {
-        let (usual, most) = IDENTIFIERS;
+        let PageSize { usual, most } = IDENTIFIERS;
         // Includes the revision: a cursor is a position and would skip items of a changed list.
         let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
         let found = kept.thing.resolve();
@@ -72,7 +72,8 @@ pub(super) fn list(
     form: &ListPropertyLists,
 ) -> Result<ToolReply, ToolError> {
     let size = PageSize { usual: 50, most: page::MOST };
-    let (account, asked) = (work.admitted.account_id(), form.pagination.as_ref());
+    let account = work.admitted.account_id();
+    let asked = form.pagination.as_ref();
     let ListPage { items, pagination } = match &form.name_contains {
         None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.page,
         Some(part) => {

@@ -39,7 +39,7 @@ pub(super) fn capabilities() -> Value {
 pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolReply, ToolError> {
     let offering = named(work, &form.offering_id)?;
     let unavailable = offering.unavailable(work.ask.now);
-    let others = Offering::all(work).filter(|it| it.unavailable(work.ask.now).is_none());
+    let others = Offering::all(work).filter(|other| other.unavailable(work.ask.now).is_none());
     let others: Vec<_> = others.map(Offering::id).collect();
     let most = usize::try_from(form.product_limit.unwrap_or(PRODUCTS)).unwrap_or(usize::MAX);
     let intent = form.intent.as_deref().unwrap_or_default();

@@ -35,7 +35,8 @@ fn deployment(work: &ToolContext<'_>, handle: &str) -> Result<Value, InternalErr
     let live = activation.filter(|kept| kept.thing.live);
     let signal = catalogue.signals.iter().find(|signal| signal.handle() == handle);
     let terms = signal.map(|signal| &signal.terms).filter(|_| live.is_some());
-    let key = |it: &SignalTerms| json!({"type": "key_value", "key": it.key, "value": it.value});
+    let key =
+        |terms: &SignalTerms| json!({"type": "key_value", "key": terms.key, "value": terms.value});
     Ok(json!({
         "type": "agent",
         "agent_url": catalogue.agent_url,

@@ -73,7 +73,7 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
             let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
             let tallies = tasks.iter().map(tally).collect();
             let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-            let page = page::of(tasks, form.pagination.as_ref(), &scope)?;
+            let page = page::requested(tasks, form.pagination.as_ref(), &scope)?;
             Listed { page, tallies, field, direction }
         }
     };
@@ -90,13 +90,14 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
         row
     };
     let rows: Vec<_> = page.items.iter().map(shown).collect();
+    let applied: Vec<_> = filters.iter().flat_map(|filters| filters.sent.keys()).collect();
     let body = json!({
         "query_summary": {
             "total_matching": total,
             "returned": rows.len(),
             "domain_breakdown": domains,
             "status_breakdown": counts,
-            "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
+            "filters_applied": applied,
             "sort_applied": {"field": field, "direction": direction},
         },
         "tasks": rows,
@@ -126,7 +127,7 @@ fn listed_by_status(
         page: found.page,
         tallies: found.tallies,
         field: TaskSortField::CreatedAt,
-        direction: Direction::of(query.order),
+        direction: Direction::from_order(query.order),
     })
 }
 
@@ -173,7 +174,8 @@ fn fits(kept: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
         let mut words = one.iter().chain(many.iter().flatten());
         (one.is_none() && many.is_none()) || words.any(|known| known == word)
     };
-    let (created, updated) = (kept.record.created_at, kept.record.updated_at);
+    let created = kept.record.created_at;
+    let updated = kept.record.updated_at;
     among(&filters.status, &filters.statuses, task.status.name())
         && among(&filters.task_type, &filters.task_types, &task.task_type)
         && among(&filters.protocol, &filters.protocols, task.protocol())

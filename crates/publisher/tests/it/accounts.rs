@@ -46,7 +46,7 @@ fn sync(desk: &Desk, principal: &str, request: Value) -> Value {
 }
 
 #[test]
-fn an_account_is_opened_once_and_brought_to_what_is_declared() {
+fn an_account_is_opened_once_and_then_follows_its_declaration() {
     let desk = Desk::new();
     desk.check(
         AdcpTool::SyncAccounts,
@@ -188,8 +188,8 @@ fn billing() -> PublisherProfile {
 }
 
 #[test]
-fn every_billing_gate_says_what_the_caller_may_know_and_no_more() {
-    let desk = Desk::of(billing());
+fn every_billing_gate_says_only_what_the_caller_may_know() {
+    let desk = Desk::from_profile(billing());
     // Who asks, for which billing, of which operator, and the errors of the row (B-1 to B-4).
     let table = [
         ("acme", "advertiser", "pinnacle.example"),
@@ -216,7 +216,7 @@ fn every_billing_gate_says_what_the_caller_may_know_and_no_more() {
         let errors = match row["errors"].as_array() {
             Some(errors) => errors
                 .iter()
-                .map(|e| format!("{} {}", e["code"].as_str().unwrap(), e["details"]))
+                .map(|error| format!("{} {}", error["code"].as_str().unwrap(), error["details"]))
                 .collect::<Vec<_>>()
                 .join(", "),
             None => String::new(),
@@ -245,8 +245,8 @@ fn every_billing_gate_says_what_the_caller_may_know_and_no_more() {
 }
 
 #[test]
-fn a_row_that_cannot_be_done_says_everything_that_is_wrong_with_it_and_the_others_are_done() {
-    let desk = Desk::of(billing());
+fn a_failed_row_says_all_its_faults_and_others_succeed() {
+    let desk = Desk::from_profile(billing());
     let request = with(
         1,
         json!({"context": {"c": 1}}),
@@ -278,8 +278,8 @@ fn a_row_that_cannot_be_done_says_everything_that_is_wrong_with_it_and_the_other
 }
 
 #[test]
-fn codes_of_rows_are_those_of_the_release_that_the_caller_speaks() {
-    let desk = Desk::of(billing());
+fn codes_of_rows_are_those_of_the_callers_release() {
+    let desk = Desk::from_profile(billing());
     let request = with(
         1,
         json!({"adcp_version": "3.0"}),
@@ -321,7 +321,7 @@ fn a_dry_run_says_what_would_happen_and_nothing_does() {
 }
 
 #[test]
-fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
+fn missing_accounts_are_closed_on_request_and_may_open_anew() {
     let desk = Desk::new();
     let a = row("a.example", "a.example", json!({}));
     let b = row("b.example", "b.example", json!({}));
@@ -469,7 +469,7 @@ fn settings_change_an_account_and_never_open_one() {
 }
 
 #[test]
-fn accounts_are_listed_page_by_page_and_by_what_they_are() {
+fn accounts_are_listed_by_page_and_by_kind() {
     let desk = Desk::new();
     let opened: Vec<_> = ["a", "b", "c"]
         .map(|name| row(&format!("{name}.example"), "op.example", json!({"sandbox": name == "b"})))
@@ -546,14 +546,14 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
 }
 
 #[test]
-fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
+fn a_new_account_waits_for_review_unless_for_tests() {
     let mut profile = profile();
     let review = AccountReview {
         message: "apply for credit".to_owned(),
         url: Some("https://gazette.example/apply".to_owned()),
     };
     profile.onboarding = Onboarding { review: Some(review), ..Onboarding::default() };
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     let opened = json!([
         row("a.example", "a.example", json!({})),
         row("a.example", "a.example", json!({"sandbox": true})),
@@ -605,7 +605,7 @@ fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
 }
 
 #[test]
-fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
+fn permissions_on_an_account_are_shown_as_they_are_enforced() {
     let mut profile = profile();
     let mut agent = (*profile.agents[0]).clone();
     agent.id = "verifier".to_owned();
@@ -618,7 +618,7 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
         read_only: false,
     });
     profile.agents.push(agent.into());
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
     let now = desk.now;
     desk.put(move |shelf| {
@@ -820,10 +820,10 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
 }
 
 #[test]
-fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
+fn an_undeclared_account_is_there_where_that_is_the_policy() {
     let mut profile = profile();
     profile.onboarding.implicit = true;
-    let mut desk = Desk::of(profile);
+    let mut desk = Desk::from_profile(profile);
     let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
     let governance = |key| {
         with(
@@ -881,7 +881,7 @@ fn nothing_is_opened_for_a_request_that_is_refused() {
         ..AccountRights::default()
     });
     profile.agents.push(agent.into());
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
     let row = json!({"account": reference, "governance_agents": [{"url": "https://gov.example",
         "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]});

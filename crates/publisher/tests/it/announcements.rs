@@ -90,7 +90,7 @@ fn check(found: &str, expected: &Expect) {
 }
 
 #[test]
-fn a_subscriber_is_active_when_its_address_has_said_the_challenge_back() {
+fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
     let mut script = Script::new();
     let first = subscribe(&script, json!([subscriber(json!({}))]));
     check(&ended(&first), &expect![[r#""created" "#]]);
@@ -170,10 +170,10 @@ fn an_answer_says_the_word_back_and_nothing_else() {
 }
 
 #[test]
-fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
+fn subscribers_hear_of_creatives_that_others_than_the_buyer_change() {
     let creatives =
         CreativePolicy { review: CreativeReview::After(60), ..demo::catalogue().creatives };
-    let mut script = Script::of(Catalogue { creatives, ..demo::catalogue() });
+    let mut script = Script::from_catalogue(Catalogue { creatives, ..demo::catalogue() });
     let both = json!([
         subscriber(json!({})),
         subscriber(json!({"subscriber_id": "purged", "event_types": ["creative.purged"]})),
@@ -225,7 +225,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
 fn whoever_waits_for_an_account_hears_once_how_it_stands() {
     let review = profile::AccountReview { message: "Sign.".to_owned(), url: None };
     let onboarding = Onboarding { review: Some(review), ..Onboarding::default() };
-    let desk = Desk::of(PublisherProfile { onboarding, ..profile() });
+    let desk = Desk::from_profile(PublisherProfile { onboarding, ..profile() });
     let row =
         json!({"brand": {"domain": "a.example"}, "operator": "a.example", "billing": "operator"});
     let request = json!({

@@ -18,7 +18,7 @@ fn members(ids: &[u32]) -> Value {
 #[test]
 fn an_audience_grows_shrinks_and_goes() {
     let audiences = AudienceTerms { minimum_size: 2, processing_seconds: 60 };
-    let mut script = Script::of(Catalogue { audiences, ..Catalogue::default() });
+    let mut script = Script::from_catalogue(Catalogue { audiences, ..Catalogue::default() });
     let sync = AdcpTool::SyncAudiences;
     let one = |members: Value| {
         let mut audience = json!({"audience_id": "loyal", "name": "Loyal"});

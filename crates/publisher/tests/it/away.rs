@@ -62,7 +62,7 @@ fn wholesale(desk: &Desk) -> Value {
 }
 
 #[test]
-fn a_search_goes_on_from_memory_and_says_how_old_that_is() {
+fn a_search_goes_on_from_memory_and_says_its_age() {
     let (mut desk, far) = gazette(demo::catalogue());
     let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
     let asked = || far.asked.swap(0, Ordering::SeqCst);

@@ -88,8 +88,10 @@ fn change(dice: &mut Dice, packages: &[String], revision: u64) -> Value {
 }
 
 #[test]
-fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
-    let (mut done, mut refused, mut same) = (0, 0, 0);
+fn sums_hold_after_any_change_and_refusals_change_nothing() {
+    let mut done = 0;
+    let mut refused = 0;
+    let mut same = 0;
     for seed in 1..=16_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let shop = Shop::funded(9000, 0);
@@ -142,7 +144,7 @@ fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
 
 /// Budgets of which no sum is exact in binary fractions.
 #[test]
-fn what_packages_cost_is_added_up_to_the_last_millionth_in_any_order() {
+fn costs_add_up_to_the_last_millionth_in_any_order() {
     let budgets = ["1000.1", "700.2", "500.3", "600.000001"];
     for turn in 0..budgets.len() {
         let shop = Shop::funded(9000, 0);
@@ -175,8 +177,7 @@ fn limited(publisher: u32, acme: u32) -> Shop {
 }
 
 #[test]
-fn an_account_commits_no_more_in_a_day_than_its_limit_and_what_is_canceled_that_day_is_free_again()
-{
+fn a_daily_limit_holds_and_cancellation_frees_its_share() {
     let mut shop = limited(9000, 2500);
     let order = |budget: u32| json!({"packages": [package(json!({"budget": budget}))]});
     let first = shop.create(order(1500));
@@ -211,7 +212,7 @@ fn an_account_commits_no_more_in_a_day_than_its_limit_and_what_is_canceled_that_
 }
 
 #[test]
-fn a_buy_that_waits_holds_its_share_of_the_day_until_it_is_declined() {
+fn a_waiting_buy_holds_its_daily_share_until_declined() {
     let mut shop = limited(1000, 9000);
     let waits = json!({"packages": [package(json!({"product_id": "soon"}))]});
     assert_eq!(shop.create(waits.clone())["status"], "submitted");

@@ -31,12 +31,12 @@ fn refused(shop: &Shop, requests: &[(&str, Value)], expected: &Expect) {
 }
 
 /// A buy of one package that is like this.
-fn of(changes: Value) -> Value {
+fn with_package(changes: Value) -> Value {
     json!({"packages": [package(changes)]})
 }
 
 #[test]
-fn a_buy_comes_about_and_says_what_can_be_done_with_it() {
+fn a_new_buy_says_what_can_be_done_with_it() {
     let shop = Shop::new();
     let answer = shop.create(json!({
         "context": {"trace": 1},
@@ -206,33 +206,35 @@ fn what_a_package_cannot_be_is_said_at_its_place() {
     refused(
         &shop,
         &[
-            ("unknown product", of(json!({"product_id": "nowhere-to-be-found"}))),
-            ("sold out", of(json!({"product_id": "gone"}))),
-            ("expired", of(json!({"product_id": "over"}))),
-            ("unknown price", of(json!({"pricing_option_id": "vcpm-unknown"}))),
+            ("unknown product", with_package(json!({"product_id": "nowhere-to-be-found"}))),
+            ("sold out", with_package(json!({"product_id": "gone"}))),
+            ("expired", with_package(json!({"product_id": "over"}))),
+            ("unknown price", with_package(json!({"pricing_option_id": "vcpm-unknown"}))),
             (
                 "bid below the floor",
-                of(
+                with_package(
                     json!({"product_id": "auction", "pricing_option_id": "auction", "bid_price": 4.99}),
                 ),
             ),
-            ("too little", of(json!({"budget": 499.99}))),
-            ("nothing", of(json!({"budget": 0}))),
+            ("too little", with_package(json!({"budget": 499.99}))),
+            ("nothing", with_package(json!({"budget": 0}))),
             (
                 "another format",
-                of(json!({"format_ids": [{"agent_url": "https://elsewhere.example", "id": "x"}]})),
+                with_package(
+                    json!({"format_ids": [{"agent_url": "https://elsewhere.example", "id": "x"}]}),
+                ),
             ),
-            ("a format option", of(json!({"format_kind": "image"}))),
-            ("catalogs", of(json!({"catalogs": [{"type": "product"}]}))),
+            ("a format option", with_package(json!({"format_kind": "image"}))),
+            ("catalogs", with_package(json!({"catalogs": [{"type": "product"}]}))),
             (
                 "before the buy",
-                of(
+                with_package(
                     json!({"start_time": "2026-06-30T00:00:00Z", "end_time": "2026-08-02T00:00:00Z"}),
                 ),
             ),
             (
                 "reversed",
-                of(
+                with_package(
                     json!({"start_time": "2026-07-20T00:00:00Z", "end_time": "2026-07-10T00:00:00Z"}),
                 ),
             ),
@@ -270,8 +272,8 @@ fn what_a_package_cannot_be_is_said_at_its_place() {
 #[test]
 fn what_a_package_refers_to_has_to_be_the_callers() {
     let shop = Shop::new();
-    let aimed = |overlay: Value| of(json!({"targeting_overlay": overlay}));
-    let shown = |id: &str| of(json!({"creative_assignments": [{"creative_id": id}]}));
+    let aimed = |overlay: Value| with_package(json!({"targeting_overlay": overlay}));
+    let shown = |id: &str| with_package(json!({"creative_assignments": [{"creative_id": id}]}));
     let signal = json!({"operator": "all", "groups": [{"operator": "any", "signals": [
         {"signal_ref": {"scope": "product", "signal_id": "nobody"}, "value_type": "binary", "value": true},
     ]}]});
@@ -284,7 +286,7 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             ("creative put away", shown("old")),
             (
                 "inline creative",
-                of(json!({"creatives": [{
+                with_package(json!({"creatives": [{
                     "creative_id": "c", "name": "c", "assets": {},
                     "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
                 }]})),
@@ -306,19 +308,21 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             ),
             (
                 "one country too many",
-                of(
+                with_package(
                     json!({"product_id": "local", "targeting_overlay": {"geo_countries": ["DE", "US"]}}),
                 ),
             ),
             (
                 "no country left",
-                of(
+                with_package(
                     json!({"product_id": "local", "targeting_overlay": {"geo_countries_exclude": ["DE"]}}),
                 ),
             ),
             (
                 "elsewhere",
-                of(json!({"product_id": "local", "targeting_overlay": {"geo_countries": ["US"]}})),
+                with_package(
+                    json!({"product_id": "local", "targeting_overlay": {"geo_countries": ["US"]}}),
+                ),
             ),
         ],
         &expect![[r##"
@@ -355,19 +359,19 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
 }
 
 #[test]
-fn terms_that_the_seller_does_not_accept_are_named_with_those_that_it_does() {
+fn rejected_terms_are_named_with_those_that_are_accepted() {
     let vendor = json!({"domain": "counts.example"});
     let measured = |billing: Value, remedies: Value| {
-        of(json!({"measurement_terms": {
+        with_package(json!({"measurement_terms": {
             "billing_measurement": billing, "makegood_policy": {"available_remedies": remedies},
         }}))
     };
     let standard = |metric: &str, threshold: f64| {
-        of(json!({"performance_standards": [
+        with_package(json!({"performance_standards": [
             {"metric": metric, "threshold": threshold, "vendor": vendor},
         ]}))
     };
-    let goal = |goal: Value| of(json!({"optimization_goals": [goal]}));
+    let goal = |goal: Value| with_package(json!({"optimization_goals": [goal]}));
     let shop = Shop::new();
     refused(
         &shop,
@@ -384,7 +388,9 @@ fn terms_that_the_seller_does_not_accept_are_named_with_those_that_it_does() {
             ("attention", standard("attention_score", 0.1)),
             (
                 "a metric that is not reported",
-                of(json!({"committed_metrics": [{"scope": "standard", "metric_id": "reach"}]})),
+                with_package(
+                    json!({"committed_metrics": [{"scope": "standard", "metric_id": "reach"}]}),
+                ),
             ),
             ("optimized for views", goal(json!({"kind": "metric", "metric": "views"}))),
             (
@@ -419,7 +425,7 @@ fn terms_that_the_seller_does_not_accept_are_named_with_those_that_it_does() {
         accepted["packages"][0]["measurement_terms"],
     );
     let metrics = json!([{"scope": "standard", "metric_id": "clicks"}]);
-    let answer = shop.create(of(json!({"committed_metrics": metrics})));
+    let answer = shop.create(with_package(json!({"committed_metrics": metrics})));
     assert_eq!(
         answer["packages"][0]["committed_metrics"],
         json!([{"scope": "standard", "metric_id": "clicks", "committed_at": "2026-06-01T12:00:00Z"}]),
@@ -527,7 +533,7 @@ fn nothing_is_sold_without_the_ad_server() {
 }
 
 #[test]
-fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_another() {
+fn a_buy_is_found_by_id_from_own_accounts_only() {
     let mut shop = Shop::new();
     let id =
         shop.create(json!({"start_time": "asap", "context": {"ref": 1}}))["media_buy_id"].clone();

@@ -165,7 +165,7 @@ fn the_context_comes_back_with_every_answer() {
 }
 
 #[test]
-fn a_credential_in_the_arguments_is_named_by_its_place_and_never_repeated() {
+fn credentials_in_arguments_are_named_by_place_and_never_repeated() {
     let smuggled = json!({"ext": {"deep": [{"api_key": "sk-hidden"}]}});
     Desk::new().check(AdcpTool::GetAdcpCapabilities, smuggled, &expect![[r#"
         {
@@ -251,7 +251,7 @@ fn whoever_comes_too_often_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_publisher_with_something_to_sell_says_what_it_can_do() {
+fn a_publisher_with_products_says_what_it_can_do() {
     let desk = crate::products::gazette();
     let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
     let own = |name: &&&str| document.get(**name).is_some();
@@ -437,7 +437,7 @@ fn protocols_that_are_not_asked_about_are_left_out() {
 fn who_demands_signatures_says_so() {
     let requests = Some(RequestSigning::default());
     let signing = Signing { requests, ..Signing::default() };
-    let desk = Desk::of(PublisherProfile { signing, ..profile() });
+    let desk = Desk::from_profile(PublisherProfile { signing, ..profile() });
     let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
     let specialisms = document["specialisms"].as_array().unwrap();
     assert!(specialisms.contains(&json!("signed-requests")), "{specialisms:?}");
@@ -450,14 +450,15 @@ fn a_protocol_is_claimed_where_it_is_spoken() {
     let claims = |change: &dyn Fn(&mut PublisherProfile)| {
         let mut profile = PublisherProfile { catalogue: demo::catalogue(), ..profile() };
         change(&mut profile);
-        let document = Desk::of(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
+        let document =
+            Desk::from_profile(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
         let list = |name: &str| {
             let list = document[name].as_array().cloned().unwrap_or_default();
-            list.iter().filter_map(|it| it.as_str()).map(ToOwned::to_owned).collect::<Vec<_>>()
+            list.iter().filter_map(|name| name.as_str()).map(ToOwned::to_owned).collect::<Vec<_>>()
         };
         (list("supported_protocols"), list("specialisms"), list("experimental_features"))
     };
-    let has = |list: &[String], name: &str| list.iter().any(|it| it == name);
+    let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
     let (protocols, specialisms, experimental) = claims(&|_| ());
     assert!(has(&protocols, "governance") && has(&protocols, "sponsored_intelligence"));
     for name in ["sales-guaranteed", "sales-proposal-mode", "signal-owned", "property-lists"] {

@@ -37,7 +37,7 @@ fn catalogue(product: &Value) -> Value {
 }
 
 #[test]
-fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
+fn a_small_catalogue_is_read_with_its_formats_addresses() {
     let read = Catalogue::parse(&catalogue(&product()).to_string()).unwrap();
     let product = read.product("one").unwrap();
     let format = &product.formats()[0];
@@ -47,7 +47,7 @@ fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
 }
 
 #[test]
-fn what_is_no_object_of_json_is_said_to_be_none() {
+fn what_is_no_json_object_is_said_to_be_none() {
     expect![[r#"
         : must be an object
         : is not JSON at line 1 column 1

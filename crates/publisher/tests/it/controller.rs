@@ -156,7 +156,7 @@ fn a_refusal_stands_inside_an_answer_that_is_completed() {
 
 #[test]
 fn without_a_sandbox_there_is_no_controller() {
-    let desk = Desk::of(PublisherProfile { sandbox: false, ..profile() });
+    let desk = Desk::from_profile(PublisherProfile { sandbox: false, ..profile() });
     desk.check(CONTROLLER, json!({
         "scenario": "list_scenarios", "account": {"sandbox": true},
     }), &expect![[r#"
@@ -674,9 +674,10 @@ fn what_is_seeded_is_there() {
     );
     let offered = script.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}));
     let products = offered["products"].as_array().unwrap();
-    let product = products.iter().find(|it| it["product_id"] == "test-product").unwrap();
+    let product = products.iter().find(|product| product["product_id"] == "test-product").unwrap();
     let prices = product["pricing_options"].as_array().unwrap().iter();
-    let prices: Vec<&str> = prices.map(|it| it["pricing_option_id"].as_str().unwrap()).collect();
+    let prices: Vec<&str> =
+        prices.map(|price| price["pricing_option_id"].as_str().unwrap()).collect();
     // Who buys without having asked for prices names the second one.
     assert_eq!(prices, ["test-pricing", "default"]);
     script.note(

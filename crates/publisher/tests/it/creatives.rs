@@ -497,8 +497,10 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
         embedded: true,
         verifiers: Some(vec!["https://verify.example/agent".to_owned()]),
     };
-    let mut script =
-        Script::of(demanding(CreativePolicy { provenance, ..demo::catalogue().creatives }));
+    let mut script = Script::from_catalogue(demanding(CreativePolicy {
+        provenance,
+        ..demo::catalogue().creatives
+    }));
     let layer = |url: &str| {
         json!([{
             "method": "manifest_wrapper", "provider": "Encypher", "verify_agent": {"agent_url": url},

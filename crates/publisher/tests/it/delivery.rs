@@ -11,7 +11,8 @@ use crate::support::shop::{Shop, errors, package};
 
 /// Reports delivery of a buy, as the test controller does.
 fn report(shop: &Shop, id: &str, figures: Value) {
-    let (buy, now) = (shop.buy(id), shop.desk.now);
+    let buy = shop.buy(id);
+    let now = shop.desk.now;
     shop.desk.put(move |shelf| {
         force::deliver(shelf, &buy, figures.as_object().unwrap(), now).map(|_| ())
     });
@@ -19,7 +20,8 @@ fn report(shop: &Shop, id: &str, figures: Value) {
 
 fn spend(shop: &Shop, id: &str, percentage: u32) {
     let percentage = MoneyAmount::whole(percentage);
-    let (buy, now) = (shop.buy(id), shop.desk.now);
+    let buy = shop.buy(id);
+    let now = shop.desk.now;
     shop.desk.put(move |shelf| force::spend(shelf, &buy, percentage, now).map(|_| ()));
 }
 
@@ -35,7 +37,7 @@ fn deliveries(shop: &Shop, asked: Value) -> Value {
 }
 
 #[test]
-fn what_was_reported_is_what_is_shown_day_by_day_and_package_by_package() {
+fn reports_are_shown_as_sent_by_day_and_by_package() {
     let mut shop = Shop::new();
     let id = running(&shop);
     report(

@@ -20,7 +20,7 @@ fn script() -> Script {
     let products = vec![exclusive("cover", false), exclusive("gala", true), shared];
     let catalogue = Catalogue { products, ..demo::catalogue() };
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    Script::at(Desk::of(PublisherProfile { catalogue, onboarding, ..profile() }))
+    Script::at(Desk::from_profile(PublisherProfile { catalogue, onboarding, ..profile() }))
 }
 
 fn order(product_id: &str, start: &str, end: &str) -> Value {

@@ -15,7 +15,7 @@ fn ids(arguments: Value) -> String {
 }
 
 #[test]
-fn a_format_says_what_a_creative_of_it_has_to_have() {
+fn a_format_says_what_its_creatives_have_to_have() {
     let asked = json!({"name_search": "native"});
     compare(
         &gazette().ask(AdcpTool::ListCreativeFormats, asked),

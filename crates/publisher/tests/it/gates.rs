@@ -68,11 +68,12 @@ fn the_gates_are_asked_in_one_order() {
         agent.scope = Some(scope(tasks, fields, level <= 8));
         profile.agents.push(Arc::new(agent));
     }
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     let now = desk.now;
     desk.put(move |shelf| {
         for level in 0..ORDER.len() {
-            let (id, owner) = (format!("acc_level{level}"), format!("agent:level{level}"));
+            let id = format!("acc_level{level}");
+            let owner = format!("agent:level{level}");
             let mut account =
                 Account::new(&id, json!({"domain": "a.example"}), "a.example", Billing::Operator);
             account.sandbox = level > 6;
@@ -139,7 +140,7 @@ fn desk() -> Desk {
     let fields: &[(&str, &[&str])] = &[("update_media_buy", &["reporting_webhook"])];
     narrow.scope = Some(scope(&["update_media_buy", "get_media_buys"], fields, false));
     profile.agents.extend([Arc::new(reader), Arc::new(narrow)]);
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     let now = desk.now;
     desk.put(move |shelf| {
         let open = |id: &str, owner: &str, status: AccountStatus, sandbox: bool| {
@@ -183,7 +184,7 @@ fn check(desk: &Desk, principal: &str, tool: AdcpTool, request: Value, expected:
 }
 
 #[test]
-fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
+fn an_agent_that_may_not_deal_is_told_only_that() {
     let desk = desk();
     let list = json!({"account": {"account_id": "acc_live"}});
     check(
@@ -221,10 +222,10 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
 }
 
 #[test]
-fn a_credential_that_is_nobodys_is_refused_without_a_hint_where_strangers_may_nothing() {
+fn strangers_are_refused_without_a_hint_where_they_may_nothing() {
     let mut profile = profile();
     profile.onboarding.strangers = false;
-    let desk = Desk::of(profile);
+    let desk = Desk::from_profile(profile);
     check(
         &desk,
         "stranger",
@@ -243,7 +244,7 @@ fn a_credential_that_is_nobodys_is_refused_without_a_hint_where_strangers_may_no
 }
 
 #[test]
-fn an_account_is_found_or_not_and_stands_as_it_stands() {
+fn an_account_is_found_or_not_and_its_standing_holds() {
     let desk = desk();
     let buys = |account: Value| json!({"account": account});
     let by_id = |id: &str| buys(json!({"account_id": id}));
@@ -315,7 +316,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
 }
 
 #[test]
-fn what_is_not_granted_is_refused_by_task_and_by_field() {
+fn what_is_not_granted_is_refused_by_task_and_field() {
     let desk = desk();
     let paused = json!({"paused": true});
     check(
@@ -364,13 +365,13 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
 }
 
 #[test]
-fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
+fn a_missing_task_is_refused_by_scope_where_not_granted() {
     let mut desk_profile = profile();
     desk_profile.sandbox = false;
     let mut narrow = agent(&desk_profile, "narrow");
     narrow.scope = Some(scope(&["get_media_buys"], &[], false));
     desk_profile.agents.push(Arc::new(narrow));
-    let desk = Desk::of(desk_profile);
+    let desk = Desk::from_profile(desk_profile);
     let account =
         json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
     let request = json!({"scenario": "list_scenarios", "account": account});
@@ -395,7 +396,7 @@ fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
 }
 
 #[test]
-fn a_caller_of_the_release_before_is_answered_in_its_codes() {
+fn a_caller_of_the_release_before_gets_its_codes() {
     let desk = desk();
     let mut request = update("acc_read", json!({"paused": true}));
     request["adcp_version"] = json!("3.0");
@@ -412,7 +413,7 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
 
 /// A shop in which `nova` has two accounts and lends one of them, and `acme` has one of its own.
 fn lending(lent: AccountRights) -> Desk {
-    let desk = Desk::of(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
+    let desk = Desk::from_profile(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
     let now = desk.now;
     desk.put(move |shelf| {
         for (id, owner) in [("acc_lent", "nova"), ("acc_kept", "nova"), ("acc_own", "acme")] {
@@ -463,7 +464,7 @@ fn buys(desk: &Desk, principal: &str) -> String {
 }
 
 #[test]
-fn what_is_bought_on_a_lent_account_is_its_owners_and_seen_by_both() {
+fn both_see_what_is_bought_on_a_lent_account() {
     let desk = lending(AccountRights::default());
     let made = [
         buy(&desk, "nova", "acc_kept", "aaaaaaaa"),
@@ -486,7 +487,7 @@ fn what_is_bought_on_a_lent_account_is_its_owners_and_seen_by_both() {
 }
 
 #[test]
-fn a_lent_account_can_be_used_for_what_it_was_lent_for_and_nothing_else() {
+fn a_lent_account_serves_only_what_it_was_lent_for() {
     let desk = lending(scope(&["get_media_buys", "update_media_buy"], &[], true));
     let made = buy(&desk, "nova", "acc_lent", "bbbbbbbb");
     assert_eq!(buys(&desk, "acme"), made);
@@ -506,7 +507,7 @@ fn a_lent_account_can_be_used_for_what_it_was_lent_for_and_nothing_else() {
 }
 
 #[test]
-fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replays_the_rest() {
+fn an_account_that_stands_badly_permits_only_replays_and_reading() {
     let desk = lending(AccountRights::default());
     let made = buy(&desk, "acme", "acc_own", "aaaaaaaa");
     let now = desk.now;
@@ -535,7 +536,7 @@ fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replay
 #[test]
 fn what_is_bought_is_for_the_brand_of_the_account() {
     let live = PublisherProfile { sandbox: false, ..profile() };
-    let shop = Shop::of(live, |account| {
+    let shop = Shop::from_profile(live, |account| {
         let brand = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
         *account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
     });

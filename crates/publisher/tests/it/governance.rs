@@ -141,7 +141,7 @@ fn what_would_be_refused_anyway_is_not_asked_about() {
 
 /// Since 3.2 the token alone binds a buy to its plan.
 #[test]
-fn a_buyer_of_3_2_sends_the_token_and_names_no_plan() {
+fn a_buyer_of_3_2_sends_only_the_token() {
     let shop = Shop::governed();
     let token = json!({"governance_context": "token-of-the-plan"});
     let newer = json!({"governance_context": "token-of-the-plan", "adcp_version": "3.2"});

@@ -76,7 +76,7 @@ fn a_buy_suffers_when_nothing_is_left_to_show() {
 }
 
 #[test]
-fn why_and_since_when_a_creative_is_gone_stay_as_they_were_said() {
+fn reason_and_time_of_a_creatives_loss_stay_as_said() {
     let mut script = shop();
     creative(&mut script, "post");
     let bought = buy(&mut script, "plain", &["post"]);
@@ -105,7 +105,8 @@ fn what_needs_a_person_is_offered_and_not_done() {
     let bought = buy(&mut script, "strict", &["one"]);
     let offered = json!([bought["valid_actions"], bought["available_actions"]]);
     expect![[r#"[["increase_budget"],[{"action":"cancel","mode":"requires_approval","terms_ref":"terms://cancel"},{"action":"increase_budget","mode":"self_serve","sla":{"response_max":"PT5M"}}]]"#]].assert_eq(&offered.to_string());
-    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+    let id = &bought["media_buy_id"];
+    let package = &bought["packages"][0]["package_id"];
     let more = json!({"media_buy_id": id, "packages": [{"package_id": package, "budget": 1200}]});
     assert_eq!(script.ask(AdcpTool::UpdateMediaBuy, more)["revision"], 2);
     let mut refused = |change: Value| {

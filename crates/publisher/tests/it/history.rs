@@ -243,7 +243,8 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
 
 #[test]
 fn statuses_follow_the_clock_whether_written_anew_or_not() {
-    let mut desk = Desk::of(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
+    let mut desk =
+        Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
     let now = desk.now;
     let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
     desk.put(move |shelf| {
@@ -289,7 +290,9 @@ fn rows(answer: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
 fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
     let mut listed = Vec::new();
     for status in ["pending_start", "active", "paused", "completed", "canceled"] {
-        let (mut ids, mut cursor, mut total) = (Vec::new(), Value::Null, 0);
+        let mut ids = Vec::new();
+        let mut cursor = Value::Null;
+        let mut total = 0;
         loop {
             let mut request = json!({"status_filter": status, "pagination": {"max_results": 2}});
             if !cursor.is_null() {

@@ -43,7 +43,7 @@ fn word(answer: &Value) -> String {
 }
 
 #[test]
-fn a_key_is_replayed_byte_for_byte_whatever_became_of_the_account() {
+fn a_key_is_replayed_byte_for_byte_whatever_the_account() {
     let desk = Desk::new();
     let mut first = ask(&desk, opening(KEY, "a.example"));
     let closing = json!({"idempotency_key": "7b1c7e52-0000-4000-8000-000000000002",
@@ -223,7 +223,7 @@ fn what_was_refused_leaves_the_key_free() {
 }
 
 #[test]
-fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_is() {
+fn a_missing_key_is_refused_only_where_one_is_needed() {
     let desk = Desk::new();
     let mut request = opening(KEY, "a.example");
     request.as_object_mut().unwrap().swap_remove("idempotency_key");
@@ -350,7 +350,7 @@ fn answer(desk: &Desk, request: &Value) -> AdcpAnswer {
 }
 
 #[test]
-fn a_key_whose_request_is_being_worked_on_is_not_worked_on_again() {
+fn a_key_in_use_is_not_worked_on_again() {
     let (begun, has_begun) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
     let vault =
@@ -471,7 +471,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
 
 /// A proposal is drafted or committed by a task that otherwise looks, and has no key by its schema.
 #[test]
-fn a_key_is_taken_by_whatever_keeps_something_and_tolerated_by_what_only_looks() {
+fn a_key_is_taken_by_writers_and_tolerated_by_readers() {
     let desk = gazette();
     let ask = |request: Value| desk.ask(AdcpTool::GetProducts, request).document();
     let brief = json!({"buying_mode": "brief", "brief": "video and display for outdoor sports"});

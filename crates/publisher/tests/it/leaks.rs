@@ -148,7 +148,9 @@ impl Given {
 }
 
 fn is_word(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c == '_' || c == '.' || c.is_ascii_digit();
+    let plain = |letter: char| {
+        letter.is_ascii_lowercase() || letter == '_' || letter == '.' || letter.is_ascii_digit()
+    };
     !text.contains("..")
         && text.chars().all(plain)
         && text.split('.').count() <= 2
@@ -199,7 +201,7 @@ fn inspect(error: &Map, given: &Given, found: &mut Vec<String>) {
         prose("message of an issue", issue["message"].as_str().unwrap_or_default(), given, found);
     }
     let field = text("field");
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]-\"'".contains(c);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.[]-\"'".contains(letter);
     if !field.chars().all(plain) || field.starts_with('.') {
         found.push(format!("the field of {code} is no path: {field}"));
     }
@@ -271,11 +273,13 @@ fn leaks(what: &str, text: &str, found: &mut Vec<String>) {
     }
     let token = |word: &str| {
         word.len() >= 32
-            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-            && word.chars().any(|c| c.is_ascii_digit())
+            && word
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_')
+            && word.chars().any(|letter| letter.is_ascii_digit())
             && !word.contains("__")
     };
-    let split = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let split = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '-' || letter == '_');
     found.extend(
         text.split(split).find(|word| token(word)).map(|word| format!("{what} shows {word:?}")),
     );

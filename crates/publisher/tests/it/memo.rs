@@ -264,7 +264,8 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             let allowed = tasks.iter().map(|task| (*task).to_owned()).collect();
             let authorization =
                 AccountRights { allowed_tasks: Some(allowed), ..AccountRights::default() };
-            let (now, account_id) = (desk.now, "acc_acme".to_owned());
+            let now = desk.now;
+            let account_id = "acc_acme".to_owned();
             desk.put(move |shelf| {
                 AccountGrant {
                     account_id: account_id.clone(),
@@ -312,13 +313,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_in_between_an_answer_from_memory_is_the_one_that_is_worked_out(
+    fn an_answer_from_memory_equals_the_one_worked_out_anew(
         deeds in prop::collection::vec(deed(), 1..60)
     ) {
-        let ((mut remembers, _), (mut works, _)) = (publisher(true), publisher(false));
+        let (mut remembers, _) = publisher(true);
+        let (mut works, _) = publisher(false);
         for (number, deed) in deeds.iter().enumerate() {
-            let (one, other) =
-                (carry_out(&mut remembers, deed, number), carry_out(&mut works, deed, number));
+            let one = carry_out(&mut remembers, deed, number);
+            let other = carry_out(&mut works, deed, number);
             prop_assert_eq!(one, other, "{}: {:?}", number, deed);
         }
         prop_assert_eq!(everything(&remembers), everything(&works));

@@ -545,7 +545,8 @@ fn decided(script: &mut Script, what: Value) -> (String, Value) {
         let rows = answer[name].as_array().into_iter().flatten();
         rows.filter_map(|row| row[member].as_str()).collect::<Vec<_>>().join(", ")
     };
-    let (found, cures) = (list("findings", "category_id"), list("conditions", "field"));
+    let found = list("findings", "category_id");
+    let cures = list("conditions", "field");
     let verdict = answer["verdict"].as_str().unwrap();
     (format!("{verdict}: {found} [{cures}]"), answer.clone())
 }

@@ -13,7 +13,7 @@ use crate::support::{Desk, compare, profile, schemas};
 
 /// A desk at The Gazette.
 pub(crate) fn gazette() -> Desk {
-    Desk::of(PublisherProfile { catalogue: demo::catalogue(), ..profile() })
+    Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() })
 }
 
 /// The answer's document, which fits the published schema.
@@ -49,7 +49,7 @@ fn code(document: &Value) -> (String, String) {
 }
 
 #[test]
-fn a_brief_is_answered_with_what_shares_most_words_with_it() {
+fn a_brief_finds_what_shares_most_words_with_it() {
     let brief = json!({
         "buying_mode": "brief",
         "brief": "Premium video inventory with measurement guarantees. Q3 flight, $50K.",
@@ -69,7 +69,7 @@ fn a_brief_is_answered_with_what_shares_most_words_with_it() {
 }
 
 #[test]
-fn a_product_is_shown_whole_with_its_prices_and_without_the_publishers_own_terms() {
+fn a_product_is_shown_whole_but_without_the_publishers_terms() {
     let brief = json!({
         "buying_mode": "brief",
         "brief": "podcast",
@@ -264,7 +264,7 @@ fn sold_out_and_expired_products_are_not_offered() {
 }
 
 #[test]
-fn wholesale_is_walked_page_by_page_and_a_cursor_of_another_list_is_refused() {
+fn wholesale_has_pages_and_refuses_cursors_of_other_lists() {
     let desk = gazette();
     let page = |cursor: Option<&str>, filters: Value| {
         let mut pagination = json!({"max_results": 4});
@@ -316,7 +316,7 @@ fn a_feed_that_has_not_changed_is_not_sent_again() {
 }
 
 #[test]
-fn only_the_fields_that_were_asked_for_come_besides_the_required_ones() {
+fn only_requested_fields_come_besides_the_required_ones() {
     let asked = json!({"buying_mode": "wholesale", "fields": ["channels"],
         "filters": {"channels": ["ctv"]}});
     let document = products(&gazette(), asked);
@@ -329,7 +329,7 @@ fn only_the_fields_that_were_asked_for_come_besides_the_required_ones() {
 }
 
 #[test]
-fn what_a_mode_needs_and_what_it_forbids_is_said_at_once() {
+fn what_a_mode_needs_and_forbids_is_said_at_once() {
     let desk = gazette();
     let table = [
         (json!({"buying_mode": "brief"}), "INVALID_REQUEST brief"),
@@ -367,7 +367,7 @@ fn what_a_mode_needs_and_what_it_forbids_is_said_at_once() {
 }
 
 #[test]
-fn a_brief_against_the_advertising_policy_is_refused_with_the_rules_that_it_violates() {
+fn a_brief_against_the_policy_is_refused_with_violated_rules() {
     let brief = json!({"buying_mode": "brief", "brief": "Cigars, and a CASINO beside them"});
     check(
         &gazette(),
@@ -429,7 +429,7 @@ fn a_brief_against_the_advertising_policy_is_refused_with_the_rules_that_it_viol
 }
 
 #[test]
-fn an_earlier_answer_of_the_ad_server_is_shown_as_what_it_is() {
+fn an_earlier_answer_of_the_ad_server_is_marked() {
     let desk = gazette();
     let stale = Stale { upstream: "inventory".to_owned(), freshness_target_seconds: 60 };
     let supply = Supply { sold_out: Vec::new(), age_seconds: 240, stale: Some(stale) };
@@ -459,7 +459,7 @@ fn an_earlier_answer_of_the_ad_server_is_shown_as_what_it_is() {
 }
 
 #[test]
-fn an_ad_server_that_says_nothing_at_all_is_a_failure_without_its_words() {
+fn a_silent_ad_server_is_a_failure_without_its_words() {
     let desk = gazette();
     let brief = || json!({"buying_mode": "brief", "brief": "display"});
     *desk.world.supply.lock().unwrap() = Some(Err(Unavailable::Down { retry_after: Some(30) }));
@@ -518,7 +518,7 @@ fn an_ad_server_that_says_nothing_at_all_is_a_failure_without_its_words() {
 }
 
 #[test]
-fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
+fn a_seeded_product_is_completed_and_offered_once_priced() {
     let desk = gazette();
     let partial = json!({"delivery_type": "non_guaranteed", "channels": ["video", "hologram"],
         "format_ids": [{"id": "video_30s"}, {"id": "video_60s"}]});
@@ -633,7 +633,7 @@ fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
 }
 
 #[test]
-fn an_account_with_prices_of_its_own_sees_them_and_nobody_else_does() {
+fn only_an_account_with_its_own_prices_sees_them() {
     let desk = gazette();
     let asked = |operator: &str| {
         let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator,

@@ -323,7 +323,7 @@ fn a_property_list_is_made_read_changed_and_deleted() {
 }
 
 #[test]
-fn a_list_that_is_not_there_and_one_of_another_are_one_answer() {
+fn an_absent_list_and_anothers_list_are_one_answer() {
     let mut script = Script::new();
     let made = script.ask(AdcpTool::CreatePropertyList, json!({"name": "Mine"}));
     let id = made["list"]["list_id"].clone();

@@ -62,7 +62,7 @@ fn problems(document: &Value) -> String {
 }
 
 #[test]
-fn a_brief_is_answered_with_proposals_whose_shares_sum_up_to_a_hundred() {
+fn shares_of_proposals_for_a_brief_sum_to_a_hundred() {
     let document = propose(&gazette());
     expect![[r#"
         [
@@ -142,7 +142,8 @@ fn a_brief_is_answered_with_proposals_whose_shares_sum_up_to_a_hundred() {
     .assert_eq(&format!("{:#}", document["proposals"]));
     for proposal in document["proposals"].as_array().unwrap() {
         let parts = proposal["allocations"].as_array().unwrap();
-        let sum: u64 = parts.iter().map(|p| p["allocation_percentage"].as_u64().unwrap()).sum();
+        let sum: u64 =
+            parts.iter().map(|part| part["allocation_percentage"].as_u64().unwrap()).sum();
         assert_eq!(sum, 100);
     }
 }
@@ -154,7 +155,7 @@ fn the_same_brief_is_answered_with_the_same_proposals() {
 }
 
 #[test]
-fn a_small_budget_is_not_divided_below_what_a_product_costs_at_least() {
+fn a_small_budget_is_not_divided_below_a_products_minimum() {
     let asked = json!({"buying_mode": "brief", "brief": "Premium video on sports, $3,000"});
     let document = fitting(&gazette(), AdcpTool::GetProducts, asked);
     let proposal = &document["proposals"][0];
@@ -272,7 +273,8 @@ fn each_entry_is_answered_at_its_place() {
           }
         ]"#]].assert_eq(&format!("{:#}", document["refinement_applied"]));
     let products = document["products"].as_array().unwrap();
-    let ids: Vec<_> = products.iter().map(|p| p["product_id"].as_str().unwrap()).collect();
+    let ids: Vec<_> =
+        products.iter().map(|product| product["product_id"].as_str().unwrap()).collect();
     assert!(!ids.contains(&"news_display") && !ids.contains(&"cup_final_stream"), "{ids:?}");
     assert_eq!(document["proposals"].as_array().unwrap().len(), 1);
 }
@@ -299,7 +301,7 @@ fn a_finalized_proposal_is_committed_until_its_hold_ends() {
 }
 
 #[test]
-fn a_committed_proposal_stays_as_it_was_agreed_when_another_is_made_of_it() {
+fn a_committed_proposal_stays_when_another_is_made_of_it() {
     let desk = gazette();
     let proposed = propose(&desk);
     let entry = |action: &str| {
@@ -318,7 +320,8 @@ fn a_committed_proposal_stays_as_it_was_agreed_when_another_is_made_of_it() {
 fn finalizing_stands_alone() {
     let desk = gazette();
     let proposed = propose(&desk);
-    let (first, second) = (id(&proposed, 0), id(&proposed, 1));
+    let first = id(&proposed, 0);
+    let second = id(&proposed, 1);
     let finalize = |id: &str| json!({"scope": "proposal", "proposal_id": id, "action": "finalize"});
     let table = [
         (
@@ -353,7 +356,8 @@ fn proposals_without_guaranteed_inventory_in_common_are_finalized_together() {
     let ask = |brief: &str| {
         fitting(&desk, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": brief}))
     };
-    let (one, other) = (ask("podcast audio"), ask("newsletter subscribers"));
+    let one = ask("podcast audio");
+    let other = ask("newsletter subscribers");
     let document = refine(
         &desk,
         json!([
@@ -384,7 +388,7 @@ fn every_reference_that_does_not_resolve_is_named() {
 }
 
 #[test]
-fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
+fn another_buyers_proposal_and_none_are_the_same() {
     let desk = gazette();
     let proposed = propose(&desk);
     let asked = |id: &str| {
@@ -393,7 +397,8 @@ fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
         ]})
     };
     let probe = |id: &str| desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked(id));
-    let (foreign, absent) = (probe(&id(&proposed, 0)), probe("prop_999"));
+    let foreign = probe(&id(&proposed, 0));
+    let absent = probe("prop_999");
     assert_eq!(foreign.document(), absent.document());
     desk.check_as(
         "nova",
@@ -487,7 +492,7 @@ impl PublisherStore for Counted {
 }
 
 #[test]
-fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
+fn a_brief_with_known_proposals_takes_no_transaction() {
     let counted = Arc::new(Counted::default());
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
     let profile = PublisherProfile { catalogue: demo::catalogue(), onboarding, ..profile() };
@@ -528,7 +533,7 @@ fn a_publisher_outside_of_the_dollar_makes_proposals() {
         ),
         ("EUR", "display, US$5,000", None),
     ] {
-        let mut script = Script::of(catalogue(currency));
+        let mut script = Script::from_catalogue(catalogue(currency));
         let request = json!({"buying_mode": "brief", "brief": brief});
         let answer = script.ask(AdcpTool::GetProducts, request);
         let guidance = answer["proposals"].as_array().and_then(|all| all.first()).cloned();
@@ -547,7 +552,8 @@ fn proposals_are_claimed_where_one_can_be_made() {
     };
     for (approval, is_claimed) in [(false, true), (true, false)] {
         let catalogue = Catalogue { products: vec![product(approval)], ..demo::catalogue() };
-        let answer = Script::of(catalogue).ask(AdcpTool::GetAdcpCapabilities, json!({}));
+        let answer =
+            Script::from_catalogue(catalogue).ask(AdcpTool::GetAdcpCapabilities, json!({}));
         assert_eq!(answer["media_buy"]["supports_proposals"], is_claimed);
         let specialisms = answer["specialisms"].as_array().unwrap();
         assert_eq!(specialisms.contains(&json!("sales-proposal-mode")), is_claimed);

@@ -225,17 +225,18 @@ fn what_goes_beyond_the_quote_needs_another_one() {
 }
 
 #[test]
-fn an_audience_has_to_be_large_enough_to_be_aimed_at() {
+fn an_audience_has_to_be_large_enough_for_targeting() {
     let shop = Shop::new();
     let audience = |size: usize| {
-        let members: Vec<_> = (0..size).map(|n| format!("digest-{n}")).collect();
+        let members: Vec<_> = (0..size).map(|number| format!("digest-{number}")).collect();
         json!({
             "audience_id": "loyal", "given": {}, "members": members, "uploaded": size, "minimum_size": 3,
             "ready_at": "2026-06-01T00:00:00Z", "synced_at": "2026-06-01T00:00:00Z",
         })
     };
     let keep = |size: usize| {
-        let (now, body) = (shop.desk.now, audience(size));
+        let now = shop.desk.now;
+        let body = audience(size);
         shop.desk.put(move |shelf| {
             let audience: tradepost_publisher::audience::StoredAudience =
                 tradepost_wire::json::from_value(body).unwrap();

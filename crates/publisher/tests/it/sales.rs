@@ -26,7 +26,8 @@ fn page(
     after: Option<Cursor>,
     limit: usize,
 ) -> Result<Listing, DecisionError> {
-    let (publisher, now) = (&shop.desk.publisher, shop.desk.now);
+    let publisher = &shop.desk.publisher;
+    let now = shop.desk.now;
     shop.desk.vault.look(|shelf| {
         let office = TaskFinisher { publisher, shelf, now };
         list::list(office, subject, filter, Page { after, limit })
@@ -46,7 +47,8 @@ fn ids(shop: &Shop, subject: Subject, filter: &Filter) -> String {
 }
 
 fn show(shop: &Shop, subject: Subject, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
-    let (publisher, now) = (&shop.desk.publisher, shop.desk.now);
+    let publisher = &shop.desk.publisher;
+    let now = shop.desk.now;
     shop.desk
         .vault
         .look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
@@ -119,7 +121,8 @@ fn put_proposals(shop: &Shop) {
                 "envelope": {"currency": "USD"}, "bought_as"?: bought_as,
             });
             let proposal: Proposal = tradepost_wire::json::from_value(proposal).unwrap();
-            let (owner, account) = ("agent:acme", Some(ACCOUNT));
+            let owner = "agent:acme";
+            let account = Some(ACCOUNT);
             shelf.add(New { id, owner, account, state: status, now }, &proposal)?;
         }
         Ok(())
@@ -376,7 +379,7 @@ fn a_period_is_found_without_what_is_newer() {
 }
 
 #[test]
-fn a_task_keeps_what_was_asked_what_was_decided_and_by_whom() {
+fn a_task_keeps_request_and_decision_and_who_decided() {
     let mut shop = Shop::with(|account| account.sandbox = true);
     let approved = waiting(&shop, "person");
     let declined = waiting(&shop, "person");
@@ -427,7 +430,7 @@ fn a_task_keeps_what_was_asked_what_was_decided_and_by_whom() {
 }
 
 #[test]
-fn a_task_that_was_kept_before_decisions_were_is_read_and_shown() {
+fn a_task_kept_before_there_were_decisions_is_shown() {
     let shop = Shop::new();
     let id = bought(&shop, json!({}));
     let now = shop.desk.now;
@@ -438,7 +441,8 @@ fn a_task_that_was_kept_before_decisions_were_is_read_and_shown() {
     });
     let task: SubmittedTask = tradepost_wire::json::from_value(task).unwrap();
     shop.desk.put(move |shelf| {
-        let (owner, account) = ("agent:acme", Some(ACCOUNT));
+        let owner = "agent:acme";
+        let account = Some(ACCOUNT);
         let record = record_id(owner, &task.task_id);
         shelf.add(New { id: &record, owner, account, state: "completed", now }, &task)
     });
@@ -738,7 +742,7 @@ fn buyers_are_shown_nobody_who_decided() {
 }
 
 #[test]
-fn what_is_absent_or_not_the_only_one_is_said_to_be_so() {
+fn what_is_absent_or_ambiguous_is_said_to_be_so() {
     let shop = busy();
     for subject in Subject::ALL.iter().copied() {
         assert!(matches!(show(&shop, subject, "none", None), Err(NotShown::Absent)), "{subject}");
@@ -749,7 +753,8 @@ fn what_is_absent_or_not_the_only_one_is_said_to_be_so() {
     let buy = shop.buy("mb_1");
     shop.desk.put(move |shelf| {
         let banner = shelf.all::<Creative>(&Query::default())?.remove(0).thing;
-        let (owner, account) = ("agent:nova", "acc_nova");
+        let owner = "agent:nova";
+        let account = "acc_nova";
         let id = own_id(owner, account, "banner");
         shelf.add(New { id: &id, owner, account: Some(account), state: "", now }, &banner)?;
         let mut twin = buy.thing.clone();

@@ -20,7 +20,7 @@ fn ids(answer: &Value) -> String {
 }
 
 #[test]
-fn what_a_fixture_leaves_open_is_filled_in_at_every_depth() {
+fn what_a_fixture_leaves_open_is_filled_at_every_depth() {
     let mut script = Script::new();
     let fixture = json!({
         "publisher_properties": [
@@ -136,7 +136,7 @@ fn products_are_found_by_the_metrics_of_vendors() {
 }
 
 #[test]
-fn what_is_bought_with_a_product_has_to_be_to_be_had_in_the_currency_too() {
+fn what_comes_with_a_product_has_the_wanted_currency_too() {
     let mut script = Script::new();
     let signals = |mode: &str, currency: &str| {
         json!({

@@ -145,7 +145,7 @@ fn signals_are_found_by_reference_by_description_and_with_filters() {
 }
 
 #[test]
-fn a_reference_that_means_nothing_is_not_found_and_beside_others_it_is_a_warning() {
+fn an_unknown_reference_alone_is_an_error_otherwise_a_warning() {
     let asked = json!({"signal_refs": [reference("no_such_signal")]});
     compare(
         &gazette().ask(AdcpTool::GetSignals, asked),
@@ -184,7 +184,7 @@ fn a_reference_that_means_nothing_is_not_found_and_beside_others_it_is_a_warning
 }
 
 #[test]
-fn signals_come_page_by_page_and_not_again_when_nothing_has_changed() {
+fn signals_come_by_page_and_not_again_when_unchanged() {
     let desk = gazette();
     let page = |cursor: Value| {
         let mut asked = json!({"discovery_mode": "wholesale", "pagination": {"max_results": 3}});
@@ -202,7 +202,7 @@ fn signals_come_page_by_page_and_not_again_when_nothing_has_changed() {
 }
 
 #[test]
-fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated() {
+fn a_signal_is_live_for_whoever_activated_it_until_deactivated() {
     let desk = gazette();
     let key = "11111111-1111-4111-8111-111111111111";
     let activated = desk.ask(AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
@@ -249,7 +249,7 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
 }
 
 #[test]
-fn an_unknown_signal_cannot_be_activated_and_nothing_is_said_about_it() {
+fn an_unknown_signal_is_not_activated_and_nothing_is_told() {
     let asked = activation("no-such-signal", "44444444-4444-4444-8444-444444444444");
     compare(
         &gazette().ask(AdcpTool::ActivateSignal, asked),

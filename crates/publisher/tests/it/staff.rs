@@ -24,7 +24,8 @@ fn act<T: Send + 'static>(
     desk: &Desk,
     job: impl FnOnce(TaskFinisher<'_>) -> Result<T, DecisionError> + Send + 'static,
 ) -> Result<T, DecisionError> {
-    let (publisher, now) = (desk.publisher.clone(), desk.now);
+    let publisher = desk.publisher.clone();
+    let now = desk.now;
     let (sender, receiver) = mpsc::channel();
     desk.put(move |shelf| {
         sender.send(job(TaskFinisher { publisher: &publisher, shelf, now })).unwrap();
@@ -69,7 +70,8 @@ fn put_account(desk: &Desk, id: &str, status: Standing) {
     let mut account = Account::new(id, brand, "pinnacle.example", Billing::Operator);
     account.status = status;
     account.setup = Some(json!({"message": "sign the contract"}));
-    let (id, now) = (id.to_owned(), desk.now);
+    let id = id.to_owned();
+    let now = desk.now;
     desk.put(move |shelf| {
         let new = New { id: &id, owner: "agent:acme", account: Some(&id), state: "", now };
         shelf.add(new, &account)
@@ -88,7 +90,8 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         assigned: Default::default(),
         observations: Vec::new(),
     };
-    let (account, now) = (account.to_owned(), desk.now);
+    let account = account.to_owned();
+    let now = desk.now;
     desk.put(move |shelf| {
         let owner = "agent:acme";
         let record = own_id(owner, &account, &creative.creative_id);
@@ -108,7 +111,8 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
         task["draft"] = waiting;
     }
     let task: SubmittedTask = tradepost_wire::json::from_value(task).unwrap();
-    let (state, now) = (status.to_owned(), desk.now);
+    let state = status.to_owned();
+    let now = desk.now;
     desk.put(move |shelf| {
         let owner = "agent:acme";
         let record = record_id(owner, &task.task_id);
@@ -190,8 +194,9 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
     };
     let before = everything();
     let mut lines = String::new();
-    let mut check =
-        |it: StaffDecision| lines.push_str(&format!("{}\n", outline(&decide(&desk, &it))));
+    let mut check = |decision: StaffDecision| {
+        lines.push_str(&format!("{}\n", outline(&decide(&desk, &decision))));
+    };
     let of = decision;
     check(of(Matter::Account, "nobody", Step::Close));
     check(of(Matter::Task, "nothing", Step::Approve));
@@ -230,7 +235,7 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
 /// `ACCOUNT_SETUP_REQUIRED` has a way out, and `ACCOUNT_SUSPENDED` and `ACCOUNT_PAYMENT_REQUIRED`
 /// have ways in.
 #[test]
-fn what_is_decided_about_an_account_holds_at_the_next_request() {
+fn a_decision_about_an_account_holds_at_the_next_request() {
     let shop = Shop::with(|account| {
         account.status = Standing::PendingApproval;
         account.setup = Some(json!({"message": "sign the contract"}));
@@ -266,11 +271,11 @@ fn what_is_decided_about_an_account_holds_at_the_next_request() {
 }
 
 #[test]
-fn a_creative_that_a_person_looks_at_is_approved_or_declined_with_a_reason() {
+fn a_person_approves_or_declines_a_creative_with_a_reason() {
     let shop = Shop::new();
     let kept = |shop: &Shop| {
         let creatives = shop.kept(EntityKind::Creative);
-        creatives.iter().find(|it| it["creative_id"] == "banner-2").unwrap().to_string()
+        creatives.iter().find(|row| row["creative_id"] == "banner-2").unwrap().to_string()
     };
     let mut lines = format!("{}\n", kept(&shop));
     for step in [Step::Approve, Step::Suspend, Step::Resume, Step::Decline] {
@@ -325,7 +330,7 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
 }
 
 #[test]
-fn a_buy_that_a_person_declines_comes_to_nothing_and_its_buyer_reads_why() {
+fn declined_buys_come_to_nothing_and_their_buyers_read_why() {
     let shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
@@ -343,7 +348,7 @@ fn a_buy_that_a_person_declines_comes_to_nothing_and_its_buyer_reads_why() {
 
 /// Neither a person nor time books a buy that would be refused now.
 #[test]
-fn a_buy_of_an_account_that_may_not_spend_is_not_approved() {
+fn buys_of_accounts_that_may_not_spend_are_not_approved() {
     let mut shop = Shop::new();
     let by_person = waiting(&shop);
     let by_time = shop.create(json!({"packages": [package(json!({"product_id": "soon"}))]}));
@@ -392,7 +397,7 @@ fn grant(
 
 /// what an agent is refused with, and an account that is lent.
 #[test]
-fn rights_hold_at_the_next_request_until_they_are_taken_back() {
+fn rights_hold_at_the_next_request_until_taken_back() {
     let shop = Shop::new();
     let mut lines = String::new();
     let looked = |who: &str| {
@@ -444,7 +449,7 @@ fn rights_hold_at_the_next_request_until_they_are_taken_back() {
 }
 
 #[test]
-fn rights_that_cannot_be_are_refused_with_everything_that_is_wrong() {
+fn impossible_rights_are_refused_with_everything_that_is_wrong() {
     let desk = Desk::new();
     put_account(&desk, "acc_1", Standing::Active);
     put_account(&desk, "acc_over", Standing::Closed);

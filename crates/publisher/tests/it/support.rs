@@ -161,11 +161,11 @@ pub(crate) struct Desk {
 impl Desk {
     /// The usual publisher.
     pub(crate) fn new() -> Self {
-        Self::of(profile())
+        Self::from_profile(profile())
     }
 
     /// A publisher like this.
-    pub(crate) fn of(profile: PublisherProfile) -> Self {
+    pub(crate) fn from_profile(profile: PublisherProfile) -> Self {
         Self::on(profile, Arc::new(MemoryVault::default()))
     }
 

@@ -78,7 +78,7 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
 }
 
 #[test]
-fn what_the_seller_declines_comes_to_nothing_and_gives_the_funds_back() {
+fn what_the_seller_declines_gives_the_funds_back() {
     let mut shop = Shop::funded(5000, 0);
     let answer = shop.create(order("never"));
     shop.wait(1);
@@ -94,7 +94,7 @@ fn what_the_seller_declines_comes_to_nothing_and_gives_the_funds_back() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
+fn a_task_that_waits_for_a_person_ends_when_told() {
     let mut shop = Shop::new();
     let answer = shop.create(order("person"));
     shop.wait(24);
@@ -102,8 +102,10 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
     let id = answer["task_id"].as_str().unwrap().to_owned();
     let result = json!({"media_buy_id": "mb_forced_1", "packages": [], "status": "completed"});
     let force = |shop: &Shop, result: &Value, done: Option<bool>| {
-        let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
-        let (record, result) = (record_id("agent:acme", &id), result.clone());
+        let publisher = shop.desk.publisher.clone();
+        let now = shop.desk.now;
+        let record = record_id("agent:acme", &id);
+        let result = result.clone();
         shop.desk.put(move |shelf| {
             let office = TaskFinisher { publisher: &publisher, shelf, now };
             assert_eq!(office.force(&record, result.as_object().unwrap())?, done);
@@ -120,13 +122,15 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn a_buy_that_cannot_come_about_under_a_forced_id_gives_the_funds_back() {
+fn a_buy_failing_under_a_forced_id_returns_the_funds() {
     let shop = Shop::funded(5000, 0);
     let there = shop.create(json!({}))["media_buy_id"].clone();
     let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 2000.0);
-    let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
-    let (record, result) = (record_id("agent:acme", &waits), json!({"media_buy_id": there}));
+    let publisher = shop.desk.publisher.clone();
+    let now = shop.desk.now;
+    let record = record_id("agent:acme", &waits);
+    let result = json!({"media_buy_id": there});
     shop.desk.put(move |shelf| {
         let office = TaskFinisher { publisher: &publisher, shelf, now };
         assert_eq!(office.force(&record, result.as_object().unwrap())?, Some(true));
@@ -229,7 +233,7 @@ fn tasks_of_one_second_are_listed_in_their_order() {
 }
 
 #[test]
-fn a_cursor_holds_for_the_list_that_it_was_made_for() {
+fn a_cursor_holds_only_for_its_own_list() {
     let shop = Shop::new();
     for _ in 0..3 {
         shop.create(order("person"));

@@ -304,7 +304,8 @@ fn absent_and_anothers_are_one_answer() {
             json!({"media_buy_id": id, "paused": true, "idempotency_key": "one-key-for-both-1"});
         shop.ask_as("nova", tradepost_wire::adcp::AdcpTool::UpdateMediaBuy, update)
     };
-    let (foreign, absent) = (change(&id), change("mb_none"));
+    let foreign = change(&id);
+    let absent = change("mb_none");
     assert_eq!(foreign, absent);
     expect![[r#"
         {"code":"MEDIA_BUY_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"media_buy_id","suggestion":"check media_buy_id with get_media_buys"}

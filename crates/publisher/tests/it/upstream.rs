@@ -30,7 +30,7 @@ fn browse(desk: &Desk) -> Value {
 }
 
 #[test]
-fn a_feigned_outage_makes_a_stale_answer_for_whoever_feigned_it_and_passes() {
+fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
     let mut desk = gazette();
     assert!(browse(&desk).get("errors").is_none());
     feign(&desk, "get_products");

@@ -24,7 +24,7 @@ fn check(found: &str, expected: &Expect) {
 }
 
 #[test]
-fn a_caller_of_3_0_hears_of_a_buy_in_the_words_of_3_0() {
+fn buys_are_told_to_3_0_in_its_words() {
     let shop = Shop::new();
     let made = shop.create(json!({"adcp_version": "3.0"}));
     let seen = ["status", "media_buy_status", "valid_actions", "adcp_version"];
@@ -52,7 +52,7 @@ fn a_caller_of_3_0_hears_of_a_buy_in_the_words_of_3_0() {
 }
 
 #[test]
-fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
+fn tasks_of_3_0_end_in_its_words() {
     let mut shop = Shop::new();
     let submitted = shop.create(json!({
         "adcp_version": "3.0", "packages": [package(json!({"product_id": "soon"}))],
@@ -92,14 +92,15 @@ fn the_version_of_a_feed_says_nothing_in_3_0() {
         let known = json!(version);
         json!({"buying_mode": "wholesale", "adcp_version": release, "if_wholesale_feed_version": known})
     };
-    let (now, before) = (again("3.1"), again("3.0"));
+    let now = again("3.1");
+    let before = again("3.0");
     assert_eq!(script.ask(AdcpTool::GetProducts, now)["unchanged"], true);
     let answer = script.ask(AdcpTool::GetProducts, before);
     assert_eq!(answer["products"], seen["products"]);
 }
 
 #[test]
-fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
+fn a_release_is_answered_in_itself_or_its_lines_highest() {
     let desk = Desk::new();
     let served = |desk: &Desk, release: &str| {
         let answer = desk.ask(AdcpTool::GetAdcpCapabilities, json!({"adcp_version": release}));
@@ -124,7 +125,7 @@ fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
     // Who verifies signatures that leave the body out speaks no 3.2, whoever asks for it.
     let signing = |digest| {
         let requests = Some(RequestSigning { digest, ..RequestSigning::default() });
-        Desk::of(PublisherProfile {
+        Desk::from_profile(PublisherProfile {
             signing: Signing { requests, ..Signing::default() },
             ..profile()
         })
@@ -145,7 +146,7 @@ fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
 }
 
 #[test]
-fn what_3_2_adds_and_this_seller_does_not_do_is_refused_and_not_ignored() {
+fn unsupported_additions_of_3_2_are_refused_and_not_ignored() {
     let shop = Shop::new();
     let mut daily = json!({
         "daily_budget_cap": {"amount": 10}, "account": {"account_id": "acc_acme", "currency": "USD"},

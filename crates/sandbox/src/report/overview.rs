@@ -54,7 +54,7 @@ pub struct Overview {
 impl Overview {
     /// Combines reports. The buyer without a name is left out when named buyers called and it did not.
     #[must_use]
-    pub fn of(mut reports: Vec<SandboxReport>) -> Self {
+    pub fn new(mut reports: Vec<SandboxReport>) -> Self {
         let named_ones = reports.iter().any(|report| report.buyer.is_some());
         reports.retain(|report| !named_ones || report.buyer.is_some() || report.has_news());
         Self { reports }
@@ -145,7 +145,8 @@ impl Overview {
         let query = request.uri().query().unwrap_or_default();
         let format = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "format");
         let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-        let wants_text = MediaType::listed(accepts).next().is_some_and(|it| it.is("text/plain"));
+        let first = MediaType::listed(accepts).next();
+        let wants_text = first.is_some_and(|media_type| media_type.is("text/plain"));
         let form = match format {
             Some((_, format)) => format.parse(),
             None if wants_text => Ok(Form::Text),

@@ -6,7 +6,7 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_built_in_scripts_can_be_read_and_have_names_of_their_own() {
+fn built_in_scripts_can_be_read_and_have_different_names() {
     let scripts = Script::built_in();
     assert_eq!(scripts.len(), BUILT_IN.len());
     for (index, script) in scripts.iter().enumerate() {
@@ -99,7 +99,7 @@ fn what_the_seller_does_not_have_is_a_mistake() {
 }
 
 #[test]
-fn a_rule_counts_what_it_concerns_and_fits_where_all_its_conditions_hold() {
+fn a_rule_counts_what_concerns_it_and_needs_every_condition() {
     let rule = |text: &str| {
         let script = read(&format!("name = \"x\"\n[[rules]]\nlatency = \"1ms\"\n{text}")).unwrap();
         script.rules.into_iter().next().unwrap().when
@@ -136,7 +136,7 @@ fn a_rule_counts_what_it_concerns_and_fits_where_all_its_conditions_hold() {
 }
 
 #[test]
-fn what_the_dealer_does_all_the_same_follows_from_the_act_unless_it_is_said() {
+fn whether_the_dealer_acts_follows_from_the_rule_unless_said() {
     for (act, acted) in [
         ("latency = \"1s\"", true),
         ("drop = \"before\"", false),

@@ -25,7 +25,7 @@ pub struct UnknownResult {
 }
 
 impl UnknownResult {
-    pub(super) fn of(digest: Digest, intent: &BuyerIntent) -> Self {
+    pub(super) fn new(digest: Digest, intent: &BuyerIntent) -> Self {
         Self {
             exchange: intent.number,
             intent: digest,

@@ -65,7 +65,8 @@ impl Conformance {
         let base_url = base_url.to_owned();
         let egress = Egress::new(Resolver::system(), false);
         let service = TaskService::open(log, clock, Self::ID)?.calling(egress.clone());
-        let (key, lenient) = (None, false);
+        let key = None;
+        let lenient = false;
         Ok(Self { card, profile, base_url, key, lenient, service, egress, auth })
     }
 
@@ -183,7 +184,7 @@ impl Agent for Conformance {
 
 /// Whether the caller reads what it would get, by the card's word.
 fn check_output_modes(send: &SendMessage) -> Result<(), A2aRefusal> {
-    let taken = |mode: &String| MEDIA_TYPES.iter().any(|kind| MediaType::of(mode).covers(kind));
+    let taken = |mode: &String| MEDIA_TYPES.iter().any(|kind| MediaType::new(mode).covers(kind));
     let modes = &send.accepted_output_modes;
     if !modes.is_empty() && !modes.iter().any(taken) {
         let message = "acceptedOutputModes has no media type that this agent writes";

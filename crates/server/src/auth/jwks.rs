@@ -184,7 +184,8 @@ impl WebKeys {
     fn open(url: &str, means: &AuthDeps) -> Result<Self, InternalError> {
         let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
         let attempted = tokio::sync::Mutex::new(None);
-        let (web, held) = (Arc::clone(&means.web), RwLock::new(None));
+        let web = Arc::clone(&means.web);
+        let held = RwLock::new(None);
         Ok(Self { url, web, clock: means.clock.clone(), held, attempted })
     }
 

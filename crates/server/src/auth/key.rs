@@ -165,8 +165,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_its_id_and_256_bits_and_no_two_are_alike() {
-        let (one, two) = (NewApiKey::generate().unwrap(), NewApiKey::generate().unwrap());
+    fn keys_have_an_id_and_256_bits_and_differ() {
+        let one = NewApiKey::generate().unwrap();
+        let two = NewApiKey::generate().unwrap();
         assert_eq!(one.text.len(), 3 + 16 + 1 + 64);
         assert_eq!(id_of(&one.text), Some(one.id.as_str()));
         assert_eq!(one.hash, hash(&one.text));

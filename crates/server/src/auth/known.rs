@@ -60,7 +60,7 @@ impl State {
 impl KnownKeys {
     /// Creates a cache in front of these keys.
     #[must_use]
-    pub fn of(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
+    pub fn new(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
         Self { keys, clock, state: Mutex::default() }
     }
 
@@ -71,7 +71,8 @@ impl KnownKeys {
 
 impl KeyLookup for KnownKeys {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
-        let (name, now) = ((agent_id.to_owned(), id.to_owned()), self.clock.elapsed());
+        let name = (agent_id.to_owned(), id.to_owned());
+        let now = self.clock.elapsed();
         let meanwhile = self.with(|state| {
             let tried_at = state.tried_at?;
             if now.saturating_sub(tried_at) >= PAUSE {
@@ -159,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_goes_on_for_a_while_and_nobody_else_does() {
+    fn known_callers_go_on_for_a_while_others_do_not() {
         let far = Arc::new(Far::default());
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
-        let keys = KnownKeys::of(Arc::clone(&far) as _, clock);
+        let keys = KnownKeys::new(Arc::clone(&far) as _, clock);
         let find = |id: &str| keys.find("shop", id).map(|key| key.is_some());
         let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
         let asked = || far.asked.swap(0, Ordering::SeqCst);

@@ -22,7 +22,9 @@ pub fn for_both_releases(mut card: AgentCard) -> Value {
     );
     let mut document = json::to_value(card)
         .unwrap_or_else(|_| unreachable!("a card has text keys and finite numbers"));
-    if let (Some(members), Some(older)) = (document.as_object_mut(), older) {
+    if let Some(members) = document.as_object_mut()
+        && let Some(older) = older
+    {
         add_older(members, &older.url, extended);
     }
     document

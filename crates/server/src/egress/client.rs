@@ -81,7 +81,8 @@ struct CheckedResolver(Egress);
 
 impl reqwest::dns::Resolve for CheckedResolver {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let (egress, host) = (self.0.clone(), name.as_str().to_owned());
+        let egress = self.0.clone();
+        let host = name.as_str().to_owned();
         Box::pin(async move {
             let found = egress.resolve(&host).await?;
             // Port 0 stands for the address's own.

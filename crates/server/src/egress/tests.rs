@@ -210,7 +210,7 @@ fn p_04_what_may_be_called_and_what_not() {
 }
 
 #[test]
-fn p_04_the_development_switch_opens_this_machine_and_nothing_else() {
+fn p_04_the_development_switch_opens_this_machine_alone() {
     for text in [
         "http://127.0.0.1:4000/hook",
         "https://127.0.0.1/hook",
@@ -238,7 +238,7 @@ fn p_04_the_development_switch_opens_this_machine_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn p_04_a_name_is_refused_when_any_of_its_addresses_is_forbidden() {
+async fn p_04_a_name_with_any_forbidden_address_is_refused() {
     let admit = async |loopback: bool, text: &str, addresses: &'static [&'static str]| {
         let egress = egress(loopback, addresses);
         egress.admit(&egress.read(text).unwrap()).await
@@ -258,7 +258,7 @@ async fn p_04_a_name_is_refused_when_any_of_its_addresses_is_forbidden() {
 }
 
 #[tokio::test]
-async fn names_that_take_for_ever_to_resolve_hold_up_no_deliveries() {
+async fn names_slow_to_resolve_hold_up_no_deliveries() {
     let resolver = Resolver::new(|host| {
         Box::pin(async move {
             if host == "slow.example.com" {
@@ -300,7 +300,7 @@ fn check(text: &str) {
 
 proptest! {
     #[test]
-    fn p_04_no_spelling_of_an_ipv4_address_passes_but_the_usual_one(bits: u32, form in 0..7_usize) {
+    fn p_04_only_the_usual_spelling_of_ipv4_addresses_passes(bits: u32, form in 0..7_usize) {
         let address = Ipv4Addr::from_bits(bits);
         let [a, b, c, d] = address.octets();
         let low = u32::from(c) << 8 | u32::from(d);

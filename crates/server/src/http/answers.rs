@@ -125,7 +125,8 @@ pub(super) fn echo_extensions(
     response: &mut Response,
     agent: &dyn Agent,
     activated: &[String],
-    (binding, release): (Binding, A2aRelease),
+    binding: Binding,
+    release: A2aRelease,
 ) {
     let header = release.extensions_header();
     let known = agent.extensions(binding);
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_sent_in_pieces_is_the_same_text_and_says_how_long_it_is() {
+    async fn pieces_are_the_same_text_and_state_its_length() {
         for length in [0, 1, 4 * 1024, 4 * 1024 + 1, 100_000] {
             for (before, after) in [("", ""), (r#"{"result":"#, "}")] {
                 let json = vec![b'1'; length];

@@ -42,7 +42,7 @@ enum CallerPage {
 }
 
 impl CallerPage {
-    fn of(desk: &AgentRegistry, headers: &HeaderMap) -> Self {
+    fn from_headers(desk: &AgentRegistry, headers: &HeaderMap) -> Self {
         // Browsers send one origin; of several none is trusted.
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
@@ -70,7 +70,7 @@ pub(super) fn open(desk: &AgentRegistry, asked: &HeaderMap, response: &mut Respo
     let headers = response.headers_mut();
     let any = HeaderValue::from_static("*");
     // An answer that every page may read is the same for all of them, and can be cached as such.
-    let readers = match CallerPage::of(desk, asked) {
+    let readers = match CallerPage::from_headers(desk, asked) {
         CallerPage::Absent if desk.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
         CallerPage::Named | CallerPage::Other if desk.settings.web_origins == [WebOrigin::Any] => {
             Some(any)
@@ -90,7 +90,7 @@ pub(super) fn open(desk: &AgentRegistry, asked: &HeaderMap, response: &mut Respo
 
 /// Restricts a caller without a credential that comes from a web page.
 pub(super) fn limit(desk: &AgentRegistry, headers: &HeaderMap, principal: Principal) -> Principal {
-    match CallerPage::of(desk, headers) {
+    match CallerPage::from_headers(desk, headers) {
         // A user gave the page its credential, so it has all its permissions.
         CallerPage::Other | CallerPage::Unwelcome if principal.is_anonymous() => {
             principal.reading()
@@ -103,7 +103,8 @@ pub(super) fn limit(desk: &AgentRegistry, headers: &HeaderMap, principal: Princi
 
 /// Answers a preflight request; `None` for other requests.
 pub(super) fn preflight(desk: &AgentRegistry, request: &Request) -> Option<Response> {
-    let (headers, path) = (request.headers(), request.uri().path());
+    let headers = request.headers();
+    let path = request.uri().path();
     let path = path.strip_suffix('/').unwrap_or(path);
     let method = if path == ENDPOINT_PATH {
         HeaderValue::from_static("POST")
@@ -118,7 +119,7 @@ pub(super) fn preflight(desk: &AgentRegistry, request: &Request) -> Option<Respo
     if !asks {
         return None;
     }
-    if CallerPage::of(desk, headers) == CallerPage::Unwelcome {
+    if CallerPage::from_headers(desk, headers) == CallerPage::Unwelcome {
         let message = "web pages of this origin may not call here";
         return Some(plain_error(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message));
     }

@@ -50,7 +50,7 @@ pub struct LogFields {
 }
 
 /// Attaches the log fields to an agent's response.
-pub(super) fn stamped((mut response, stamp): LoggedResponse, agent: &SharedAgent) -> Response {
+pub(super) fn stamped(mut response: Response, stamp: LogFields, agent: &SharedAgent) -> Response {
     let agent = Some(Arc::clone(agent));
     response.extensions_mut().insert(LogFields { agent, ..stamp });
     response
@@ -76,12 +76,12 @@ impl LogFields {
     /// Sets the caller, after authentication.
     #[must_use]
     pub fn by(self, caller: &Caller) -> Self {
-        Self { caller: CallerKind::of(caller), ..self }
+        Self { caller: CallerKind::from_caller(caller), ..self }
     }
 
     /// Sets the operation.
     #[must_use]
-    pub fn of(self, operation: Operation) -> Self {
+    pub fn with_operation(self, operation: Operation) -> Self {
         Self { operation: Some(operation.name()), ..self }
     }
 }

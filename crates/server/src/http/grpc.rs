@@ -56,7 +56,7 @@ pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Requ
     if let Some(refused) = respond_not_grpc(&parts) {
         return refused;
     }
-    let parcel = match Deadline::of(&parts.headers) {
+    let (response, stamp) = match Deadline::from_headers(&parts.headers) {
         Ok(deadline) => {
             let answered = answer(&desk, agent, &parts, body, deadline);
             let answered = desk.guard(agent, "answering a request", answered);
@@ -70,7 +70,7 @@ pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Requ
             GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message)).into_parcel()
         }
     };
-    stamped(parcel, agent)
+    stamped(response, stamp, agent)
 }
 
 /// Answers an unknown service: in the format of gRPC where the caller uses it.
@@ -146,10 +146,11 @@ async fn answer(
             agent.accept(A2aRelease::V1_0, operation, &activated, &caller, Some(params))
         });
     let posted = RawRequest { desk, agent, parts, bytes: &bytes };
-    let spoken = (A2aRelease::V1_0, activated.as_slice());
+    let release = A2aRelease::V1_0;
     let write = |answer| result(agent, operation, answer, deadline);
-    let (response, stamp) = perform(posted, &caller, spoken, request, &GrpcErrors, write).await;
-    (response, stamp.by(&caller).of(operation))
+    let (response, stamp) =
+        perform(posted, &caller, release, &activated, request, &GrpcErrors, write).await;
+    (response, stamp.by(&caller).with_operation(operation))
 }
 
 /// Refuses an unknown method, and suggests a similar one.
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_names_every_method_and_nothing_that_a_caller_made_up() {
+    fn the_log_names_methods_and_nothing_a_caller_made_up() {
         for operation in Operation::NAMES {
             let path = format!("{SERVICE}{operation}");
             assert_eq!(template(&path), Some(path));

@@ -44,7 +44,7 @@ pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request
     };
     let card: Value = tradepost_wire::json::from_slice(&agent.card().body)
         .unwrap_or_else(|_| unreachable!("a card of ours is JSON"));
-    let page = HomePage::of(&*agent, &card);
+    let page = HomePage::new(&*agent, &card);
     let mut response = if asks_for(request.headers(), "text/html") {
         let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
         let headers = [
@@ -65,7 +65,7 @@ pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request
 }
 
 impl<'c> HomePage<'c> {
-    fn of(agent: &dyn Agent, card: &'c Value) -> Self {
+    fn new(agent: &dyn Agent, card: &'c Value) -> Self {
         let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
         let skills: Vec<_> =
             list("skills").map(|skill| (text(skill, "id"), text(skill, "description"))).collect();

@@ -329,7 +329,7 @@ async fn gather(
 /// Returns the media type of the body.
 pub(super) fn media_type(headers: &HeaderMap) -> MediaType<'_> {
     let named = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    MediaType::of(named.unwrap_or_default())
+    MediaType::new(named.unwrap_or_default())
 }
 
 /// Header that names the version. A constant, so that it is not parsed for each request.

@@ -56,7 +56,7 @@ pub(super) async fn post(State(desk): State<Arc<AgentRegistry>>, request: Reques
         }
     };
     cors::open(&desk, &parts.headers, &mut response);
-    stamped((response, stamp), agent)
+    stamped(response, stamp, agent)
 }
 
 /// Returns the refusal of a body that was not read.
@@ -106,7 +106,8 @@ async fn perform(
     envelope: jsonrpc::RpcRequest,
 ) -> LoggedResponse {
     let RawRequest { agent, parts, .. } = posted;
-    let (id, params) = (&envelope.id, envelope.params);
+    let id = &envelope.id;
+    let params = envelope.params;
     let release = match intake::release(&**agent, parts, &envelope.method) {
         Ok(release) => release,
         Err(refusal) => return RpcErrors(id).protocol(&refusal, None),
@@ -115,8 +116,8 @@ async fn perform(
     let request = operation(release, &envelope.method)
         .and_then(|operation| agent.accept(release, operation, &activated, caller, params));
     let write = |answer| Ok(result(agent, id, release, answer));
-    let spoken = (release, activated.as_slice());
-    super::perform::perform(posted, caller, spoken, request, &RpcErrors(id), write).await
+    let errors = RpcErrors(id);
+    super::perform::perform(posted, caller, release, &activated, request, &errors, write).await
 }
 
 /// Returns the operation of a method name.

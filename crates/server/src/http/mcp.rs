@@ -55,7 +55,7 @@ pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Requ
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
-    stamped((response, stamp), agent)
+    stamped(response, stamp, agent)
 }
 
 /// Checks the head of a request before its body is read.
@@ -208,7 +208,8 @@ impl CheckedRequest<'_> {
         };
         let arguments = request.take_arguments();
         let dialect = RpcErrors(&request.id);
-        let (sent, patience) = (intake::sent(parts, bytes), desk.settings.request_timeout);
+        let sent = intake::sent(parts, bytes);
+        let patience = desk.settings.request_timeout;
         let call = ToolCall { tool, arguments, caller, sent, patience };
         match desk.call(agent, tools, call).await {
             ToolOutcome::Answer(answer) => {

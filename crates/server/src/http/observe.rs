@@ -88,7 +88,8 @@ pub(super) async fn observe(
     let desk = site.desk.take();
     let counted = desk.as_ref().map(|desk| &desk.metrics);
     let _in_flight = counted.map(|metrics| metrics.begin());
-    let (headers, extensions) = (request.headers(), request.extensions());
+    let headers = request.headers();
+    let extensions = request.extensions();
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
     let tracer = desk.as_ref().and_then(|desk| desk.tracer());
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
@@ -111,13 +112,16 @@ pub(super) async fn observe(
         count(metrics, path, status, stamp.as_ref(), took);
     }
     let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
-    if let (Some(tracer), Some(begun)) = (tracer, sampled) {
-        trace(tracer, begun, (method.as_str(), path), status, stamp.as_ref());
+    if let Some(tracer) = tracer
+        && let Some(begun) = sampled
+    {
+        trace(tracer, begun, method.as_str(), path, status, stamp.as_ref());
     }
     match stamp {
         Some(stamp) => {
             let agent = stamp.agent.as_ref().map_or("", |agent| agent.id_or_none());
-            let (code, skill) = (stamp.code, stamp.skill.unwrap_or_default());
+            let code = stamp.code;
+            let skill = stamp.skill.unwrap_or_default();
             let error_id = stamp.error_id.as_deref().unwrap_or_default();
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
@@ -139,7 +143,9 @@ pub(super) async fn observe(
 
 /// Records a refusal; excess ones only as a count.
 fn note(desk: &AgentRegistry, stamp: LogFields, is_written: bool) {
-    if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
+    if let Some(ledger) = desk.ledger()
+        && let Some(agent) = &stamp.agent
+    {
         ledger.note(RefusedRequest {
             agent: agent.id_or_none().to_owned(),
             at: desk.clock.now(),
@@ -155,7 +161,8 @@ fn note(desk: &AgentRegistry, stamp: LogFields, is_written: bool) {
 /// Returns the trace of the caller. A repeated header is ignored.
 fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
     let mut said = headers.get_all(TRACEPARENT).iter();
-    let (first, second) = (said.next()?, said.next());
+    let first = said.next()?;
+    let second = said.next();
     Trace::read(first.to_str().ok()?).filter(|_| second.is_none())
 }
 
@@ -163,7 +170,8 @@ fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
 fn trace(
     tracer: &Tracer,
     begun: &ActiveSpan,
-    (method, path): (&str, &str),
+    method: &str,
+    path: &str,
     status: u16,
     stamp: Option<&LogFields>,
 ) {

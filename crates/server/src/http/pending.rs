@@ -57,9 +57,11 @@ impl RequestMemory<'_> {
     pub(super) fn grow(&mut self, more: usize) -> bool {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { total, by_address, by_agent } = &mut *kept;
-        let (own, agents) = (by_address.get_mut(&self.address), self.agent.as_ref());
+        let own = by_address.get_mut(&self.address);
+        let agents = self.agent.as_ref();
         let agents = agents.map(|agent| (agent, by_agent.get_mut(agent)));
-        let (limit, share) = (self.pending.limit, self.pending.share);
+        let limit = self.pending.limit;
+        let share = self.pending.share;
         let fits = |kept: Option<&usize>, limit: usize| {
             kept.copied().unwrap_or_default().saturating_add(more) <= limit
         };
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_has_a_share_and_all_have_the_whole_until_it_is_given_back() {
+    fn an_address_has_a_share_and_all_have_the_whole() {
         let pending = PendingMemory::new(400_000, 10);
         let mut first = pending.hold(address(1), None);
         assert!(first.grow(60_000) && first.grow(40_000));

@@ -15,7 +15,8 @@ use crate::fault::InternalError;
 pub(super) async fn perform(
     RawRequest { desk, agent, parts, bytes }: RawRequest<'_>,
     caller: &Caller,
-    (release, activated): (A2aRelease, &[String]),
+    release: A2aRelease,
+    activated: &[String],
     read: Result<A2aRequest, A2aRefusal>,
     dialect: &impl ErrorWriter,
     write: impl FnOnce(AgentAnswer) -> Result<Response, InternalError>,
@@ -24,7 +25,8 @@ pub(super) async fn perform(
         Ok(request) => request,
         Err(refusal) => return dialect.protocol(&refusal, None),
     };
-    let (binding, sent) = (dialect.binding(), intake::sent(parts, bytes));
+    let binding = dialect.binding();
+    let sent = intake::sent(parts, bytes);
     let resume_after = intake::resume_after(&parts.headers);
     let incoming = AgentRequest {
         binding,
@@ -57,6 +59,6 @@ pub(super) async fn perform(
     };
     // A caller that activates extensions is told which ones are in use (A2A extension guide,
     // "Activation"; X-04).
-    answers::echo_extensions(&mut response, agent, activated, (binding, release));
+    answers::echo_extensions(&mut response, agent, activated, binding, release);
     (response, stamp)
 }

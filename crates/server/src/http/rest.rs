@@ -56,7 +56,7 @@ pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Requ
     {
         *kind = HeaderValue::from_static(media_type(&parts.headers));
     }
-    stamped((response, stamp), agent)
+    stamped(response, stamp, agent)
 }
 
 /// Returns the meaning of a path.
@@ -99,10 +99,11 @@ async fn answer(
     let given = RequestFacts { target: &target, operation, activated: &activated, caller: &caller };
     let request = read(&**agent, parts, given, bytes.as_deref());
     let posted = RawRequest { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
-    let spoken = (A2aRelease::V1_0, activated.as_slice());
+    let release = A2aRelease::V1_0;
     let write = |answer| Ok(result(agent, answer));
-    let (response, stamp) = perform(posted, &caller, spoken, request, &HttpJsonErrors, write).await;
-    (response, stamp.by(&caller).of(operation))
+    let (response, stamp) =
+        perform(posted, &caller, release, &activated, request, &HttpJsonErrors, write).await;
+    (response, stamp.by(&caller).with_operation(operation))
 }
 
 /// Reads the body, where the operation has one. It is optional where the path is sufficient.
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_older_media_type_is_only_for_those_who_ask_for_nothing_else() {
+    fn who_accepts_only_the_older_media_type_gets_it() {
         let chosen = |accept: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in accept {

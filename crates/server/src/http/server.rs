@@ -104,7 +104,8 @@ pub async fn serve(
         };
         // Answers are small and complete; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
-        let (host, stopped) = (host.clone(), stopped.clone());
+        let host = host.clone();
+        let stopped = stopped.clone();
         match identity.clone() {
             None => tokio::spawn(host.welcome(stream, address, place, stopped)),
             Some(identity) => {
@@ -162,7 +163,7 @@ impl ConnectionDeps {
         stopped: watch::Receiver<()>,
     ) {
         let client = ConnectionClient { peer: Peer(address), secure: false, certificate: None };
-        self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
+        self.protocol.serve(stream, client, self.site, self.refusals, place, stopped).await;
     }
 
     /// Separate from the unencrypted variant, whose futures would otherwise be a kilobyte larger.
@@ -184,7 +185,7 @@ impl ConnectionDeps {
         };
         if let Some((stream, certificate)) = shaken {
             let client = ConnectionClient { peer, secure: true, certificate };
-            self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
+            self.protocol.serve(stream, client, self.site, self.refusals, place, stopped).await;
         }
     }
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_names_the_paths_of_the_router_and_no_others() {
+    fn the_log_names_only_paths_of_the_router() {
         let known_path = |path| known_path(path, &[("/keys", "/keys")]);
         assert_eq!(known_path("/keys"), "/keys");
         assert_eq!(known_path("/a2a"), ENDPOINT_PATH);

@@ -49,7 +49,8 @@ impl<'a> WebhookSequence<'a> {
                 return Ok(());
             }
             let Some(next) = self.next().await? else { break };
-            let (place, seq) = (next.place, next.seq);
+            let place = next.place;
+            let seq = next.seq;
             if let Some(json) = next.json {
                 let sent = self.outbox.sender.send(notification(&place, seq, json)).await;
                 if let Err(failed) = sent {
@@ -63,7 +64,8 @@ impl<'a> WebhookSequence<'a> {
             self.note(move |tx| tx.push_delivered(key, seq)).await?;
         }
         // With more entries the webhook is due again at once, after those that have waited longer.
-        let (key, now) = (self.key, self.outbox.tasks.clock().now());
+        let key = self.key;
+        let now = self.outbox.tasks.clock().now();
         self.note(move |tx| tx.push_rested(key, now)).await
     }
 
@@ -82,8 +84,8 @@ impl<'a> WebhookSequence<'a> {
             // Entries do not change, so they are read in batches; the webhook may change, and is
             // read for each.
             if read.is_empty() {
-                let range = (sent, place.last_seq);
-                read = log.task_entries(&place.task_id, range, true, BATCH)?.into();
+                let until = place.last_seq;
+                read = log.task_entries(&place.task_id, sent, until, true, BATCH)?.into();
             }
             let next = read.pop_front().map(|entry| {
                 let json = match entry.kind {
@@ -121,10 +123,13 @@ impl<'a> WebhookSequence<'a> {
             }
             RetryDecision::GiveUp => Err(now),
         };
-        let (key, why) = (self.key, failed.why.to_string());
+        let key = self.key;
+        let why = failed.why.to_string();
         self.note(move |tx| tx.push_failed(key, &why, next)).await?;
         outbox.counts.failed.fetch_add(1, Ordering::Relaxed);
-        let (task_id, host, why) = (&place.task_id, &place.target.host, failed.why);
+        let task_id = &place.task_id;
+        let host = &place.target.host;
+        let why = failed.why;
         if next.is_ok() {
             tracing::info!(webhook = key, %task_id, %host, failures, %why, "a delivery failed");
         } else {

@@ -114,7 +114,8 @@ async fn fill<Q: DeliveryQueue>(
     running: &mut JoinSet<()>,
     busy: &mut HashMap<Id, ActiveDelivery>,
 ) -> Result<Option<Duration>, InternalError> {
-    let (now, limits) = (queue.now(), queue.limits());
+    let now = queue.now();
+    let limits = queue.limits();
     loop {
         let room = limits.all.saturating_sub(running.len());
         if room == 0 {
@@ -123,7 +124,8 @@ async fn fill<Q: DeliveryQueue>(
         }
         let passed_over = passed_over(limits, busy);
         let due = read(queue, move |queue| queue.due(now, &passed_over, room)).await?;
-        let (found, mut started) = (due.len(), 0);
+        let found = due.len();
+        let mut started = 0;
         for turn in due {
             let who = Q::who(&turn);
             // The queue knows what was in progress when it was asked, and not what else it
@@ -154,7 +156,8 @@ fn start<Q: DeliveryQueue>(
     running: &mut JoinSet<()>,
     busy: &mut HashMap<Id, ActiveDelivery>,
 ) {
-    let (queue, key) = (Arc::clone(queue), who.key);
+    let queue = Arc::clone(queue);
+    let key = who.key;
     let handle = running.spawn(async move {
         let worked = AssertUnwindSafe(Arc::clone(&queue).work(turn)).catch_unwind().await;
         let panicked = |_| Err(InternalError::new("delivering to a webhook", "it panicked"));

@@ -44,7 +44,8 @@ struct Seen {
 impl NotificationSender for Script {
     fn send(&self, notification: Notification) -> SendFuture<'_> {
         let path = notification.url.rsplit('/').next().unwrap().to_owned();
-        let (at, body) = (self.clock.now(), notification.body);
+        let at = self.clock.now();
+        let body = notification.body;
         let headers = (notification.authorization, notification.token);
         let seen = Seen { path: path.clone(), at, id: notification.id, body, headers };
         self.seen.lock().unwrap().push(seen);
@@ -112,12 +113,13 @@ struct World {
 impl World {
     fn new(mute: &[&'static str], answers: Answers<'_>) -> Self {
         let (clock, hand) = Clock::manual(NOW.parse().unwrap());
-        Self::on(Arc::default(), (clock, hand), mute, Some(answers))
+        Self::on(Arc::default(), clock, hand, mute, Some(answers))
     }
 
     fn on(
         log: Arc<MemoryStore>,
-        (clock, hand): (Clock, ManualClock),
+        clock: Clock,
+        hand: ManualClock,
         mute: &[&'static str],
         answers: Option<Answers<'_>>,
     ) -> Self {
@@ -166,7 +168,7 @@ impl World {
     async fn restart(self, mute: &[&'static str], answers: Option<Answers<'_>>) -> Self {
         drop(self.stop);
         self.running.await.unwrap();
-        Self::on(self.log, (self.clock, self.hand), mute, answers)
+        Self::on(self.log, self.clock, self.hand, mute, answers)
     }
 
     /// Creates a task that waits for input, with webhooks at these hosts and paths.
@@ -280,7 +282,7 @@ const WORKING: &str = "statusUpdate TASK_STATE_WORKING";
 const DONE: &str = "statusUpdate TASK_STATE_COMPLETED";
 
 #[tokio::test]
-async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
+async fn p_03_a_failing_receiver_is_retried_then_given_up() {
     let world = World::new(&[], &[("down", vec![failed(FailureReason::Status(503)); 6])]);
     let task_id = world.task("ada", &["a.example/down"]).await;
     world.until("given up", |world| world.outbox.counts().given_up() == 1).await;
@@ -301,7 +303,7 @@ async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
 }
 
 #[tokio::test]
-async fn p_03_whoever_asks_for_a_pause_gets_it_and_success_begins_the_count_anew() {
+async fn p_03_pauses_are_granted_and_success_restarts_the_count() {
     let asks = |seconds| {
         let retry_after = Some(Duration::from_secs(seconds));
         Err(AttemptError { why: FailureReason::Status(429), retry_after })

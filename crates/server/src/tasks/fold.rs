@@ -52,7 +52,7 @@ pub(super) fn read(
     let mut folded = ReplayedTask::new(row);
     let mut after = 0;
     loop {
-        let entries = log.task_entries(&row.task_id, (after, until), with_artifacts, BATCH);
+        let entries = log.task_entries(&row.task_id, after, until, with_artifacts, BATCH);
         let entries = entries.map_err(ReplayError::Broken)?;
         for entry in &entries {
             after = entry.seq;
@@ -132,7 +132,8 @@ pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<Strin
 
 /// Creates a message of the agent about a task.
 pub(super) fn said(row: &TaskRow, text: &str) -> Message {
-    let (context_id, task_id) = (row.context_id.clone(), Some(row.task_id.clone()));
+    let context_id = row.context_id.clone();
+    let task_id = Some(row.task_id.clone());
     by_agent(context_id, task_id, vec![Part::text(text)])
 }
 

@@ -197,7 +197,7 @@ pub trait TaskLog: Secrets {
     /// When it cannot be read.
     fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError>;
 
-    /// Returns entries of a task's log within a range (start exclusive, end inclusive), at most
+    /// Returns entries of a task's log `after` one, and up to and including `until`, at most
     /// `limit`; those of artifacts only on request.
     ///
     /// # Errors
@@ -205,7 +205,8 @@ pub trait TaskLog: Secrets {
     fn task_entries(
         &self,
         task_id: &str,
-        range: (i64, i64),
+        after: i64,
+        until: i64,
         with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<LogEntry>, InternalError>;

@@ -16,7 +16,8 @@ impl Tasks {
         if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
         }
-        let (agent_id, now) = (self.agent_id.clone(), self.clock.now());
+        let agent_id = self.agent_id.clone();
+        let now = self.clock.now();
         let ended = log::write_blocking(&*self.log, move |tx| {
             let end = |row: TaskRow| {
                 let event = fold::failure(&row, "The agent was restarted during its work.", now)?;

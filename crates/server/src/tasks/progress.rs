@@ -119,7 +119,8 @@ impl TaskProgress {
         if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
             return Err(TaskEnded);
         }
-        let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
+        let tasks = Arc::clone(&inner.tasks);
+        let task_id = inner.row.task_id.clone();
         let ended = Arc::clone(&inner.ended);
         let broken = Arc::clone(&inner.broken);
         let receipt = EntryPermits { broken, stored: false, _room: room, _place: place };

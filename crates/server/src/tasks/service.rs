@@ -63,16 +63,16 @@ impl TaskService {
         agent_id: &str,
     ) -> Result<Self, InternalError> {
         let tasks = Tasks::open(log, clock, agent_id)?;
-        Ok(Self::of(agent_id, tasks, Egress::new(Resolver::system(), false)))
+        Ok(Self::new(agent_id, tasks, Egress::new(Resolver::system(), false)))
     }
 
     /// Sets the guard for webhooks.
     #[must_use]
     pub fn calling(self, egress: Egress) -> Self {
-        Self::of(&self.agent_id, self.tasks, egress)
+        Self::new(&self.agent_id, self.tasks, egress)
     }
 
-    fn of(agent_id: &str, tasks: Arc<Tasks>, egress: Egress) -> Self {
+    fn new(agent_id: &str, tasks: Arc<Tasks>, egress: Egress) -> Self {
         let webhooks = Webhooks::new(Arc::clone(&tasks), egress);
         Self { agent_id: agent_id.to_owned(), tasks, webhooks }
     }
@@ -130,7 +130,8 @@ impl TaskService {
     ) -> Result<AgentAnswer, TaskError> {
         let owner = &self.owner(incoming.caller);
         let metrics = incoming.metrics;
-        let (tasks, webhooks) = (&self.tasks, &self.webhooks);
+        let tasks = &self.tasks;
+        let webhooks = &self.webhooks;
         Ok(match incoming.request {
             A2aRequest::SendMessage(send) => self.send(owner, send, false, metrics, plan).await?,
             A2aRequest::SendStreamingMessage(send) => {

@@ -81,8 +81,9 @@ impl TaskStream {
             // Marked as seen before the log is read, so that a later commit ends the wait below.
             let until = *watch.committed.borrow_and_update();
             if until > self.seen {
-                let range = (self.seen, until);
-                let read = watch.tasks.log.task_entries(&watch.task_id, range, true, BATCH)?;
+                let after = self.seen;
+                let read =
+                    watch.tasks.log.task_entries(&watch.task_id, after, until, true, BATCH)?;
                 self.read = read.into();
             }
             if self.read.is_empty() {

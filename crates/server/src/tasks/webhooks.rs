@@ -95,8 +95,9 @@ impl Webhooks {
         let webhook = self.read(config, "")?;
         let row = self.tasks.found(owner, &task_id)?;
         self.admit(owner, Some(&row), &webhook).await?;
-        let (job_owner, target, now) =
-            (owner.clone(), webhook.target.clone(), self.tasks.clock.now());
+        let job_owner = owner.clone();
+        let target = webhook.target.clone();
+        let now = self.tasks.clock.now();
         let job_task = task_id.clone();
         let job =
             move |tx: &dyn LogWriter| tx.put_push_config(&job_owner, &job_task, &target, MOST, now);
@@ -161,7 +162,9 @@ impl Webhooks {
         id: &str,
     ) -> Result<(), TaskError> {
         self.tasks.found(owner, task_id)?;
-        let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
+        let owner = owner.clone();
+        let task_id = task_id.to_owned();
+        let id = id.to_owned();
         let job = move |tx: &dyn LogWriter| tx.delete_push_config(&owner, &task_id, &id);
         Ok(log::write(&*self.tasks.log, job).await?)
     }

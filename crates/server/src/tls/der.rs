@@ -98,7 +98,8 @@ mod tests {
         params.not_after = rcgen::date_time_ymd(2051, 3, 2);
         let key = rcgen::KeyPair::generate().unwrap();
         let der = params.self_signed(&key).unwrap().der().to_vec();
-        let (begin, end) = ("2029-12-03T00:00:00Z", "2051-03-02T00:00:00Z");
+        let begin = "2029-12-03T00:00:00Z";
+        let end = "2051-03-02T00:00:00Z";
         assert_eq!(validity(&der), Some((begin.parse().unwrap(), end.parse().unwrap())));
     }
 

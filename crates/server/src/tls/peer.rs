@@ -67,8 +67,10 @@ fn config() -> Result<ClientConfig, Error> {
 /// Returns true when a certificate is valid for a host.
 #[must_use]
 pub fn is_for(certificate: &CertificateDer<'_>, host: &str) -> bool {
-    let name = ServerName::try_from(host.trim_matches(['[', ']']));
-    let (Ok(name), Ok(certificate)) = (name, webpki::EndEntityCert::try_from(certificate)) else {
+    let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else {
+        return false;
+    };
+    let Ok(certificate) = webpki::EndEntityCert::try_from(certificate) else {
         return false;
     };
     certificate.verify_is_valid_for_subject_name(&name).is_ok()

@@ -49,7 +49,7 @@ fn without_id(text: &str) -> Option<AgentOutcome> {
 }
 
 #[tokio::test]
-async fn an_invalid_answer_is_an_internal_error_and_the_log_says_why() {
+async fn an_invalid_answer_is_an_internal_error_and_logged() {
     let (log, _guard) = Log::collect();
     let plan = |text: &str| {
         let parts = match text {
@@ -101,7 +101,7 @@ async fn an_invalid_answer_is_an_internal_error_and_the_log_says_why() {
 }
 
 #[tokio::test]
-async fn an_invalid_artifact_fails_its_task_and_the_log_says_why() {
+async fn an_invalid_artifact_fails_its_task_and_is_logged() {
     let (log, _guard) = Log::collect();
     let plan = |text: &str| {
         let artifact = match text {

@@ -45,7 +45,7 @@ impl Client {
     /// The same, as soon as the answer begins.
     pub async fn older_begun(&self, method: &str, params: Value) -> Response<Incoming> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        self.begin(&[], (Method::POST, "/a2a"), "application/json", body.to_string()).await
+        self.begin(&[], Method::POST, "/a2a", "application/json", body.to_string()).await
     }
 
     /// Asks for an operation in the words of a binding.
@@ -59,22 +59,24 @@ impl Client {
 
     async fn send(
         &self,
-        target: (Method, &str),
+        method: Method,
+        path: &str,
         media_type: &str,
         body: impl Into<Bytes>,
     ) -> Whole {
-        self.send_as(&[("a2a-version", "1.0")], target, media_type, body).await
+        self.send_as(&[("a2a-version", "1.0")], method, path, media_type, body).await
     }
 
     /// Sends a request with these headers.
     pub async fn send_as(
         &self,
         headers: &[(&str, &str)],
-        target: (Method, &str),
+        method: Method,
+        path: &str,
         media_type: &str,
         body: impl Into<Bytes>,
     ) -> Whole {
-        let response = self.begin(headers, target, media_type, body).await;
+        let response = self.begin(headers, method, path, media_type, body).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap();
         let trailers = body.trailers().cloned();
@@ -84,7 +86,8 @@ impl Client {
     async fn begin(
         &self,
         headers: &[(&str, &str)],
-        (method, path): (Method, &str),
+        method: Method,
+        path: &str,
         media_type: &str,
         body: impl Into<Bytes>,
     ) -> Response<Incoming> {
@@ -102,7 +105,7 @@ impl Client {
 
     /// A document of this address.
     pub async fn get(&self, path: &str) -> (u16, Value) {
-        let (head, body, _) = self.send((Method::GET, path), "application/json", "").await;
+        let (head, body, _) = self.send(Method::GET, path, "application/json", "").await;
         (head.status().as_u16(), tradepost_wire::json::from_slice(&body).unwrap())
     }
 
@@ -121,7 +124,7 @@ impl Client {
     /// Calls a method of JSON-RPC.
     pub async fn send_json_rpc(&self, method: &str, params: Value) -> Whole {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        self.send((Method::POST, "/a2a"), "application/json", body.to_string()).await
+        self.send(Method::POST, "/a2a", "application/json", body.to_string()).await
     }
 
     /// Calls a method of gRPC with a message.
@@ -129,7 +132,7 @@ impl Client {
         let path = format!("/lf.a2a.v1.A2AService/{method}");
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
         let framed = [&[0], length.as_slice(), message].concat();
-        self.send((Method::POST, &path), "application/grpc", framed).await
+        self.send(Method::POST, &path, "application/grpc", framed).await
     }
 
     async fn send_http_json(&self, operation: Operation, params: Value) -> Whole {
@@ -152,7 +155,7 @@ impl Client {
             other => panic!("{other} is not asked for here"),
         };
         let body = if sends { params.to_string() } else { String::new() };
-        self.send((method, &path), "application/a2a+json", body).await
+        self.send(method, &path, "application/a2a+json", body).await
     }
 
     async fn json_rpc(&self, operation: Operation, params: Value) -> Answer {

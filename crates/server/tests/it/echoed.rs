@@ -39,7 +39,7 @@ async fn a_message_is_answered_with_a_message() {
 }
 
 #[tokio::test]
-async fn a_message_becomes_a_task_that_can_be_read_on_every_binding_and_ends() {
+async fn a_message_becomes_a_task_readable_on_every_binding() {
     let client = start().await;
     for binding in BINDINGS {
         let answers = client.ask(binding, Operation::SendMessage, say("task one")).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_task_that_waits_can_be_canceled() {
 }
 
 #[tokio::test]
-async fn a_stream_shows_what_happens_to_a_task_until_it_ends() {
+async fn a_stream_shows_a_task_until_it_ends() {
     let client = start().await;
     for binding in BINDINGS {
         let operation = Operation::SendStreamingMessage;
@@ -88,7 +88,7 @@ async fn a_stream_shows_what_happens_to_a_task_until_it_ends() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found_in_the_words_of_each_binding() {
+async fn what_is_missing_is_not_found_in_each_bindings_words() {
     let client = start().await;
     for (binding, code) in
         [(Binding::JsonRpc, "-32001"), (Binding::HttpJson, "404"), (Binding::Grpc, "5")]
@@ -103,7 +103,7 @@ async fn what_is_not_there_is_not_found_in_the_words_of_each_binding() {
 }
 
 #[tokio::test]
-async fn the_card_names_the_three_bindings_and_what_is_let_through() {
+async fn the_card_names_the_bindings_and_what_is_let_through() {
     let client = start().await;
     let (status, card) = client.get("/.well-known/agent-card.json").await;
     let bindings = card["supportedInterfaces"].as_array().unwrap();

@@ -77,7 +77,7 @@ async fn a_wrong_page_token_is_reported_with_every_other_problem() {
 }
 
 #[tokio::test]
-async fn a_page_token_is_judged_as_far_as_its_list_is_known() {
+async fn page_tokens_are_judged_where_their_list_is_known() {
     let running = start().await;
     for _ in 0..2 {
         running.client.ask(Binding::JsonRpc, Operation::SendMessage, say("x")).await.unwrap();

@@ -55,8 +55,8 @@ async fn start(both: bool) -> Client {
     card.capabilities.extended_agent_card = true;
     let now = Clock::system().now();
     let card = match both {
-        true => PublishedCard::of(&card::for_both_releases(card), now),
-        false => PublishedCard::of(&card, now),
+        true => PublishedCard::from_card(&card::for_both_releases(card), now),
+        false => PublishedCard::from_card(&card, now),
     };
     let known = Principal { name: "ada".to_owned(), scopes: Scopes::All };
     let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
@@ -65,7 +65,7 @@ async fn start(both: bool) -> Client {
     let auth = auth.with_tokens(vec![("secret", known)]);
     let service = TaskService::in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
-    let desk = AgentRegistry::of(Arc::new(Teller(card, auth, service)));
+    let desk = AgentRegistry::from_agent(Arc::new(Teller(card, auth, service)));
     tokio::spawn(http::serve(listener, desk, pending()));
     Client::connect(address).await
 }
@@ -96,7 +96,7 @@ fn stable(mut answers: Vec<Value>) -> Value {
     answer
         .pointer_mut("/result")
         .and_then(Value::as_object_mut)
-        .map(|it| it.shift_remove("history"));
+        .map(|members| members.shift_remove("history"));
     answer
 }
 
@@ -178,14 +178,14 @@ async fn webhooks_are_set_read_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn the_card_for_those_who_say_who_they_are_is_read_in_0_3() {
+async fn the_extended_card_is_read_in_0_3() {
     let client = start(true).await;
     let method = "agent/getAuthenticatedExtendedCard";
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method}).to_string();
     for (headers, status) in [(&[][..], 401), (&[("authorization", "Bearer secret")], 200)] {
-        let post = (hyper::Method::POST, "/a2a");
+        let post = hyper::Method::POST;
         let (head, bytes, _) =
-            client.send_as(headers, post, "application/json", body.clone()).await;
+            client.send_as(headers, post, "/a2a", "application/json", body.clone()).await;
         let answer: Value = tradepost_wire::json::from_slice(&bytes).unwrap();
         assert_eq!(head.status(), status, "{answer}");
         assert_eq!(answer["result"]["name"] == "for you", status == 200, "{answer}");
@@ -193,7 +193,7 @@ async fn the_card_for_those_who_say_who_they_are_is_read_in_0_3() {
 }
 
 #[tokio::test]
-async fn refusals_have_the_numbers_of_0_3_and_other_releases_are_told_apart() {
+async fn refusals_have_0_3_numbers_and_releases_are_told_apart() {
     let client = start(true).await;
     for (method, params, code) in [
         ("tasks/get", json!({"id": "nobody"}), -32001),

@@ -76,8 +76,8 @@ async fn a_panic_outside_of_every_binding_is_an_error_too() {
     for (method, path) in [("card", "/.well-known/agent-card.json"), ("example", "/")] {
         running.agent.panic_in(method);
         let headers = [("accept", "text/html")];
-        let target = (Method::GET, path);
-        let answer = running.client.send_as(&headers, target, "application/json", "").await;
+        let answer =
+            running.client.send_as(&headers, Method::GET, path, "application/json", "").await;
         running.agent.panic_in("");
         expect![[r#"
             500

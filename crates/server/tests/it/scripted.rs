@@ -180,7 +180,7 @@ pub fn set_up(
     let memory = Arc::new(MemoryStore::default());
     let service = TaskService::open(Arc::clone(&memory) as _, clock.clone(), "scripted").unwrap();
     let agent = Arc::new(Scripted {
-        card: PublishedCard::of(&card, clock.now()),
+        card: PublishedCard::from_card(&card, clock.now()),
         auth: Authenticator::open_to_all("scripted"),
         service,
         memory: Arc::clone(&memory),

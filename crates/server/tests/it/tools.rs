@@ -110,23 +110,23 @@ async fn start() -> Client {
     let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
     let auth = Authenticator::open("adder", policy, &means).unwrap();
     let agent = Adder {
-        card: PublishedCard::of(&card, Clock::system().now()),
+        card: PublishedCard::from_card(&card, Clock::system().now()),
         auth: auth.with_tokens(vec![
             ("writer", known("writer", Scopes::only([WRITES]))),
             ("reader", known("reader", Scopes::Reading)),
         ]),
         service: TaskService::in_memory("adder").unwrap(),
-        listing: McpListing::of(&[tool("add"), tool("note")], vec![resource]),
+        listing: McpListing::new(&[tool("add"), tool("note")], vec![resource]),
         origins: vec!["https://app.example".to_owned()],
     };
-    tokio::spawn(http::serve(listener, AgentRegistry::of(Arc::new(agent)), pending()));
+    tokio::spawn(http::serve(listener, AgentRegistry::from_agent(Arc::new(agent)), pending()));
     Client::connect(address).await
 }
 
 /// The status and the body of an answer.
 async fn post(client: &Client, headers: &[(&str, &str)], body: &str) -> String {
-    let post = (Method::POST, "/mcp");
-    let (head, bytes, _) = client.send_as(headers, post, "application/json", body.to_owned()).await;
+    let answer = client.send_as(headers, Method::POST, "/mcp", "application/json", body.to_owned());
+    let (head, bytes, _) = answer.await;
     format!("{} {}", head.status().as_u16(), std::str::from_utf8(&bytes).unwrap())
 }
 
@@ -158,7 +158,7 @@ async fn tools_are_introduced_listed_and_called() {
 }
 
 #[tokio::test]
-async fn a_panic_of_a_tool_is_an_error_of_its_call() {
+async fn a_panicking_tool_is_an_error_of_its_call() {
     let client = start().await;
     let call = rpc("tools/call", json!({"name": "add", "arguments": {"panic": true}}));
     let answer = without_ids(&post(&client, &[], &call).await);
@@ -180,7 +180,7 @@ async fn a_call_needs_the_permission_of_its_tool() {
 }
 
 #[tokio::test]
-async fn the_later_release_says_in_headers_and_body_what_it_is() {
+async fn the_later_release_names_itself_in_headers_and_body() {
     let client = start().await;
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
     let params = json!({"name": "add", "arguments": {"numbers": [4]}, "_meta": meta});
@@ -206,7 +206,7 @@ async fn web_pages_methods_and_agents_without_tools_are_told_apart() {
         let answer = post(&client, &[("origin", origin)], &ping).await;
         assert!(answer.starts_with(status), "{origin}: {answer}");
     }
-    let (head, _, _) = client.send_as(&[], (Method::GET, "/mcp"), "application/json", "").await;
+    let (head, _, _) = client.send_as(&[], Method::GET, "/mcp", "application/json", "").await;
     assert_eq!((head.status().as_u16(), &head.headers()["allow"]), (405, &"POST".parse().unwrap()));
     let without = crate::echoed::start().await;
     let answer = post(&without, &[], &ping).await;

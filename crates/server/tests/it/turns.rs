@@ -28,7 +28,7 @@ impl Slow {
     fn new(id: &str) -> Self {
         let card = card::describe(id, "Waits.", &format!("http://{id}.example"));
         Self {
-            card: PublishedCard::of(&card, Clock::system().now()),
+            card: PublishedCard::from_card(&card, Clock::system().now()),
             auth: Authenticator::open_to_all(id),
             hosts: [format!("{id}.example")],
             gate: Arc::new(Semaphore::new(0)),
@@ -80,7 +80,8 @@ async fn ask(address: SocketAddr, host: &str) -> String {
 
 #[tokio::test]
 async fn a_crowd_at_one_agent_leaves_places_to_another() {
-    let (noisy, quiet) = (Arc::new(Slow::new("noisy")), Arc::new(Slow::new("quiet")));
+    let noisy = Arc::new(Slow::new("noisy"));
+    let quiet = Arc::new(Slow::new("quiet"));
     let settings = HttpSettings {
         max_running_requests: 8,
         request_timeout: Duration::from_mins(10),

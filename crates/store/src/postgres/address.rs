@@ -44,7 +44,9 @@ impl FromStr for DatabaseUrl {
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
         // These two are removed: the library supports neither `verify-full` nor `sslrootcert`, and rejects unknown
         // settings.
-        let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
+        let mut mode = None;
+        let mut roots = None;
+        let mut rest = Vec::new();
         for setting in query.split('&').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tls_is_spoken_with_whoever_is_not_here_and_no_password_is_shown() {
+    fn tls_is_used_unless_local_and_no_password_is_shown() {
         for (text, is_encrypted) in [
             ("postgres://u:s3cret@db.example.com/shop", true),
             ("postgres://u:s3cret@10.0.0.7:6432/shop?sslmode=disable", false),

@@ -21,7 +21,7 @@ pub(crate) enum PgError {
 }
 
 impl PgError {
-    pub(super) fn of(error: &tokio_postgres::Error) -> Self {
+    pub(super) fn from_driver(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(said) => Self::Refused(said.code().clone(), said.message().to_owned()),
             None => Self::Gone(chain(error)),

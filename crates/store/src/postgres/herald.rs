@@ -208,7 +208,8 @@ async fn converse(
     let own = Arc::new(AtomicI32::new(0));
     // Dropped with the connection, which closes the channel.
     let (open, mut closed) = oneshot::channel::<()>();
-    let (heard_here, self_here) = (heard.clone(), Arc::clone(&own));
+    let heard_here = heard.clone();
+    let self_here = Arc::clone(&own);
     let hear = move |by: Notification| {
         let _open = &open;
         // The server also sends back the notifications of this connection.
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_slow_to_hear_is_told_to_look_and_nothing_piles_up() {
+    fn slow_listeners_are_told_to_look_and_nothing_piles_up() {
         let (tell, news) = threads::channel();
         let (let_go, wait) = threads::channel::<()>();
         let wait = Mutex::new(wait);

@@ -108,7 +108,9 @@ impl Store {
             known
         };
         refuse_lacking(keys, &left(self.read(|db| db.privacy_keys())?, lost))?;
-        let (fresh, keys, lost) = (random::<KEY>()?, keys.clone(), lost.to_vec());
+        let fresh = random::<KEY>()?;
+        let keys = keys.clone();
+        let lost = lost.to_vec();
         self.hold(self.write_blocking(move |tx| {
             // Read again inside the transaction: two processes that begin at once must agree on one key.
             let known = left(tx.privacy_keys()?, &lost);
@@ -120,7 +122,7 @@ impl Store {
             if let Some(first) = keys.0.first()
                 && !known.iter().any(|(id, _)| *id == first.id)
             {
-                tx.put_privacy_key((&first.id, &unlocked.sealed_index), now)?;
+                tx.put_privacy_key(&first.id, &unlocked.sealed_index, now)?;
             }
             Ok(unlocked)
         })?);

@@ -381,10 +381,12 @@ impl Store {
              FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq";
         self.read(|db| {
             db.0.each("looking for a customer's leads", sql, params![dealer_id], |row| {
-                let (lead_id, dealer): (String, String) = (row.get(0)?, row.get(2)?);
+                let lead_id: String = row.get(0)?;
+                let dealer: String = row.get(2)?;
                 let of = AadContext::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
-                let is_known = |payload: &Value| contacts(payload).iter().any(|it| it == contact);
+                let is_known =
+                    |payload: &Value| contacts(payload).iter().any(|known| known == contact);
                 let leads = match payload(row, 1, key.as_deref(), &of)? {
                     Ok(payload) if !is_known(&payload) => return Ok(true),
                     Ok(_) => &mut found.leads,
@@ -405,7 +407,9 @@ impl Store {
 pub(crate) fn leads_unchanged_since(
     connection: &Connection,
     dealer_id: &str,
-    (since, with_undelivered, limit): (Timestamp, bool, u32),
+    since: Timestamp,
+    with_undelivered: bool,
+    limit: u32,
 ) -> Result<Vec<String>, InternalError> {
     connection.all(
         "looking for old leads",
@@ -453,7 +457,7 @@ fn proof(
     let at = at.unwrap_or(record.at);
     let of = |column| AadContext::lead(column, &record.dealer_id, &record.lead_id, at);
     // A value that cannot be decrypted does not match the hash.
-    let kept = readable(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
+    let kept = readable(evidence(row, record, by.as_deref(), &of(ADDRESS)))?;
     let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
     let payload = readable(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
     let payload = payload.unwrap_or_else(|_| Some("null".to_owned()));
@@ -464,7 +468,8 @@ fn proof(
 fn evidence(
     row: &SqlRow<'_>,
     record: &ConsentRecord,
-    (address_key, address_of): (Option<&str>, &AadContext),
+    address_key: Option<&str>,
+    address_of: &AadContext,
 ) -> RowResult<Option<ConsentEvidence>> {
     let key: Option<String> = row.get(16)?;
     let of = |column| AadContext::evidence(column, &record.dealer_id, record.seq);

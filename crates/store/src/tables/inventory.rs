@@ -53,14 +53,11 @@ impl UnitRow {
     /// Converts a unit into its row.
     pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
         let vehicle = &unit.vehicle;
-        let (Some(vehicle_id), Some(status), Some(updated_at)) =
-            (&vehicle.vehicle_id, vehicle.status, vehicle.updated_at)
-        else {
-            return Err(InternalError::new(
-                "storing a unit",
-                "it lacks vehicle_id, status or updated_at",
-            ));
-        };
+        let lacks =
+            || InternalError::new("storing a unit", "it lacks vehicle_id, status or updated_at");
+        let vehicle_id = vehicle.vehicle_id.as_ref().ok_or_else(lacks)?;
+        let status = vehicle.status.ok_or_else(lacks)?;
+        let updated_at = vehicle.updated_at.ok_or_else(lacks)?;
         let bare = Vehicle { updated_at: None, ..vehicle.clone() };
         Ok(Self {
             vehicle_id: vehicle_id.clone(),
@@ -84,7 +81,7 @@ pub(crate) struct Bodies<'c> {
 }
 
 impl<'c> Bodies<'c> {
-    pub(crate) const fn of(connection: &'c Connection) -> Self {
+    pub(crate) const fn new(connection: &'c Connection) -> Self {
         Self { connection, latest: None }
     }
 
@@ -110,7 +107,7 @@ struct Before {
 struct BodyDigest([u8; 16]);
 
 impl BodyDigest {
-    fn of(body: &str) -> Self {
+    fn new(body: &str) -> Self {
         let hash: [u8; 32] = Sha256::digest(body).into();
         Self(*hash.first_chunk().expect("half of a hash is shorter than the hash"))
     }
@@ -130,11 +127,11 @@ impl Body {
 }
 
 impl SqlColumn for Body {
-    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            SqlCell::Blob(_) => Vec::of(cell).map(Self::Packed),
+            SqlCell::Blob(_) => Vec::from_cell(cell).map(Self::Packed),
             SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
-                String::of(cell).map(Self::Text)
+                String::from_cell(cell).map(Self::Text)
             }
         }
     }
@@ -258,7 +255,7 @@ impl StoreTransaction<'_> {
                 // The unit is a tombstone already, and keeps its age.
                 (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
                 (true, _) => done.removed += usize::from(on_offer),
-                (false, Some(unit)) if on_offer && unit.body == BodyDigest::of(&row.body) => {
+                (false, Some(unit)) if on_offer && unit.body == BodyDigest::new(&row.body) => {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the first one everything is.
                     if !dry_run && learned.is_none() {
@@ -402,7 +399,7 @@ impl StoreTransaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id],
             |row| {
-                let body = BodyDigest::of(&BodyPacking::text(packing, row.get(1)?)?);
+                let body = BodyDigest::new(&BodyPacking::text(packing, row.get(1)?)?);
                 let is_sold = row.get::<String>(2)? == SOLD;
                 let unit = Before { body, is_sold, removed: row.get(3)?, seen: false };
                 stored.insert(row.get(0)?, unit);

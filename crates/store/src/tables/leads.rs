@@ -213,7 +213,8 @@ fn submission_record(row: &SqlRow<'_>, first: usize) -> RowResult<SubmissionReco
     let version: String = row.get(first + 1)?;
     let listing: Option<String> = row.get(first + 6)?;
     let received_at: Timestamp = row.get(first)?;
-    let (dealer, lead): (String, String) = (row.get(first + 7)?, row.get(first + 8)?);
+    let dealer: String = row.get(first + 7)?;
+    let lead: String = row.get(first + 8)?;
     let key: Option<String> = row.get(first + 9)?;
     let of = |column| AadContext::lead(column, &dealer, &lead, received_at);
     let payload = payload(row, first + 4, key.as_deref(), &of(PAYLOAD))?;
@@ -260,5 +261,5 @@ pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: usize) -> RowResult<
 }
 
 fn moment(milliseconds: i64) -> RowResult<Timestamp> {
-    Timestamp::of(SqlCell::Integer(milliseconds))
+    Timestamp::from_cell(SqlCell::Integer(milliseconds))
 }

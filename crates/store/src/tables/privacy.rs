@@ -153,7 +153,8 @@ impl StoreTransaction<'_> {
     /// Records that a key is in use from now on.
     pub(crate) fn put_privacy_key(
         &self,
-        (id, index_key): (&str, &str),
+        id: &str,
+        index_key: &str,
         now: Timestamp,
     ) -> Result<(), InternalError> {
         let sql = "INSERT INTO privacy_keys (key_id, index_key, since) VALUES ($1, $2, $3)
@@ -169,7 +170,7 @@ impl StoreTransaction<'_> {
         let known: Option<i64> =
             self.0.first("looking for the key that seals", &sql, params![id], |row| row.get(0))?;
         if known.is_none() {
-            self.put_privacy_key((id, index_key), now)?;
+            self.put_privacy_key(id, index_key, now)?;
         }
         Ok(Some(id))
     }
@@ -214,7 +215,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_submissions(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let (vault, key) = (self.0.vault(), self.0.vault().key());
+        let vault = self.0.vault();
+        let key = self.0.vault().key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -225,7 +227,8 @@ impl StoreTransaction<'_> {
             ),
             params![place.after, key, limit],
             |row| {
-                let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
+                let dealer: String = row.get(1)?;
+                let lead: String = row.get(2)?;
                 let at = row.get(3)?;
                 let of = |column| AadContext::lead(column, &dealer, &lead, at);
                 let by: Option<String> = row.get(4)?;
@@ -256,7 +259,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let (vault, key) = (self.0.vault(), self.0.vault().key());
+        let vault = self.0.vault();
+        let key = self.0.vault().key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -268,7 +272,8 @@ impl StoreTransaction<'_> {
             ),
             params![place.after, key, limit],
             |row| {
-                let (dealer, seq): (String, i64) = (row.get(1)?, row.get(2)?);
+                let dealer: String = row.get(1)?;
+                let seq: i64 = row.get(2)?;
                 let by: Option<String> = row.get(3)?;
                 let of = |column| AadContext::evidence(column, &dealer, seq);
                 let bytes = |place, column| {
@@ -312,7 +317,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_notes(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let (vault, now) = (self.0.vault(), self.0.vault().key());
+        let vault = self.0.vault();
+        let now = self.0.vault().key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -322,7 +328,8 @@ impl StoreTransaction<'_> {
             ),
             params![place.after, now, limit],
             |row| {
-                let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
+                let dealer: String = row.get(1)?;
+                let lead: String = row.get(2)?;
                 let at: Timestamp = row.get(3)?;
                 let text_of = AadContext::lead(NOTE, &dealer, &lead, at);
                 let salt_of = AadContext::lead(NOTE_SALT, &dealer, &lead, at);
@@ -352,7 +359,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_second_factors(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let (vault, now) = (self.0.vault(), self.0.vault().key());
+        let vault = self.0.vault();
+        let now = self.0.vault().key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -385,7 +393,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let (vault, now) = (self.0.vault(), self.0.vault().key());
+        let vault = self.0.vault();
+        let now = self.0.vault().key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -396,8 +405,10 @@ impl StoreTransaction<'_> {
             ),
             params![now, limit, place.unreadable],
             |row| {
-                let (dealer, scope): (String, String) = (row.get(0)?, row.get(1)?);
-                let (key, by): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+                let dealer: String = row.get(0)?;
+                let scope: String = row.get(1)?;
+                let key: String = row.get(2)?;
+                let by: Option<String> = row.get(3)?;
                 let of = AadContext::column(REPLY, &[&dealer, &scope, &key]);
                 let reply = readable(row.opened(5, by.as_deref(), &of))?;
                 let lead: Option<String> = row.get(4)?;

@@ -115,8 +115,8 @@ impl StoreTx for PublisherTx<'_> {
         let kind = kind.name();
         let values = params![self.publisher, kind, id];
         self.connection.each("finding out whose a thing is", &sql, values, |row| {
-            let (is_there, whose) =
-                (row.get(0)?, EntityOwner { owner: row.get(1)?, account: row.get(2)? });
+            let is_there = row.get(0)?;
+            let whose = EntityOwner { owner: row.get(1)?, account: row.get(2)? };
             if is_there {
                 found = Some(whose);
             }
@@ -140,7 +140,7 @@ impl StoreTx for PublisherTx<'_> {
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
-        let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
+        let Listing { sql, values } = Listing::new(self.connection, self.publisher, kind, query);
         // Bodies are parsed after the rows are released, so that parsing holds no read open.
         let rows: Vec<UnparsedRow> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;

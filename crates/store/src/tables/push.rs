@@ -81,7 +81,8 @@ impl PushWriter for StoreTransaction<'_> {
                 now,
             ],
         )?;
-        let (task_id, seq) = (task_id.to_owned(), task.last_seq);
+        let task_id = task_id.to_owned();
+        let seq = task.last_seq;
         self.0.tell(ChangeNotice::Appended { task_id, seq, ended: false });
         Ok(PushStored::Kept)
     }
@@ -228,8 +229,10 @@ impl Database {
     ) -> Result<Vec<PushPosition>, InternalError> {
         // The query leaves the busy ones out: filtered afterwards, they could fill the limit, and others would wait
         // behind them.
-        let (keys, texts) = (self.0.elements(3, "BIGINT"), |value| self.0.elements(value, "TEXT"));
-        let (hosts, owners) = (texts(4), texts(5));
+        let keys = self.0.elements(3, "BIGINT");
+        let texts = |value| self.0.elements(value, "TEXT");
+        let hosts = texts(4);
+        let owners = texts(5);
         let list = |values: tradepost_wire::json::Value| values.to_string();
         self.0.all(
             "reading due webhooks",

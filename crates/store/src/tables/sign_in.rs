@@ -61,7 +61,8 @@ impl StoreTransaction<'_> {
     /// When the database fails.
     pub fn record_failure(&self, entry: &NewAuditEntry) -> Result<(), InternalError> {
         let subject = entry.subject.as_deref().unwrap_or_default();
-        let (action, hour) = (entry.action.name(), hour_of(entry.at));
+        let action = entry.action.name();
+        let hour = hour_of(entry.at);
         let happened: i64 = self.0.one(
             "counting a failure",
             "INSERT INTO access_counts (chain, actor, deed, subject, hour, happened, recorded)
@@ -93,7 +94,8 @@ impl StoreTransaction<'_> {
             &sql,
             params![hour_of(now)],
             |row| {
-                let (happened, recorded): (i64, i64) = (row.get(5)?, row.get(6)?);
+                let happened: i64 = row.get(5)?;
+                let recorded: i64 = row.get(6)?;
                 let subject: String = row.get(3)?;
                 let hour: Timestamp = row.get(4)?;
                 let entry = NewAuditEntry {

@@ -274,7 +274,8 @@ impl StoreTransaction<'_> {
                     last.unwrap_or((0, START))
                 }
             };
-            let (seq, hash) = (seq + 1, entry.hash(seq + 1, &previous));
+            let seq = seq + 1;
+            let hash = entry.hash(seq, &previous);
             self.0.execute(
                 "writing an entry of a record",
                 "INSERT INTO audit_log (chain, seq, at, actor, deed, subject, detail, hash)

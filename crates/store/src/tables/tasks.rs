@@ -170,7 +170,8 @@ impl Database {
     pub(crate) fn task_entries(
         &self,
         task_id: &str,
-        (after, until): (i64, i64),
+        after: i64,
+        until: i64,
         with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<LogEntry>, InternalError> {

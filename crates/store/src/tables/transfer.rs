@@ -66,10 +66,12 @@ impl Sum {
         let mut hash = Sha256::new();
         for value in row {
             let (tag, bytes) = match value {
-                SqlValue::Integer(number) => (b'i', number.map(|it| it.to_be_bytes().to_vec())),
-                SqlValue::Text(text) => (b't', text.as_ref().map(|it| it.as_bytes().to_vec())),
-                SqlValue::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
-                SqlValue::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
+                SqlValue::Integer(number) => {
+                    (b'i', number.map(|number| number.to_be_bytes().to_vec()))
+                }
+                SqlValue::Text(text) => (b't', text.as_ref().map(|text| text.as_bytes().to_vec())),
+                SqlValue::Blob(blob) => (b'b', blob.as_ref().map(|blob| blob.to_vec())),
+                SqlValue::Truth(truth) => (b'?', truth.map(|truth| vec![u8::from(truth)])),
             };
             // The length marks the end of each value: `ab` and `c` are not `a` and `bc`. A length that no value has
             // stands for NULL, which is not an empty value.
@@ -96,7 +98,8 @@ impl Sum {
 impl Table {
     fn select(&self) -> String {
         let columns: Vec<_> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let (columns, key) = (columns.join(", "), self.key.join(", "));
+        let columns = columns.join(", ");
+        let key = self.key.join(", ");
         format!("SELECT {columns} FROM {} ORDER BY {key}", self.name)
     }
 
@@ -141,7 +144,8 @@ impl Database {
                     "boolean" => TransferKind::Truth,
                     _ => TransferKind::Text,
                 };
-                let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
+                let table: String = row.get(0)?;
+                let column: String = row.get(1)?;
                 Ok((table, column, kind, row.get::<bool>(3)?))
             },
         )?;
@@ -184,7 +188,7 @@ impl Database {
         table: &Table,
         mut take: impl FnMut(Vec<SqlValue<'static>>) -> Result<(), InternalError>,
     ) -> Result<(), InternalError> {
-        let mut bodies = Bodies::of(&self.0);
+        let mut bodies = Bodies::new(&self.0);
         // The result of `take` is kept separately: a row's reader has another error type, and reading ends with the
         // first error.
         let mut outcome = Ok(());

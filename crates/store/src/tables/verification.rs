@@ -151,7 +151,8 @@ impl Database {
              ORDER BY lead_id, key",
             params![],
             |row| {
-                let (lead_id, dealer_id): (String, String) = (row.get(0)?, row.get(1)?);
+                let lead_id: String = row.get(0)?;
+                let dealer_id: String = row.get(1)?;
                 let at: Timestamp = row.get(2)?;
                 let key: Option<String> = row.get(6)?;
                 let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
@@ -298,7 +299,8 @@ impl Database {
                 |row| {
                     count += 1;
                     last = row.get(0)?;
-                    let (dealer_id, lead_id): (String, String) = (row.get(1)?, row.get(2)?);
+                    let dealer_id: String = row.get(1)?;
+                    let lead_id: String = row.get(2)?;
                     let at: Timestamp = row.get(3)?;
                     let key: Option<String> = row.get(4)?;
                     let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
@@ -331,7 +333,8 @@ impl Database {
                 |row| {
                     count += 1;
                     last = row.get(0)?;
-                    let (dealer_id, seq): (String, i64) = (row.get(1)?, row.get(2)?);
+                    let dealer_id: String = row.get(1)?;
+                    let seq: i64 = row.get(2)?;
                     let key: Option<String> = row.get(3)?;
                     let of = |column| AadContext::evidence(column, &dealer_id, seq);
                     let agent = row.opened_if_any(4, key.as_deref(), &of(USER_AGENT));

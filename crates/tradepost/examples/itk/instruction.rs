@@ -95,7 +95,7 @@ impl Instruction {
 }
 
 /// The instruction in a message: a file, or base64 in a text.
-pub(crate) fn of(message: &Message) -> Option<Instruction> {
+pub(crate) fn from_message(message: &Message) -> Option<Instruction> {
     message.parts.iter().find_map(|part| {
         let encoded = match &part.content {
             Content::Raw(encoded) | Content::Text(encoded) => encoded.trim(),

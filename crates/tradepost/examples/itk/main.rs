@@ -71,7 +71,7 @@ impl Agent for Itk {
     }
 
     fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
-        self.2.perform(incoming, |message, _| Ok(plan(instruction::of(message))))
+        self.2.perform(incoming, |message, _| Ok(plan(instruction::from_message(message))))
     }
 }
 
@@ -101,7 +101,7 @@ fn plan(instruction: Option<Instruction>) -> MessagePlan {
 
 /// The kit posts JSON-RPC to a path that it does not read from the card.
 fn at_our_paths(mut request: Request) -> Request {
-    let theirs = request.uri().path_and_query().map_or("", |it| it.as_str());
+    let theirs = request.uri().path_and_query().map_or("", |target| target.as_str());
     let ours = theirs.strip_prefix("/jsonrpc").map(|rest| format!("/a2a{rest}"));
     if let Some(uri) = ours.and_then(|ours| ours.parse::<Uri>().ok()) {
         *request.uri_mut() = uri;
@@ -117,7 +117,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut card = card::describe("ITK", "Calls agents as it is told.", &base_url);
     card.capabilities.push_notifications = true;
     // Clients of 0.3 among the kit's agents are let in, too.
-    let card = PublishedCard::of(&card::for_both_releases(card), Clock::system().now());
+    let card = PublishedCard::from_card(&card::for_both_releases(card), Clock::system().now());
     // The kit's webhooks are on this machine.
     let egress = Egress::new(Resolver::system(), true);
     let service = TaskService::in_memory(ID)?.calling(egress.clone());

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shared_is_written_where_it_stands_and_not_copied() {
+    fn what_is_shared_is_written_in_place_and_not_copied() {
         let raw = RawJson::from_text(r#"{"long": [1, 2.50]}"#.to_owned()).unwrap();
         let value = ("é", &raw, [&raw], 1);
         let found = pieces(&value, 0, Some(raw.clone()));

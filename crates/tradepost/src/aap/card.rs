@@ -44,7 +44,7 @@ fn describe(dealer: &DealerConfig, base_url: &str, id: &str) -> AgentCard {
                 .versions
                 .iter()
                 .rev()
-                .map(|v| extension(dealer, *v, id))
+                .map(|version| extension(dealer, *version, id))
                 .collect(),
         },
         default_input_modes: vec!["application/json".to_owned()],

@@ -33,7 +33,7 @@ impl Conversations {
 
     /// Returns the conversation that a message names, or a new one.
     #[must_use]
-    pub fn of(&self, named: Option<&str>) -> Conversation {
+    pub fn named_or_new(&self, named: Option<&str>) -> Conversation {
         let purpose = [self.dealer_id.as_str()];
         match named {
             Some(id) => {
@@ -55,22 +55,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_we_have_given_to_a_callers_of_this_dealer_is_ours() {
+    fn only_ids_given_to_callers_of_this_dealer_are_ours() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let open = |dealer| Conversations::of_dealer(&Conversations::seal(&store).unwrap(), dealer);
         let ours = open("one");
-        let (first, second) = (ours.of(None), ours.of(None));
+        let first = ours.named_or_new(None);
+        let second = ours.named_or_new(None);
         assert!(first.is_ours && second.is_ours && first.id != second.id);
-        assert_eq!(ours.of(Some(&first.id)), first);
+        assert_eq!(ours.named_or_new(Some(&first.id)), first);
         let again = open("one");
-        assert!(again.of(Some(&first.id)).is_ours, "also after a restart");
-        assert!(!open("two").of(Some(&first.id)).is_ours);
+        assert!(again.named_or_new(Some(&first.id)).is_ours, "also after a restart");
+        assert!(!open("two").named_or_new(Some(&first.id)).is_ours);
         let (signature, text) = first.id.split_once('.').unwrap();
         let (_, other) = second.id.split_once('.').unwrap();
         for made_up in ["c-1", "", ".", text, &format!("{signature}.{other}"), &format!(".{text}")]
         {
-            let conversation = ours.of(Some(made_up));
+            let conversation = ours.named_or_new(Some(made_up));
             assert!(!conversation.is_ours, "{made_up}");
             assert_eq!(conversation.id, made_up, "A2A §3.4.1: what is accepted is kept");
         }

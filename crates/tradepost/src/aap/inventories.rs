@@ -73,7 +73,7 @@ impl Inventories {
             store: Arc::clone(store),
             clock: clock.clone(),
             budget: usize::try_from(budget).unwrap_or(usize::MAX),
-            recent: Arc::new(InventoryCache::of(RECENT)),
+            recent: Arc::new(InventoryCache::new(RECENT)),
             loaded: Mutex::default(),
             uses: AtomicU64::default(),
             generations: RwLock::default(),
@@ -101,7 +101,7 @@ impl Inventories {
 
     /// Returns the inventory of a dealer, not loaded yet.
     #[must_use]
-    pub fn of(
+    pub fn handle(
         self: &Arc<Self>,
         dealer_id: &str,
         tombstone_lifetime: SignedDuration,
@@ -263,9 +263,9 @@ mod tests {
         }
         let alone = Inventories::new(&store, &clock, u64::MAX);
         let lifetime = SignedDuration::from_hours(1);
-        let size = alone.of("one", lifetime).load().unwrap().memory().total() as u64;
+        let size = alone.handle("one", lifetime).load().unwrap().memory().total() as u64;
         let all = Inventories::new(&store, &clock, size * 5 / 2);
-        let [one, two, three] = ["one", "two", "three"].map(|dealer| all.of(dealer, lifetime));
+        let [one, two, three] = ["one", "two", "three"].map(|dealer| all.handle(dealer, lifetime));
         let is_loaded = |shelf: &InventoryHandle| shelf.0.generation().is_some();
         assert_eq!(all.loaded(), (0, 0), "nothing is loaded before it is asked for");
         two.refresh().unwrap();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_is_damaged_or_gone_is_made_again_from_the_rows() {
+    fn a_damaged_or_lost_snapshot_is_rebuilt_from_the_rows() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
         let now = "2026-04-30T12:00:00Z".parse().unwrap();

@@ -129,7 +129,7 @@ impl DealerAgent {
                     .map_err(|problems| InternalError::new(WHAT, describe(&problems).join("; ")))?
             }
         };
-        let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
+        let inventory = inventories.handle(&dealer.terms.id, dealer.terms.tombstone_lifetime);
         Ok(Self {
             card,
             base_url,
@@ -172,8 +172,9 @@ impl DealerAgent {
         let version = Version::choose(versions, named, data.first().copied());
         const WHAT: &str = "answering a message";
         // A panic in a skill is an internal error like any other: the caller gets an error id.
-        let conversation = self.conversations.of(request.message.context_id.as_deref());
-        let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data));
+        let named = request.message.context_id.as_deref();
+        let conversation = self.conversations.named_or_new(named);
+        let handled = AssertUnwindSafe(self.handle(caller, sent, &conversation, version, &data));
         let handled = match clock::within(patience, handled.catch_unwind()).await {
             Ok(Ok(handled)) => handled,
             Ok(Err(_)) => Err(InternalError::new(WHAT, "a skill panicked").into()),
@@ -229,7 +230,8 @@ impl DealerAgent {
 
     async fn handle(
         &self,
-        (caller, sent): (&Caller, RequestMeta<'_>),
+        caller: &Caller,
+        sent: RequestMeta<'_>,
         conversation: &Conversation,
         version: Version,
         data: &[&Value],
@@ -238,20 +240,23 @@ impl DealerAgent {
         let &[data] = data else {
             return Err(aap::data_part_problem(data.len()).into());
         };
-        let (dealer, now) = (&self.dealer, self.clock.now());
+        let dealer = &self.dealer;
+        let now = self.clock.now();
         let skill = aap::identify(data, &dealer.terms.skills)?;
         let needed = Some(gate::of_skill(skill).into());
         permit::check(&caller.principal, Operation::SendMessage, needed)?;
         let policy = &dealer.terms.leads;
-        let (clock_skew, consent_lifetime) = (policy.clock_skew, policy.consent_lifetime);
+        let clock_skew = policy.clock_skew;
+        let consent_lifetime = policy.consent_lifetime;
         let call =
             aap::parse(skill, version, data, &DealerTerms { now, clock_skew, consent_lifetime })?;
-        self.act((caller, sent), conversation, call, now).await
+        self.act(caller, sent, conversation, call, now).await
     }
 
     async fn act(
         &self,
-        (caller, sent): (&Caller, RequestMeta<'_>),
+        caller: &Caller,
+        sent: RequestMeta<'_>,
         conversation: &Conversation,
         call: AapRequest,
         now: Timestamp,
@@ -271,7 +276,8 @@ impl DealerAgent {
             }
             AapRequest::LeadSubmit(lead) => {
                 let inventory = self.inventory.inventory().await?;
-                let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
+                let dealer = Arc::clone(&self.dealer);
+                let conversation = conversation.clone();
                 let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
                 let caller = sender(caller);
                 let job = move |tx: &StoreTransaction<'_>| {
@@ -404,8 +410,10 @@ impl Agent for DealerAgent {
     fn refresh(&self) -> Result<(), InternalError> {
         self.limiter.tidy();
         self.auth.tidy();
-        let (terms, now) = (&self.dealer.terms, self.clock.now());
-        let erased = erase_old(&self.store, terms, (terms.leads.erase_undelivered, None), now);
+        let terms = &self.dealer.terms;
+        let now = self.clock.now();
+        let anyway = terms.leads.erase_undelivered;
+        let erased = erase_old(&self.store, terms, anyway, None, now);
         if let Err(fault) = erased {
             tracing::error!(dealer = %terms.id, cause = %fault.chain(), "old leads could not be erased");
         }
@@ -427,7 +435,8 @@ impl Agent for DealerAgent {
 pub fn erase_old(
     store: &Store,
     dealer: &tradepost_dealer::settings::DealerSettings,
-    (anyway, removed_by): (bool, Option<i64>),
+    anyway: bool,
+    removed_by: Option<i64>,
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let Some(retention) = dealer.leads.retention else { return Ok(()) };
@@ -492,7 +501,7 @@ fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), Pr
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {
-        let mode = MediaType::of(mode);
+        let mode = MediaType::new(mode);
         mode.covers("application/json")
             || Skill::ALL.iter().any(|skill| mode.is(&skill.response_media_type()))
     };

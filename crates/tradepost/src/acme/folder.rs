@@ -111,7 +111,8 @@ impl AcmeFolder {
         if known.wanted == wanted {
             return Ok(known);
         }
-        let (wanted, issued_by) = (wanted.to_owned(), known.issued_by);
+        let wanted = wanted.to_owned();
+        let issued_by = known.issued_by;
         Ok(OrderHistory { wanted, issued_by, ..OrderHistory::default() })
     }
 

@@ -187,7 +187,8 @@ async fn unproven(order: &mut Order, cause: Option<AcmeError>) -> AcmeError {
             continue;
         }
         let name = authorization.identifier().to_string();
-        let problems = authorization.challenges.iter().filter_map(|it| it.error.as_ref());
+        let challenges = authorization.challenges.iter();
+        let problems = challenges.filter_map(|challenge| challenge.error.as_ref());
         says.extend(problems.flat_map(words).map(|text| format!("{name}: {text}")));
     }
     match cause {

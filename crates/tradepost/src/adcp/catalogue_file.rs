@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_when_it_has_changed_and_every_mistake_is_told_once() {
+    fn a_changed_file_is_read_and_mistakes_are_told_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.json");
         let file = CatalogueFile::new(path.clone());

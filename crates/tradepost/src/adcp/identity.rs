@@ -133,8 +133,7 @@ impl SignatureIdentity {
         // A proxy may terminate TLS, so our public address counts and not this connection.
         let scheme = self.places.first().map_or("https", TargetUri::scheme);
         let path = received.uri.path_and_query().map_or("/", |path| path.as_str());
-        let message = (received.uri, received.headers);
-        signed::target(Some(&self.places), scheme, path, message)
+        signed::target(Some(&self.places), scheme, path, received.uri, received.headers)
     }
 
     fn unsigned(&self, body: &[u8]) -> Result<SenderClaim, SignatureError> {
@@ -142,7 +141,7 @@ impl SignatureIdentity {
         let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
             return Ok(SenderClaim::Unsigned { needed: false });
         };
-        let called = CalledTool::of(&body);
+        let called = CalledTool::from_body(&body);
         // Otherwise an attacker in transit could choose how webhooks are signed.
         if called.arguments.is_some_and(chooses_credentials) {
             return Err(SignatureError::Required);
@@ -173,7 +172,7 @@ struct CalledTool<'b> {
 }
 
 impl<'b> CalledTool<'b> {
-    fn of(body: &'b Value) -> Self {
+    fn from_body(body: &'b Value) -> Self {
         let params = body.get("params");
         let method = body.get("method").and_then(Value::as_str);
         let named = |owner: Option<&'b Value>, name: &str| {
@@ -197,7 +196,9 @@ impl<'b> CalledTool<'b> {
 
 /// Returns true when arguments set the authentication of webhooks.
 fn chooses_credentials(arguments: &Value) -> bool {
-    let chooses = |config: &Value| config.get("authentication").is_some_and(|a| !a.is_null());
+    let chooses = |config: &Value| {
+        config.get("authentication").is_some_and(|authentication| !authentication.is_null())
+    };
     let configs = |owner: &Value| {
         let configs = owner.get("notification_configs").and_then(Value::as_array);
         configs.is_some_and(|configs| configs.iter().any(chooses))

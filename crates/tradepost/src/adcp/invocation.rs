@@ -32,7 +32,7 @@ impl InvocationForm {
     /// Returns the form of messages in a release of A2A, of a caller that activates these
     /// extensions.
     #[must_use]
-    pub fn of(release: A2aRelease, activated: &[String]) -> Self {
+    pub fn new(release: A2aRelease, activated: &[String]) -> Self {
         let names_profile = activated.iter().any(|uri| uri == EXTENSION);
         match release {
             A2aRelease::V1_0 if names_profile => Self::Profile,
@@ -158,14 +158,19 @@ fn violation(field: String, description: &str) -> FieldViolation {
 /// Builds the A2A task of an answer. The AdCP status is in the data: any answer but a failure
 /// completes the invocation (requirements §1.11 row 3).
 #[must_use]
-pub fn task(now: Timestamp, answer: &AdcpAnswer, document: Value, ids: (String, String)) -> Task {
+pub fn task(
+    now: Timestamp,
+    answer: &AdcpAnswer,
+    document: Value,
+    id: String,
+    context_id: String,
+) -> Task {
     let said = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
     let parts = said.into_iter().chain([Part::data(document)]).collect();
     let (state, artifact_id) = match answer.is_failure() {
         true => (TaskState::Failed, "error-result"),
         false => (TaskState::Completed, "adcp-result"),
     };
-    let (id, context_id) = ids;
     Task {
         id,
         context_id,

@@ -87,7 +87,8 @@ impl GovernanceKey {
     /// §4.1.11). `None` when the machine has no random numbers.
     #[must_use]
     pub fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
-        let (alg, kid) = (self.0.algorithm().name(), self.0.kid());
+        let alg = self.0.algorithm().name();
+        let kid = self.0.kid();
         let critical = (!critical.is_empty()).then_some(critical);
         let header = json!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws", "crit"?: critical});
         let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
@@ -107,7 +108,9 @@ fn fresh(what: &'static str) -> Result<SigningKey, InternalError> {
 fn public(key: &SigningKey, purpose: &str) -> Value {
     let mut public = key.public_jwk();
     let more = json!({"key_ops": ["verify"], "adcp_use": purpose});
-    if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
+    if let Some(members) = public.as_object_mut()
+        && let Value::Object(more) = more
+    {
         members.extend(more);
     }
     public

@@ -12,9 +12,9 @@ const SCHEMAS: &str = "tradepost://schemas/";
 
 /// Returns the lists of these tools.
 #[must_use]
-pub fn of(tools: &[AdcpTool]) -> McpListing {
+pub fn of_tools(tools: &[AdcpTool]) -> McpListing {
     let listed: Vec<_> = tools.iter().copied().map(tool).collect();
-    McpListing::of(&listed, tools.iter().copied().map(resource).collect())
+    McpListing::new(&listed, tools.iter().copied().map(resource).collect())
 }
 
 fn tool(tool: AdcpTool) -> mcp::ListedTool {

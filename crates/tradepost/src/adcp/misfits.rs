@@ -53,7 +53,7 @@ pub fn fresh_id() -> String {
 /// Returns the field errors of a request. An error without schema locations has its field, with its
 /// code in place of a keyword.
 #[must_use]
-pub fn of(errors: &[AdcpError]) -> Vec<FieldError> {
+pub fn of_errors(errors: &[AdcpError]) -> Vec<FieldError> {
     errors.iter().flat_map(of_error).collect()
 }
 
@@ -61,7 +61,7 @@ pub fn of(errors: &[AdcpError]) -> Vec<FieldError> {
 #[must_use]
 pub fn of_document(document: &Value) -> Vec<FieldError> {
     let errors = document.get("errors").map(AdcpError::read_list).unwrap_or_default();
-    of(&errors)
+    of_errors(&errors)
 }
 
 fn of_error(error: &AdcpError) -> Vec<FieldError> {
@@ -70,7 +70,7 @@ fn of_error(error: &AdcpError) -> Vec<FieldError> {
         FieldError { pointer: masked(pointer.split('/').skip(1)), keyword: known.unwrap_or(&OTHER) }
     };
     if !error.issues.is_empty() {
-        return error.issues.iter().map(|it| issue(&it.pointer, &it.keyword)).collect();
+        return error.issues.iter().map(|found| issue(&found.pointer, &found.keyword)).collect();
     }
     let Some(field) = &error.field else { return Vec::new() };
     // `packages[0].budget`
@@ -142,9 +142,9 @@ mod tests {
             ],
             ..error("packages[0].budget")
         };
-        let found = of(&[with_issues, error("packages[12].targeting_overlay.planted")]);
+        let found = of_errors(&[with_issues, error("packages[12].targeting_overlay.planted")]);
         let found: Vec<_> =
-            found.iter().map(|it| format!("{} {}", it.pointer, it.keyword)).collect();
+            found.iter().map(|misfit| format!("{} {}", misfit.pointer, misfit.keyword)).collect();
         assert_eq!(
             found,
             [

@@ -70,7 +70,8 @@ impl Notices {
     #[must_use]
     pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: NotificationDeps) -> Self {
         let schedule = RetrySchedule { attempts: ATTEMPTS, ..RetrySchedule::default() };
-        let (publisher, stopping) = (publisher.to_owned(), AtomicBool::new(false));
+        let publisher = publisher.to_owned();
+        let stopping = AtomicBool::new(false);
         Self { publisher, key, ground, schedule, stopping }
     }
 
@@ -152,7 +153,8 @@ impl Notices {
         fired_at: Timestamp,
         sent: Result<ReceiverReply, AttemptError>,
     ) -> Result<(), InternalError> {
-        let (id, now) = (notice.record.id.clone(), self.ground.clock.now());
+        let id = notice.record.id.clone();
+        let now = self.ground.clock.now();
         let attempt = recorded(fired_at, now, &sent);
         let sent = sent.map(|_| ());
         let failures = notice.thing.attempts.saturating_add(1);
@@ -205,7 +207,8 @@ impl Notices {
     }
 
     fn tell(&self, notice: &Stored<QueuedNotification>, state: &str, failed: Option<AttemptError>) {
-        let (publisher, place) = (&self.publisher, notice.record.place);
+        let publisher = &self.publisher;
+        let place = notice.record.place;
         let host = host(&notice.thing.url);
         let Some(AttemptError { why, .. }) = failed else {
             tracing::debug!(%publisher, notice = place, "delivered");

@@ -35,7 +35,8 @@ impl Lasting {
     /// # Errors
     /// Fails when the store fails. The signature stays used in this process.
     pub async fn keep(&self, used: &UsedSignature, now: Timestamp) -> Result<bool, InternalError> {
-        let (publisher, used) = (self.publisher.clone(), used.clone());
+        let publisher = self.publisher.clone();
+        let used = used.clone();
         self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await
     }
 }
@@ -47,14 +48,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_taken_in_the_next_process_while_it_holds_and_at_no_other_publisher() {
+    fn used_signatures_outlive_the_process_for_their_publisher_only() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let keep = |nonce, now| {
             let (lasting, replay) = Lasting::open(&store, "p", at(now)).unwrap();
-            let used = replay.take("k", nonce, 9, (at(now), at(now + 10))).unwrap();
+            let used = replay.take("k", nonce, 9, at(now), at(now + 10)).unwrap();
             assert!(runtime.block_on(lasting.keep(&used, at(now))).unwrap());
             let elsewhere = runtime.block_on(lasting.keep(&used, at(now)));
             assert!(!elsewhere.unwrap(), "another process that has not heard of it is told");
@@ -62,7 +63,7 @@ mod tests {
         keep("a", 0);
         let take = |publisher, now| {
             let (_, next) = Lasting::open(&store, publisher, at(now)).unwrap();
-            next.take("k", "a", 9, (at(now), at(now + 10))).map(drop)
+            next.take("k", "a", 9, at(now), at(now + 10)).map(drop)
         };
         assert_eq!(take("p", 9), Err(ReplayRefusal::Replayed));
         assert_eq!(take("other", 9), Ok(()));

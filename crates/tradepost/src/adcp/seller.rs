@@ -119,7 +119,7 @@ pub struct Documents {
 impl Documents {
     /// Builds the documents of a publisher with this name and these public keys.
     #[must_use]
-    pub fn of(name: &str, shown: &[Value], base_url: &str) -> Self {
+    pub fn new(name: &str, shown: &[Value], base_url: &str) -> Self {
         let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
         let brand = keys::brand_json(name, base_url, &endpoints);
         Self { jwks: keys::jwks(shown).to_string(), brand: brand.to_string() }
@@ -253,10 +253,11 @@ impl PublisherAgent {
         };
         let fresh = || uuid::Uuid::now_v7().to_string();
         let context_id = message.context_id.clone().filter(|id| !id.is_empty());
-        let ids = (fresh(), context_id.unwrap_or_else(fresh));
+        let id = fresh();
+        let context_id = context_id.unwrap_or_else(fresh);
         let document = answer.document();
         let size = document.to_string().len();
-        let task = invocation::task(now, &answer, document, ids);
+        let task = invocation::task(now, &answer, document, id, context_id);
         self.exchanges.keep(&tenant, task.clone(), size);
         Ok(task)
     }
@@ -280,7 +281,7 @@ impl PublisherAgent {
         let caller = incoming.caller;
         let performed = match &incoming.request {
             A2aRequest::SendMessage(send) => {
-                let form = InvocationForm::of(incoming.release, incoming.activated);
+                let form = InvocationForm::new(incoming.release, incoming.activated);
                 let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::AgentAnswer::Begun)
             }

@@ -41,7 +41,8 @@ impl StoreVault {
         mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
     ) -> Result<Result<T, E>, InternalError> {
         let stopped = Arc::new(Mutex::new(None));
-        let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
+        let note = Arc::clone(&stopped);
+        let publisher = Arc::clone(&self.publisher);
         let done = self.store.write_blocking(move |tx| {
             tx.shelf(&publisher, &mut job)?.map_err(|why| {
                 *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -87,7 +88,8 @@ impl PublisherStore for StoreVault {
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         // The store rolls back a job that fails.
         let undone = Arc::new(AtomicBool::new(false));
-        let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
+        let note = Arc::clone(&undone);
+        let publisher = Arc::clone(&self.publisher);
         let written = self.store.write(move |tx| {
             let end = tx.shelf(&publisher, |shelf| job(shelf))?;
             // The job may be retried, and end differently.

@@ -150,7 +150,8 @@ impl Outside {
                 challenge.is_answered_by(&taken.said) || self.is_own_machine(&challenge.url)
             }
             Err(failed) => {
-                let (publisher, why) = (&self.publisher, failed.why);
+                let publisher = &self.publisher;
+                let why = failed.why;
                 tracing::info!(%publisher, %why, "a subscriber's address did not take its challenge");
                 false
             }

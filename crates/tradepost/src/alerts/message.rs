@@ -24,7 +24,8 @@ impl AlertMessage {
     /// Returns the subject in one line.
     #[must_use]
     pub fn subject(&self) -> String {
-        let (new, over) = (self.new.len(), self.over.len());
+        let new = self.new.len();
+        let over = self.over.len();
         let all = new + self.goes_on.len();
         match (new, self.goes_on.len(), over) {
             (0, 0, _) => "Tradepost: all is well again".to_owned(),
@@ -115,7 +116,8 @@ mod tests {
             since: Timestamp::UNIX_EPOCH,
             noticed_at: Timestamp::UNIX_EPOCH,
         };
-        let rows = |number: usize| (0..number).map(|n| row(&n.to_string())).collect::<Vec<_>>();
+        let rows =
+            |number: usize| (0..number).map(|index| row(&index.to_string())).collect::<Vec<_>>();
         for (new, goes_on, over, subject) in [
             (1, 0, 0, "1 thing amiss"),
             (2, 1, 1, "3 things amiss, 2 of them new"),
@@ -123,7 +125,9 @@ mod tests {
             (0, 1, 3, "3 mended, 1 thing still amiss"),
             (0, 0, 2, "all is well again"),
         ] {
-            let (new, goes_on, over) = (rows(new), rows(goes_on), rows(over));
+            let new = rows(new);
+            let goes_on = rows(goes_on);
+            let over = rows(over);
             let message = AlertMessage { at: Timestamp::UNIX_EPOCH, new, goes_on, over };
             assert_eq!(message.subject(), format!("Tradepost: {subject}"));
         }

@@ -88,7 +88,8 @@ impl AlertWatch {
             let what = format!("nothing new is taken: {why}");
             problems.push(AlertProblem { key: "store".into(), what, level: 0, lasts: false });
         }
-        let (store, agents) = (Arc::clone(&self.store), (self.agents)());
+        let store = Arc::clone(&self.store);
+        let agents = (self.agents)();
         let counted = tokio::task::spawn_blocking(move || {
             let amiss = store.amiss(&agents)?;
             let refused = store.access_counts(now)?;
@@ -162,7 +163,8 @@ impl AlertWatch {
     }
 
     fn orders(&self) -> Option<AlertProblem> {
-        let (orders, identity) = self.orders.as_ref().zip(self.identity.as_ref())?;
+        let orders = self.orders.as_ref()?;
+        let identity = self.identity.as_ref()?;
         let (what, is_bad) = orders.amiss(identity)?;
         Some(AlertProblem { key: "acme".into(), what, level: is_bad.into(), lasts: true })
     }

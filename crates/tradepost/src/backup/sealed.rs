@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_every_length_come_back_and_are_hidden_by_a_key() {
+    fn texts_of_every_length_return_and_a_key_hides_them() {
         let key = BackupSecret::Key([1; 32]);
         for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17] {
             let text = vec![b'x'; length];
@@ -422,13 +422,13 @@ mod tests {
     }
 
     #[test]
-    fn chunks_cannot_be_cut_off_swapped_repeated_or_taken_from_another_file() {
-        let text: Vec<u8> = (0..3 * CHUNK + 5).map(|n| (n / CHUNK) as u8).collect();
+    fn chunks_cannot_be_cut_off_swapped_repeated_or_exchanged() {
+        let text: Vec<u8> = (0..3 * CHUNK + 5).map(|place| (place / CHUNK) as u8).collect();
         for secret in [BackupSecret::None, BackupSecret::Key([1; 32])] {
             let bytes = sealed(&secret, &text);
             let step = CHUNK + if secret == BackupSecret::None { 32 } else { 16 };
-            let cut = |n: usize| HEAD + n * step;
-            let chunk = |n: usize| &bytes[cut(n)..cut(n + 1).min(bytes.len())];
+            let cut = |number: usize| HEAD + number * step;
+            let chunk = |number: usize| &bytes[cut(number)..cut(number + 1).min(bytes.len())];
             let other = sealed(&secret, &text);
             let head = &bytes[..HEAD];
             for (what, changed) in [

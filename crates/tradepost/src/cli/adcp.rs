@@ -140,11 +140,11 @@ fn shown(offered: &[OfferedTask], fit: TableWidth) -> String {
         return "the seller lists nothing".to_owned();
     }
     let columns: [Cells<'_, OfferedTask>; 3] = [
-        (Text("task"), &|it| it.name.clone()),
-        (Text("effect"), &|it| effect(&it.name).unwrap_or("not of AdCP 3.1").to_owned()),
-        (Text("description"), &|it| it.description.clone()),
+        (Text("task"), &|task| task.name.clone()),
+        (Text("effect"), &|task| effect(&task.name).unwrap_or("not of AdCP 3.1").to_owned()),
+        (Text("description"), &|task| task.description.clone()),
     ];
-    table::of(fit, offered, &columns)
+    table::items(fit, offered, &columns)
 }
 
 fn call(arguments: AdcpCallOptions, context: &Context) -> Outcome {
@@ -189,7 +189,8 @@ fn open_log(path: &Path) -> Result<Log, CommandFailure> {
     let file = file.map_err(|error| {
         CommandFailure::usage(format!("cannot write the log {}: {error}", path.display()))
     })?;
-    let (file, clock) = (Mutex::new(file), Clock::system());
+    let file = Mutex::new(file);
+    let clock = Clock::system();
     Ok(Box::new(move |record| {
         let line = record.line(clock.now()) + "\n";
         // The call continues without its log: a request that was sent cannot be undone.

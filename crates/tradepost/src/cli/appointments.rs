@@ -346,12 +346,12 @@ fn list(listing: &AppointmentFilter, context: &Context) -> Outcome {
             context.output.list(&rows, CalendarRow::document, "no appointments", &columns);
         }
         ListFormat::Json => {
-            record(&store, leads, (AuditAction::LeadExported, Some("json")), context)?;
+            record(&store, leads, AuditAction::LeadExported, Some("json"), context)?;
             let documents: Vec<_> = rows.iter().map(CalendarRow::document).collect();
             context.output.document(&documents);
         }
         ListFormat::Ics => {
-            record(&store, leads, (AuditAction::LeadExported, Some("ics")), context)?;
+            record(&store, leads, AuditAction::LeadExported, Some("ics"), context)?;
             context.output.hand_over(ics::write(&rows, now).as_bytes())?;
         }
     }

@@ -87,7 +87,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::List { dealer, lead, limit, place } => {
             let store = place.open(None, context)?;
             check_chain(dealer.as_deref(), &store, &place, context)?;
-            list(&store, (dealer.as_deref(), lead.as_deref()), limit, context)
+            list(&store, dealer.as_deref(), lead.as_deref(), limit, context)
         }
         Command::Verify(verify) => match (&verify.evidence, &verify.file) {
             (Some(file), _) => {
@@ -125,7 +125,8 @@ pub(super) fn check_chain(
 
 fn list(
     store: &Store,
-    (dealer, lead): (Option<&str>, Option<&str>),
+    dealer: Option<&str>,
+    lead: Option<&str>,
     limit: u32,
     context: &Context,
 ) -> Outcome {
@@ -166,6 +167,12 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
 /// Number and hash of the last entry of each chain, by its name.
 type Heads = BTreeMap<String, (i64, Sha256Hash)>;
 
+/// Heads of all chains, as they were noted earlier.
+struct NotedHeads {
+    records: Heads,
+    consents: Heads,
+}
+
 fn heads(store: &Store) -> Result<Value, CommandFailure> {
     let records = store.check_records()?;
     let consents = store.check_consents(None, None)?;
@@ -178,7 +185,9 @@ fn heads(store: &Store) -> Result<Value, CommandFailure> {
 }
 
 fn record(check: &RecordCheck) -> Value {
-    let (of, entries, head) = (&check.chain, check.entries, hex(&check.head));
+    let of = &check.chain;
+    let entries = check.entries;
+    let head = hex(&check.head);
     json!({"of": of, "entries": entries, "head": head, "faults": check.faults})
 }
 
@@ -193,13 +202,14 @@ fn chain(check: &ConsentCheck) -> Value {
     })
 }
 
-fn read_heads(file: &Path) -> Result<(Heads, Heads), CommandFailure> {
+fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
     let unusable = || {
         CommandFailure::usage(format!("{} holds no heads of chains", file.display()))
             .hint("`tradepost audit export --head --out FILE` writes them")
     };
     let read: Option<Value> = tradepost_wire::json::from_str(&read_text(file)?).ok();
-    let read = read.filter(|it| it.get("format").and_then(Value::as_str) == Some(HEADS));
+    let read =
+        read.filter(|document| document.get("format").and_then(Value::as_str) == Some(HEADS));
     let read = read.ok_or_else(unusable)?;
     let list = |name: &str| -> Option<Heads> {
         let one = |head: &Value| {
@@ -209,11 +219,13 @@ fn read_heads(file: &Path) -> Result<(Heads, Heads), CommandFailure> {
         };
         read.get(name)?.as_array()?.iter().map(one).collect()
     };
-    list("records").zip(list("consents")).ok_or_else(unusable)
+    let records = list("records").ok_or_else(unusable)?;
+    let consents = list("consents").ok_or_else(unusable)?;
+    Ok(NotedHeads { records, consents })
 }
 
 /// Checks every chain, and that each head noted earlier is still part of its chain.
-fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Outcome {
+fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcome {
     let records = store.check_records()?;
     let consents = store.check_consents(None, None)?;
     let mut faults: Vec<String> = Vec::new();
@@ -227,7 +239,7 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
         };
         faults.extend(found.iter().map(said));
     }
-    if let Some((of_records, of_consents)) = heads {
+    if let Some(NotedHeads { records: of_records, consents: of_consents }) = heads {
         let gone = "whose hash was written down, is gone or another";
         for (of, (seq, hash)) in of_records {
             if store.entry_hash(of, *seq)? != Some(*hash) {
@@ -249,7 +261,9 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
         "records": records.iter().map(record).collect::<Vec<_>>(),
         "consents": consents.iter().map(chain).collect::<Vec<_>>(),
     });
-    if let (Some(members), Value::Object(more)) = (document.as_object_mut(), contents.document()) {
+    if let Some(members) = document.as_object_mut()
+        && let Value::Object(more) = contents.document()
+    {
         members.extend(more);
     }
     conclude(faults, document, context, || {

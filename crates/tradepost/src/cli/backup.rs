@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
 
 /// Returns the folder of a file.
 pub(super) fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn exists(to: &Path) -> CommandFailure {

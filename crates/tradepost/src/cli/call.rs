@@ -107,7 +107,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     } else {
         context.output.line(show::answer(&answer, TableWidth::Terminal));
     }
-    if let (Skill::LeadSubmit, Some(id)) = (skill, &answer.context_id) {
+    if skill == Skill::LeadSubmit
+        && let Some(id) = &answer.context_id
+    {
         let id = plain(id, WORD);
         context.output.talk(format!("to change what was asked for: --conversation {id}"));
     }

@@ -57,8 +57,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     for dealer in &config.dealers {
         let rooftops: Vec<_> =
             dealer.terms.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
-        let (id, name, count) = (&dealer.terms.id, &dealer.terms.name, rooftops.len());
-        let (noun, names) = (if count == 1 { "rooftop" } else { "rooftops" }, rooftops.join(", "));
+        let id = &dealer.terms.id;
+        let name = &dealer.terms.name;
+        let count = rooftops.len();
+        let noun = if count == 1 { "rooftop" } else { "rooftops" };
+        let names = rooftops.join(", ");
         context.output.line(format!("dealer {id} ({name}): {count} {noun}: {names}"));
         if !dealer.deliveries.is_empty() {
             let names = destinations(dealer).join(", ");
@@ -68,7 +71,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     for PublisherConfig { profile, .. } in &config.publishers {
         let products = profile.catalogue.products.len();
         let noun = if products == 1 { "product" } else { "products" };
-        let (id, name) = (&profile.id, &profile.name);
+        let id = &profile.id;
+        let name = &profile.name;
         context.output.line(format!("publisher {id} ({name}): {products} {noun}"));
     }
     context.output.line(match &config.server.tls {
@@ -76,7 +80,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Some(files) => {
             let acme = config.server.acme.as_ref();
             let ordered = acme.map(|acme| format!(", ordered for {}", acme.domains.join(", ")));
-            let (end, ordered) = (end_of(files), ordered.unwrap_or_default());
+            let end = end_of(files);
+            let ordered = ordered.unwrap_or_default();
             format!("listens on {}, over TLS{end}{ordered}", config.server.listen)
         }
     });
@@ -120,7 +125,7 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Com
 /// Checks the mapping files of feeds.
 fn check_feeds(config: &Config) -> Result<(), CommandFailure> {
     let why_not = |dealer: &DealerConfig| {
-        let why = FeedSource::of(&Arc::new(dealer.clone())).err()?;
+        let why = FeedSource::open_all(&Arc::new(dealer.clone())).err()?;
         Some(format!("dealer {}: {why}", dealer.terms.id))
     };
     let lines: Vec<String> = config.dealers.iter().filter_map(why_not).collect();
@@ -159,7 +164,7 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
         keys.extend(unusable_ways(&format!("dealer {}", dealer.terms.id), &dealer.deliveries));
     }
     for publisher in &config.publishers {
-        let ways = publisher.deliveries.iter().map(|it| it.delivery.clone());
+        let ways = publisher.deliveries.iter().map(|wanted| wanted.delivery.clone());
         let whose = format!("publisher {}", publisher.profile.id);
         keys.extend(unusable_ways(&whose, &ways.collect::<Vec<_>>()));
     }
@@ -231,7 +236,8 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), CommandFailure> {
     let mut lines = Vec::new();
     for publisher in &mut config.publishers {
         let Some(path) = &publisher.catalogue else { continue };
-        let (id, name) = (&publisher.profile.id, path.display());
+        let id = &publisher.profile.id;
+        let name = path.display();
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) => {
@@ -267,8 +273,9 @@ pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
 /// Returns the failure with every mistake in a file, each with its line.
 pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
-    let listed =
-        mistakes.iter().map(|it| json!({"line": it.line, "key": it.key, "message": it.message}));
+    let listed = mistakes.iter().map(
+        |mistake| json!({"line": mistake.line, "key": mistake.key, "message": mistake.message}),
+    );
     let listed: Vec<Value> = listed.collect();
     CommandFailure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
         .lines(lines(path, mistakes))
@@ -304,7 +311,7 @@ fn located_warnings(path: &Path, config: &Config, context: &Context) -> Vec<Loca
     let warnings = warnings(config);
     // Read again only for the lines: the configuration does not keep them.
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let pointers: Vec<&str> = warnings.iter().map(|it| it.pointer.as_str()).collect();
+    let pointers: Vec<&str> = warnings.iter().map(|warning| warning.pointer.as_str()).collect();
     let lines = toml::lines_of(&text, read::variables(&context.environment), &pointers);
     let located = |(line, warning)| LocatedWarning { line, warning };
     let mut located: Vec<_> = lines.into_iter().zip(warnings).map(located).collect();
@@ -326,12 +333,13 @@ fn summary(config: &Config, warnings: &[LocatedWarning]) -> Value {
             "deliveries": destinations(dealer),
         })
     });
+    let messages = warnings.iter().map(|located| located.warning.message.as_str());
     json!({
         "valid": true,
         "listen": config.server.listen.to_string(),
         "tls": config.server.tls.is_some(),
         "dealers": dealers.collect::<Vec<_>>(),
-        "warnings": warnings.iter().map(|it| it.warning.message.as_str()).collect::<Vec<_>>(),
+        "warnings": messages.collect::<Vec<_>>(),
         "warning_details": warnings.iter().map(LocatedWarning::document).collect::<Vec<_>>(),
     })
 }

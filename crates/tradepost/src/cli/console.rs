@@ -179,8 +179,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                     tx.forgive_attempts(&name_bucket(name))?;
                     tx.set_password(name, &hashed)
                 };
-                let change_of = (AuditAction::PasswordSet, Some(detail));
-                change(&store, &name, change_of, (&context.actor(), now), set)?;
+                let action = AuditAction::PasswordSet;
+                change(&store, &name, action, Some(detail), &context.actor(), now, set)?;
                 tell(&text, is_shown, context)
             }
             User::ResetSecondFactor { name, place } => {
@@ -189,8 +189,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
                 let remove = |tx: &StoreTransaction<'_>, name: &str| tx.remove_member(name);
-                let change_of = (AuditAction::MemberRemoved, None);
-                change(&store, &name, change_of, (&context.actor(), now), remove)?;
+                let action = AuditAction::MemberRemoved;
+                change(&store, &name, action, None, &context.actor(), now, remove)?;
                 context.output.talk(format!("{name} may come in no more"));
                 Ok(())
             }
@@ -279,7 +279,8 @@ fn entry(
     chain: Option<&String>,
     action: AuditAction,
     name: &str,
-    (actor, at): (&str, Timestamp),
+    actor: &str,
+    at: Timestamp,
 ) -> NewAuditEntry {
     NewAuditEntry {
         chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
@@ -302,7 +303,7 @@ pub(super) fn add(
     now: Timestamp,
 ) -> Result<(), CommandFailure> {
     let entry =
-        entry(member.dealer_id.as_ref(), AuditAction::MemberAdded, &member.name, (actor, now));
+        entry(member.dealer_id.as_ref(), AuditAction::MemberAdded, &member.name, actor, now);
     let detail = member_detail(Some(member.role), &member.password);
     let entry = NewAuditEntry { detail: Some(detail), ..entry };
     let added = store.write_blocking(move |tx| {
@@ -322,8 +323,10 @@ pub(super) fn add(
 fn change(
     store: &Store,
     name: &str,
-    (action, detail): (AuditAction, Option<String>),
-    by: (&str, Timestamp),
+    action: AuditAction,
+    detail: Option<String>,
+    actor: &str,
+    now: Timestamp,
     act: impl Fn(&StoreTransaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
 ) -> Outcome {
     let name = name.to_lowercase();
@@ -333,7 +336,7 @@ fn change(
         CommandFailure::usage(message).hint("`tradepost console user list` names all")
     };
     let member = member.ok_or_else(unknown)?;
-    let entry = entry(member.dealer_id.as_ref(), action, &member.name, by);
+    let entry = entry(member.dealer_id.as_ref(), action, &member.name, actor, now);
     let entry = NewAuditEntry { detail, ..entry };
     let done = store.write_blocking(move |tx| {
         let done = act(tx, &member.name)?;
@@ -358,8 +361,8 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
         tx.end_sessions_of(name)?;
         tx.remove_second_factor(name)
     };
-    let change_of = (AuditAction::SecondFactorReset, None);
-    change(store, name, change_of, (&context.actor(), now), reset)?;
+    let action = AuditAction::SecondFactorReset;
+    change(store, name, action, None, &context.actor(), now, reset)?;
     context
         .output
         .talk(format!("{known} signs in with the password alone until they set up another"));

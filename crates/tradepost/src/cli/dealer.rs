@@ -193,7 +193,7 @@ impl Whereto {
         let store = self.place.create(config.as_ref(), context)?;
         Ok(Box::new(House {
             store: Arc::new(store),
-            fixed: Arc::new(config.as_ref().map(Fixed::of).unwrap_or_default()),
+            fixed: Arc::new(config.as_ref().map(Fixed::from_config).unwrap_or_default()),
             clock: Clock::system(),
             is_local: true,
         }))

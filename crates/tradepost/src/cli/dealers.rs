@@ -67,7 +67,7 @@ impl ConfigSource {
             place.database(Some(&config), context)?.is_some() || Store::exists(&place.data);
         if config.server.hosting && has_store {
             let store = place.open(Some(&config), context)?;
-            let hosted = hosting::kept_dealers(&store, &Fixed::of(&config));
+            let hosted = hosting::kept_dealers(&store, &Fixed::from_config(&config));
             config.dealers.extend(hosted?);
         }
         Ok(config)

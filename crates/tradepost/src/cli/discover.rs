@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         None => signed.ok().map(|signed| TrustReport::unchecked(&signed)),
         Some(keys) => {
             let judged = judge(&signed?, &keys, Clock::system().now());
-            let report = TrustReport::of(&judged);
+            let report = TrustReport::from_judged(&judged);
             report.judge()?;
             found = found.with_verdicts(&judged);
             Some(report)
@@ -112,7 +112,7 @@ fn list(listed: &AgentDirectory, context: &Context) {
     if listed.entries.is_empty() {
         context.output.talk("the directory names nobody");
     } else {
-        context.output.line(table::of(TableWidth::Terminal, &listed.entries, &columns));
+        context.output.line(table::items(TableWidth::Terminal, &listed.entries, &columns));
     }
     if listed.left_out > 0 {
         let count = listed.left_out;
@@ -197,8 +197,8 @@ fn elsewhere(found: &Discovered, interface: &SellerInterface) -> Option<Origin> 
         true => grpc::address(&found.url, interface),
         false => endpoint(&found.url, interface),
     };
-    let origin = Origin::of(&address.ok()?);
-    (origin != Origin::of(&found.url)).then_some(origin)
+    let origin = Origin::from_url(&address.ok()?);
+    (origin != Origin::from_url(&found.url)).then_some(origin)
 }
 
 fn summary(found: &Discovered, report: Option<&TrustReport>, fit: TableWidth) -> String {
@@ -213,7 +213,8 @@ fn summary(found: &Discovered, report: Option<&TrustReport>, fit: TableWidth) ->
     add("card", found.url.to_string());
     for interface in &card.interfaces {
         let tenant = interface.tenant.as_deref().map(|t| format!(", tenant {t}"));
-        let (binding, version) = (&interface.binding, &interface.protocol_version);
+        let binding = &interface.binding;
+        let version = &interface.protocol_version;
         let tenant = tenant.unwrap_or_default();
         let mut value = format!("{binding} (A2A {version}{tenant}) {}", interface.url);
         if let Some(origin) = elsewhere(found, interface) {
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_leads_into_a_private_network_cannot_be_called() {
+    fn a_card_leading_into_a_private_network_cannot_be_called() {
         let card = CARD.replace("https://dealer.example/a2a", "https://10.0.0.1/a2a");
         let why_not = choose(&found(&card)).unwrap_err();
         assert!(why_not.contains("private network"), "{why_not}");

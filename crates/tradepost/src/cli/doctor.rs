@@ -47,7 +47,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // Keys that cannot be read are a finding among others, not a reason to stop.
     let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
     if config.server.hosting {
-        let (keeping, fixed) = (keeping.clone(), Fixed::of(&config));
+        let keeping = keeping.clone();
+        let fixed = Fixed::from_config(&config);
         let read = runtime.spawn_blocking(move || keeping.hosted(&fixed));
         // A failure here is reported by the storage checks too.
         if let Ok(Ok(Ok(hosted))) = runtime.block_on(async { timeout(patience, read).await }) {
@@ -59,7 +60,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // DNS lookups run on threads that cannot be stopped.
     runtime.shutdown_background();
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let (bad, warnings) = (count(FindingState::Bad), count(FindingState::Warning));
+    let bad = count(FindingState::Bad);
+    let warnings = count(FindingState::Warning);
     if context.output.is_json() {
         context.output.document(&json!({
             "ok": count(FindingState::Ok),
@@ -97,7 +99,8 @@ fn document(finding: &DoctorFinding) -> Value {
 fn show(findings: &[DoctorFinding], context: &Context) {
     let columns = ["state", "area", "what", "finding"].map(TableColumn::Text);
     let row = |finding: &DoctorFinding| {
-        let (state, area) = (finding.state.name().to_owned(), finding.area.name().to_owned());
+        let state = finding.state.name().to_owned();
+        let area = finding.area.name().to_owned();
         vec![state, area, finding.subject.clone(), finding.says.clone()]
     };
     let rows: Vec<_> = findings.iter().map(row).collect();

@@ -71,7 +71,8 @@ impl ExplainedCode {
     /// Creates a row with the facts that every catalog has.
     fn new<C: Vocabulary>(
         code: C,
-        (catalog, hint): (&'static str, &'static str),
+        catalog: &'static str,
+        hint: &'static str,
         by: RefusalForm,
     ) -> Self {
         let advice = in_general(by);
@@ -101,7 +102,7 @@ fn of_aap(code: aap::AapCode) -> ExplainedCode {
         http_status: Some(code.http()),
         retryable: code.retryable(),
         exit_code: Some(exit_of_aap(code)),
-        ..ExplainedCode::new(code, ("AAP", code.hint()), by)
+        ..ExplainedCode::new(code, "AAP", code.hint(), by)
     }
 }
 
@@ -123,12 +124,13 @@ fn of_a2a(code: a2a::error::A2aCode) -> ExplainedCode {
         grpc_status: Some(code.grpc()),
         retryable: is_retryable(code),
         exit_code: Some(exit_of_a2a(code)),
-        ..ExplainedCode::new(code, (catalog, code.hint()), by)
+        ..ExplainedCode::new(code, catalog, code.hint(), by)
     }
 }
 
 fn of_adcp(code: adcp::error::AdcpCode) -> ExplainedCode {
-    let (error, listed) = (AdcpError::new(code, ""), Vec::new());
+    let error = AdcpError::new(code, "");
+    let listed = Vec::new();
     let error = Adcp { error, listed, layer: ErrorLayer::Envelope, jsonrpc: 0 };
     ExplainedCode {
         jsonrpc_code: code.jsonrpc(),
@@ -137,7 +139,7 @@ fn of_adcp(code: adcp::error::AdcpCode) -> ExplainedCode {
         retired: code.retired(),
         retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
         exit_code: Some(exit_of_adcp(code, code.recovery())),
-        ..ExplainedCode::new(code, ("AdCP", code.hint()), RefusalForm::Adcp(Box::new(error)))
+        ..ExplainedCode::new(code, "AdCP", code.hint(), RefusalForm::Adcp(Box::new(error)))
     }
 }
 
@@ -199,15 +201,17 @@ fn overview(entries: &[ExplainedCode], fit: TableWidth) -> String {
     let columns: [Cells<'_, ExplainedCode>; 7] = [
         (Text("code"), &|entry| entry.code.to_owned()),
         (Text("catalog"), &|entry| entry.catalog.to_owned()),
-        (Number("JSON-RPC"), &|it| {
-            it.jsonrpc_code.map(|code| code.to_string()).unwrap_or_default()
+        (Number("JSON-RPC"), &|entry| {
+            entry.jsonrpc_code.map(|code| code.to_string()).unwrap_or_default()
         }),
-        (Number("HTTP"), &|it| it.http_status.map(|status| status.to_string()).unwrap_or_default()),
+        (Number("HTTP"), &|entry| {
+            entry.http_status.map(|status| status.to_string()).unwrap_or_default()
+        }),
         (Text("retry"), &|entry| yes_or_no(entry.retryable).to_owned()),
         (Number("exit"), &|entry| entry.exit_code.map(|exit| exit.to_string()).unwrap_or_default()),
         (Text("what to do next"), &|entry| entry.hint.to_owned()),
     ];
-    table::of(fit, entries, &columns)
+    table::items(fit, entries, &columns)
 }
 
 fn explanation(entries: &[ExplainedCode], fit: TableWidth) -> String {

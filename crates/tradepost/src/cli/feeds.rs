@@ -119,7 +119,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 fn sources(dealers: &[crate::config::DealerConfig]) -> Result<Vec<FeedSource>, CommandFailure> {
     let mut all = Vec::new();
     for dealer in dealers {
-        let found = FeedSource::of(&Arc::new(dealer.clone()));
+        let found = FeedSource::open_all(&Arc::new(dealer.clone()));
         all.extend(
             found.map_err(|why| CommandFailure::usage(format!("{}: {why}", dealer.terms.id)))?,
         );
@@ -155,22 +155,23 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
     let store = place.create(Some(&config), context)?;
     let mut found = Vec::new();
     for source in sources(&config.dealers)? {
-        let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
+        let dealer = source.dealer.terms.id.as_str();
+        let feed = source.feed.name.as_str();
         let state = store.feed_state(dealer, feed)?;
         let last = store.feed_runs(dealer, feed, 1)?.into_iter().next();
-        found.push((source, state, last));
+        found.push(KnownFeed { source, state, last });
     }
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let stale = |state: &FeedState| if state.stale_since.is_some() { "stale" } else { "" };
-    let columns: [Cells<'_, Known>; 7] = [
-        (Text("dealer"), &|(source, ..)| source.dealer.terms.id.clone()),
-        (Text("feed"), &|(source, ..)| source.feed.name.clone()),
-        (Text("from"), &|(source, ..)| source.feed.from.name().to_owned()),
-        (Text("taken at"), &|(_, state, _)| moment(state.taken_at)),
-        (Text(""), &|(_, state, _)| stale(state).to_owned()),
-        (Text("last run"), &|(.., last)| moment(last.as_ref().map(|run| run.ended_at))),
-        (Text("outcome"), &|(.., last)| {
-            last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
+    let columns: [Cells<'_, KnownFeed>; 7] = [
+        (Text("dealer"), &|known| known.source.dealer.terms.id.clone()),
+        (Text("feed"), &|known| known.source.feed.name.clone()),
+        (Text("from"), &|known| known.source.feed.from.name().to_owned()),
+        (Text("taken at"), &|known| moment(known.state.taken_at)),
+        (Text(""), &|known| stale(&known.state).to_owned()),
+        (Text("last run"), &|known| moment(known.last.as_ref().map(|run| run.ended_at))),
+        (Text("outcome"), &|known| {
+            known.last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
         }),
     ];
     let nothing = "no feeds are configured; docs/feeds.md says how";
@@ -179,9 +180,14 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
 }
 
 /// Feed with its state and its last run.
-type Known = (FeedSource, FeedState, Option<FeedRun>);
+struct KnownFeed {
+    source: FeedSource,
+    state: FeedState,
+    last: Option<FeedRun>,
+}
 
-fn about((source, state, last): &Known) -> Value {
+fn about(known: &KnownFeed) -> Value {
+    let KnownFeed { source, state, last } = known;
     json!({
         "dealer": source.dealer.terms.id,
         "feed": source.feed.name,
@@ -209,7 +215,8 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
 
 fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
-    let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
+    let dealer = source.dealer.terms.id.as_str();
+    let feed = source.feed.name.as_str();
     // All stored runs, so that a named one is found.
     let runs = store.feed_runs(dealer, feed, u32::MAX)?;
     let shown = match wanted {
@@ -235,14 +242,14 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
         (Text("source"), &|run| run.source.clone()),
         (Text("outcome"), &|run| run.outcome.to_string()),
     ];
-    context.output.line(table::of(TableWidth::Terminal, &listed, &columns));
+    context.output.line(table::items(TableWidth::Terminal, &listed, &columns));
     context.output.line(format!("\n{}", described(shown)));
     Ok(())
 }
 
 /// Describes a run for people.
 fn described(run: &FeedRun) -> String {
-    let report = RunReport::of(run);
+    let report = RunReport::from_run(run);
     let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
     lines.extend(run.message.clone());
     let listed = |numbers: &[(&str, u64)]| {
@@ -286,7 +293,7 @@ fn run_now(
     };
     // A running server takes the same lease: two runs never replace one inventory at once.
     let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
-        run::FeedResultSink { store, clock: &clock, source }.bytes((bytes, &name), guard)
+        run::FeedResultSink { store, clock: &clock, source }.bytes(bytes, &name, guard)
     });
     done?.ok_or_else(|| {
         CommandFailure::new(1, "another feed of this dealer is being taken")

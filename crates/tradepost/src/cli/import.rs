@@ -87,10 +87,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     } else {
         vec![pick(&config, arguments.dealer.as_deref())?]
     };
-    let targets: Vec<_> = dealers.into_iter().map(|dealer| FeedTarget::of(&dealer.terms)).collect();
+    let targets: Vec<_> =
+        dealers.into_iter().map(|dealer| FeedTarget::from_dealer(&dealer.terms)).collect();
     let mapping = match (&arguments.mapping, arguments.preset) {
         (Some(path), _) => Some(load_mapping(path)?),
-        (None, preset) => preset.map(Mapping::of),
+        (None, preset) => preset.map(Mapping::from_preset),
     };
     let SortedFeed { feeds, unplaced, mapping } =
         parse(&arguments.file, &targets, mapping.as_ref())?;
@@ -149,7 +150,7 @@ fn replace<'a>(
     let clock = Clock::system();
     let store = open()?;
     let dealers: Vec<&str> = feeds.iter().map(|(dealer_id, _)| *dealer_id).collect();
-    let work = || stored_unless_refused(feeds, unplaced, arguments, (store.as_ref(), clock.now()));
+    let work = || stored_unless_refused(feeds, unplaced, arguments, store.as_ref(), clock.now());
     let changes = match &store {
         Some(store) if !arguments.dry_run => run::leased(store, &clock, &dealers, || Ok(work()))?
             .ok_or_else(|| {
@@ -161,7 +162,7 @@ fn replace<'a>(
     // Without the lease: it changes nothing that other processes could change, and takes a while.
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &changes {
-            let dealer = config.dealers.iter().find(|it| it.terms.id == change.dealer_id);
+            let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == change.dealer_id);
             let lifetime = dealer.map(|dealer| dealer.terms.tombstone_lifetime).unwrap_or_default();
             store.ready_inventory(change.dealer_id, clock.now(), lifetime)?;
         }
@@ -174,7 +175,8 @@ fn stored_unless_refused<'a>(
     feeds: Vec<(&'a str, DealerFeed)>,
     unplaced: &FeedReport,
     arguments: &Arguments,
-    (store, now): (Option<&Store>, Timestamp),
+    store: Option<&Store>,
+    now: Timestamp,
 ) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
     let replace = |store: &Store, dealer_id: &str, feed: &DealerFeed, dry_run| {
         store.replace_inventory(dealer_id, &feed.units, now, dry_run)
@@ -378,7 +380,8 @@ fn print(
 fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
     let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
     let fields = fields.map(|field| {
-        let columns = field.columns.iter().map(|it| format!("{} ({})", it.column, it.filled));
+        let columns = field.columns.iter();
+        let columns = columns.map(|column| format!("{} ({})", column.column, column.filled));
         let columns = columns.collect::<Vec<_>>().join(", ");
         let share = (field.has * 100).checked_div(report.accepted).unwrap_or_default();
         vec![field.field.to_owned(), format!("{share}%"), field.has.to_string(), columns]
@@ -429,8 +432,8 @@ fn tables(fit: TableWidth, replacement: Replacement, report: &FeedReport) -> Vec
             TableColumn::Text("details"),
         ];
         let skips = report.skips.iter().take(SHOWN);
-        let skips =
-            skips.map(|it| vec![it.line.to_string(), it.reason.to_string(), it.message.clone()]);
+        let skips = skips
+            .map(|skip| vec![skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
         tables.push(rows(fit, &columns, &skips.collect::<Vec<_>>()));
     }
     if !report.warnings.is_empty() {

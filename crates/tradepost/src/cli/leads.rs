@@ -205,7 +205,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
             let history = history(&store, &id)?;
-            record(&store, [&history.lead], (AuditAction::LeadSeen, None), context)?;
+            record(&store, [&history.lead], AuditAction::LeadSeen, None, context)?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[ExportedLead::now(history, None)]).as_bytes());
@@ -245,7 +245,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 pub(in crate::cli) fn record<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
-    (action, detail): (AuditAction, Option<&str>),
+    action: AuditAction,
+    detail: Option<&str>,
     context: &Context,
 ) -> Result<(), CommandFailure> {
     let entry = |lead: &LeadRecord| NewAuditEntry {
@@ -280,7 +281,8 @@ type Act = fn(&StoreTransaction<'_>, &str, Timestamp) -> Result<bool, InternalEr
 /// Changes a lead, and records it in the audit log in the same transaction.
 fn act(
     store: &Store,
-    (id, action): (String, AuditAction),
+    id: String,
+    action: AuditAction,
     context: &Context,
     act: Act,
 ) -> Result<bool, InternalError> {
@@ -300,7 +302,7 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
     if context.output.is_json() {
         // The documents are complete and easily copied, so they count as an export.
-        record(store, &leads, (AuditAction::LeadExported, Some("json")), context)?;
+        record(store, &leads, AuditAction::LeadExported, Some("json"), context)?;
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
         context.output.talk("no leads");
@@ -341,7 +343,7 @@ fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) ->
     let mut missing = Vec::new();
     let mut done = Vec::new();
     for id in leads.ids {
-        match act(&store, (id.clone(), of.action), context, what)? {
+        match act(&store, id.clone(), of.action, context, what)? {
             true => done.push(id),
             false => missing.push(id),
         }
@@ -383,7 +385,8 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     // The changes of a lead are adjacent, and one audit entry covers all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
-    record(&store, taken, (AuditAction::LeadExported, Some(arguments.format.name())), context)?;
+    let format = arguments.format.name();
+    record(&store, taken, AuditAction::LeadExported, Some(format), context)?;
     match arguments.format {
         LeadOutputFormat::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         LeadOutputFormat::Csv => {

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         |MovedRows { table, done, of }: &MovedRows| output.talk(format!("{table}: {done} of {of}"));
     let moved = source.move_to(&target, tell).map_err(|why| refused(&to, &why))?;
     let rows: u64 = moved.iter().map(|table| table.of).sum();
-    let row = |it: &MovedRows| json!({"table": it.table, "rows": it.of});
+    let row = |table: &MovedRows| json!({"table": table.table, "rows": table.of});
     let tables: Vec<Value> = moved.iter().map(row).collect();
     let document = json!({"to": to.to_string(), "rows": rows, "tables": tables});
     output.answer(&document, format!("{rows} rows are in {to}, the same as in the folder"));

@@ -319,7 +319,7 @@ impl Output {
         } else if found.is_empty() {
             self.talk(nothing);
         } else {
-            self.line(table::of(TableWidth::Terminal, found, columns));
+            self.line(table::items(TableWidth::Terminal, found, columns));
         }
     }
 

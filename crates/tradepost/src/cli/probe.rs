@@ -191,7 +191,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let report = report?;
     for check in waived {
         // A run that was stopped may not have reached the check of a waiver.
-        let used = report.findings.iter().any(|it| it.check.id == check && it.waived.is_some());
+        let used = report
+            .findings
+            .iter()
+            .any(|finding| finding.check.id == check && finding.waived.is_some());
         if !used && report.stopped.is_none() {
             context.output.talk(format!("the waiver of {check} is not needed"));
         }

@@ -188,7 +188,8 @@ fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Conte
     let (vault, publisher) = place.only(context)?;
     let operation = PublisherOperation::Decide(step);
     let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
-    let (by, why) = (Some(by), decider.why);
+    let by = Some(by);
+    let why = decider.why;
     let decision = StaffDecision { matter, id, account, step, reason, by, why };
     let now = Clock::system().now();
     let asked = decision.clone();
@@ -198,7 +199,8 @@ fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Conte
     let done = done?;
     let StateChange { before, after } =
         done.map_err(|denied| refused(denied, matter, step.name()))?;
-    let (kind, id) = (matter.name(), &decision.id);
+    let kind = matter.name();
+    let id = &decision.id;
     let said = match before == after {
         true => format!("the {kind} {id} was {after} already"),
         false => format!("the {kind} {id} was {before} and is {after} now"),

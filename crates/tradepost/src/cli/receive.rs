@@ -173,7 +173,7 @@ fn list(listing: &ReceiveListing, fate: Option<Fate>, context: &Context) -> Outc
         (Text("problem"), &|kept| kept.problem.clone().unwrap_or_default()),
     ];
     let documents: Vec<_> = kept.iter().map(handle::document).collect();
-    let table = table::of(TableWidth::Terminal, &kept, &columns);
+    let table = table::items(TableWidth::Terminal, &kept, &columns);
     context.output.answer(&json!({"deliveries": documents}), table);
     Ok(())
 }
@@ -209,7 +209,8 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Co
         let document =
             tradepost_wire::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
         let keys = WebhookKeys::read(&document).map_err(|why| wrong(path, why))?;
-        let (url, tag) = (arguments.url.clone(), arguments.tag.clone());
+        let url = arguments.url.clone();
+        let tag = arguments.tag.clone();
         required = required.with_signatures(Signatures { keys, url, tag });
     }
     if required.is_empty() {
@@ -266,8 +267,11 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     let runtime = runtime(Builder::new_multi_thread())?;
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
-        let (metrics, news) = (Arc::new(ReceiverMetrics::default()), Arc::new(Notify::new()));
-        let (time, waker, output) = (clock.clone(), Arc::clone(&news), context.output);
+        let metrics = Arc::new(ReceiverMetrics::default());
+        let news = Arc::new(Notify::new());
+        let time = clock.clone();
+        let waker = Arc::clone(&news);
+        let output = context.output;
         let receiver = Receiver {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
             authenticity,

@@ -185,7 +185,8 @@ async fn play(
     }
     context.output.talk(format!("a buyer of its own: http://{address}/buyers/NAME"));
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
-    if let (Seller::Publisher, [(token, _), ..]) = (seller, TOKENS) {
+    if seller == Seller::Publisher {
+        let [(token, _), ..] = TOKENS;
         let line = format!("AdCP over MCP at http://{address}{PATH}, with the token {token}");
         context.output.talk(line);
     }
@@ -228,7 +229,7 @@ fn list(context: &Context) {
         (Text("what the seller does"), &|script| script.description.clone()),
     ];
     let document = json!({"scenarios": scripts.iter().map(scenario).collect::<Vec<_>>()});
-    context.output.answer(&document, table::of(TableWidth::Terminal, &scripts, &columns));
+    context.output.answer(&document, table::items(TableWidth::Terminal, &scripts, &columns));
 }
 
 /// Temporary folder, deleted when the sandbox ends.

@@ -108,7 +108,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let clock = Clock::system();
     let tls = identity(&config.server, &clock)?.map(Arc::new);
     let order =
-        |it: &Acme| Arc::new(Orders::new(it.clone(), clock.clone(), ClockAndRandom::system()));
+        |acme: &Acme| Arc::new(Orders::new(acme.clone(), clock.clone(), ClockAndRandom::system()));
     let orders = config.server.acme.as_ref().map(order);
     // Held until the process ends, and taken before the migration: another server may be running.
     let database = arguments.place.database(Some(&config), context)?;
@@ -137,7 +137,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         log,
     };
     let data = database.is_none().then(|| arguments.place.data.clone());
-    runtime.block_on(serve(config, store, clock, (reload, hangups, data), context))
+    runtime.block_on(serve(config, store, clock, reload, hangups, data, context))
 }
 
 /// Returns the TLS certificate: from files, or ordered from an authority.
@@ -172,7 +172,9 @@ async fn serve(
     config: Config,
     store: Store,
     clock: Clock,
-    (reload, hangups, data): (Reload, Signal, Option<PathBuf>),
+    reload: Reload,
+    hangups: Signal,
+    data: Option<PathBuf>,
     context: &Context,
 ) -> Outcome {
     // Before the agents are set up: their cards name the address.
@@ -182,15 +184,17 @@ async fn serve(
         None => None,
     };
     let server = config.server.clone();
-    let beside = (config.alerts.clone(), config.traces.clone());
-    let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
+    let alerts = config.alerts.clone();
+    let traces = config.traces.clone();
+    let dealers = config.dealers.len();
+    let publishers = config.publishers.len();
     let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
     let console = desk::open(&wiring, &server, reload.is_demo, address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal()?;
     let tls = reload.tls.clone();
-    keep_watch(&wiring, beside, data, &server, (reload, hangups))?;
+    keep_watch(&wiring, alerts, traces, data, &server, reload, hangups)?;
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
     let (stop_deliveries, mut deliveries) = deliver(&wiring, grace);
     tracing::info!(%address, dealers, publishers, "started");
@@ -235,12 +239,15 @@ async fn serve(
 /// Starts the background tasks for the server itself: traces, alerts, certificates, and reloads.
 fn keep_watch(
     wiring: &Arc<Wiring>,
-    (alerts, traces): (Option<config::AlertConfig>, Option<config::Traces>),
+    alerts: Option<config::AlertConfig>,
+    traces: Option<config::Traces>,
     data: Option<PathBuf>,
     server: &ServerConfig,
-    (reload, hangups): (Reload, Signal),
+    reload: Reload,
+    hangups: Signal,
 ) -> Result<(), CommandFailure> {
-    let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
+    let tls = reload.tls.clone();
+    let orders = reload.orders.clone();
     if let Some(settings) = traces {
         let percent = settings.percent;
         let (queue, exporter) = traces::open(settings)?;
@@ -248,8 +255,7 @@ fn keep_watch(
         wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
     }
     if let Some(settings) = alerts {
-        let certificate = (tls.clone(), orders.clone());
-        let alerts = alarm(settings, wiring, certificate, data, server)?;
+        let alerts = alarm(settings, wiring, tls.clone(), orders.clone(), data, server)?;
         let run = move || {
             let alerts = Arc::clone(&alerts);
             async move { alerts.run().await }
@@ -259,7 +265,8 @@ fn keep_watch(
     tokio::spawn(keep_fresh(Arc::clone(wiring), tls.clone(), orders.clone()));
     if let Some((orders, identity)) = orders.zip(tls.clone()) {
         let run = move || {
-            let (orders, identity) = (Arc::clone(&orders), Arc::clone(&identity));
+            let orders = Arc::clone(&orders);
+            let identity = Arc::clone(&identity);
             async move { orders.run(&identity).await }
         };
         tokio::spawn(keep_going("orders of certificates", run));
@@ -278,14 +285,18 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
         }
     };
     let mut deliveries = JoinSet::new();
-    let (leads, until) = (Arc::clone(&wiring.deliveries), stopped.clone());
+    let leads = Arc::clone(&wiring.deliveries);
+    let until = stopped.clone();
     deliveries.spawn(keep_going("leads", move || Arc::clone(&leads).run(until(), grace)));
-    let (feeds, until) = (Arc::clone(&wiring.feeds), stopped.clone());
+    let feeds = Arc::clone(&wiring.feeds);
+    let until = stopped.clone();
     deliveries.spawn(keep_going("feeds", move || Arc::clone(&feeds).run(until())));
-    let (refusals, until) = (Arc::clone(&wiring.refusals), stopped.clone());
+    let refusals = Arc::clone(&wiring.refusals);
+    let until = stopped.clone();
     deliveries.spawn(keep_going("refusals", move || Arc::clone(&refusals).run(until())));
     for notices in &wiring.notices {
-        let (notices, until) = (Arc::clone(notices), stopped.clone());
+        let notices = Arc::clone(notices);
+        let until = stopped.clone();
         let run = move || Arc::clone(&notices).run(until(), grace);
         deliveries.spawn(keep_going("notifications", run));
     }
@@ -296,11 +307,13 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
 fn alarm(
     settings: config::AlertConfig,
     wiring: &Arc<Wiring>,
-    (identity, orders): (Option<Arc<ServerIdentity>>, Option<Arc<Orders>>),
+    identity: Option<Arc<ServerIdentity>>,
+    orders: Option<Arc<Orders>>,
     data: Option<PathBuf>,
     server: &ServerConfig,
 ) -> Result<Arc<AlertSender>, CommandFailure> {
-    let (store, clock) = (Arc::clone(&wiring.store), wiring.clock.clone());
+    let store = Arc::clone(&wiring.store);
+    let clock = wiring.clock.clone();
     let of = Arc::clone(wiring);
     let watch = AlertWatch {
         desk: Arc::clone(&wiring.desk),
@@ -338,7 +351,9 @@ async fn keep_fresh(
                 () = wiring.feeds.taken() => {}
                 () = wiring.changed() => {}
             }
-            let (fresh, tls, orders) = (Arc::clone(&wiring), tls.clone(), orders.clone());
+            let fresh = Arc::clone(&wiring);
+            let tls = tls.clone();
+            let orders = orders.clone();
             // Building an index takes a while; requests must not wait for it.
             let refreshed = piece("taking over inventories", move || {
                 if let Some(identity) = tls {
@@ -347,9 +362,12 @@ async fn keep_fresh(
                     fresh.desk.record_certificate(&identity, failures);
                 }
                 // A failure of one must not keep the other from its work.
-                let (followed, refreshed) = (fresh.follow(), fresh.refresh());
+                let followed = fresh.follow();
+                let refreshed = fresh.refresh();
                 fresh.tidy();
-                if let (Err(fault), Err(_)) = (&followed, &refreshed) {
+                if let Err(fault) = &followed
+                    && refreshed.is_err()
+                {
                     // One is logged here, and the other by the caller.
                     tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");
                     return refreshed;

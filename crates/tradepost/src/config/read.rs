@@ -87,8 +87,8 @@ const DEMO_PUBLISHER: &str = include_str!("demo-publisher.toml");
 fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     read_object!(value, &DocumentPlace::Root, problems, closed {
         optional "server" => server: sections::server,
-        optional "dealers" => dealers: list((1, None), sections::dealer),
-        optional "publishers" => publishers: list((1, None), publisher::publisher),
+        optional "dealers" => dealers: list(1, None, sections::dealer),
+        optional "publishers" => publishers: list(1, None, publisher::publisher),
         optional "privacy" => privacy: leads::privacy,
         optional "alerts" => alerts: alerts::alerts,
         optional "traces" => traces: traces::traces,
@@ -99,7 +99,8 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         let at = DocumentPlace::Root.key("dealers");
         values::reject(&at, problems, "is missing; there has to be a dealer or a publisher");
     }
-    let (mut dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
+    let mut dealers = dealers.unwrap_or_default();
+    let publishers = publishers.unwrap_or_default();
     let privacy = privacy.unwrap_or_default();
     let asks_for_certificates = value.pointer("/server/tls/client_ca").is_some();
     let process = ForAll { asks_for_certificates, retention: privacy.retention };
@@ -160,8 +161,10 @@ fn check_hosts(
 fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
     // Checks the document and not the parsed sellers: another mistake in a seller must not hide
     // that its host is already taken.
-    let (dealers, publishers) = (items(value, "dealers"), items(value, "publishers"));
-    let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+    let dealers = items(value, "dealers");
+    let publishers = items(value, "publishers");
+    let mut ids = BTreeSet::new();
+    let mut hosts = BTreeSet::new();
     let directory = value.get("server").map(|server| items(server, "directory_hosts"));
     let directory = directory.unwrap_or_default();
     let at = &DocumentPlace::Root.key("server");
@@ -201,8 +204,8 @@ mod tests {
         let _ = toml::read(text, Variables::default(), |value, problems| {
             let read = config(value, problems);
             for problem in problems.listed() {
-                if let (Keyword::AdditionalProperties, ProblemDetail::Allowed(known)) =
-                    (problem.keyword, &problem.extra)
+                if problem.keyword == Keyword::AdditionalProperties
+                    && let ProblemDetail::Allowed(known) = &problem.extra
                 {
                     keys.borrow_mut().extend(*known);
                 }
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn with_hosting_nobody_has_to_be_named_and_whoever_is_needs_hosts_of_its_own() {
+    fn with_hosting_sellers_are_optional_and_each_needs_its_own_hosts() {
         let whole = read("[server]\nhosting = true\n", &[]).unwrap();
         assert!(whole.server.hosting && whole.dealers.is_empty());
         let dealer = "[[dealers]]\nid = \"a\"\nname = \"A\"\n[[dealers.rooftops]]\nname = \"B\"\n";

@@ -111,7 +111,9 @@ impl Console {
         let stage = stage.ok_or(PageError::Unusable("A lead is new, working, sold or lost."))?;
         let mut entry = self.lead_entry(visitor, &lead.lead, AuditAction::StageChanged);
         entry.detail = Some(stage.name().to_owned());
-        let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
+        let by = visitor.member.name.clone();
+        let now = entry.at;
+        let lead = lead.lead;
         self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
     }
 
@@ -151,14 +153,16 @@ impl Console {
     pub(super) fn release(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadReleased);
-        let (id, now) = (visitor.id.to_owned(), entry.at);
+        let id = visitor.id.to_owned();
+        let now = entry.at;
         self.act(entry, "released", move |tx| tx.release_lead(&id, now))
     }
 
     pub(super) fn revoke(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::ConsentRevoked);
-        let (id, now) = (visitor.id.to_owned(), entry.at);
+        let id = visitor.id.to_owned();
+        let now = entry.at;
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
     }
 

@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn an_address_has_a_few_places_and_gives_them_back() {
         let places = AddressPlaces::new(2);
-        let (first, second) = (places.take("one"), places.take("one"));
+        let first = places.take("one");
+        let second = places.take("one");
         assert!(first.is_some() && second.is_some());
         assert!(places.take("one").is_none());
         assert!(places.take("two").is_some(), "another address has its own");

@@ -42,9 +42,12 @@ impl Console {
             return Ok(Confirmation::Recent);
         }
         let given = visitor.asked.filled_in(PASSWORD);
-        let (Some(given), true) = (given, visitor.has_password()) else {
+        let Some(given) = given else {
             return self.ask_again(visitor, None);
         };
+        if !visitor.has_password() {
+            return self.ask_again(visitor, None);
+        }
         let member = &visitor.member;
         let attempt = SignInAttempt {
             asked: visitor.asked,
@@ -103,7 +106,9 @@ impl Console {
     pub(super) fn renew(&self, visitor: &mut Visitor<'_>) -> Result<String, PageError> {
         let secret = password::token()?;
         let new_id = uuid::Uuid::new_v4().simple().to_string();
-        let (old, new, hash) = (visitor.session.id.clone(), new_id.clone(), session_hash(&secret));
+        let old = visitor.session.id.clone();
+        let new = new_id.clone();
+        let hash = session_hash(&secret);
         let now = self.clock.now();
         let renewed: Result<bool, InternalError> =
             self.store.write_blocking(move |tx| tx.renew_session(&old, &new, &hash, now));

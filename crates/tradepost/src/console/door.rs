@@ -168,7 +168,8 @@ impl Console {
         // The store has only the hash, so that reading the store does not give access.
         let found = self.store.session(&session_hash(secret))?;
         let now = self.clock.now();
-        let Some((session, member)) = found.filter(|(it, _)| !self.door.is_over(it, now)) else {
+        let Some((session, member)) = found.filter(|(session, _)| !self.door.is_over(session, now))
+        else {
             return Err(PageError::SignIn);
         };
         // An automatic refresh of a page does not count as activity.
@@ -195,7 +196,7 @@ impl Console {
             proof: proof(&secret),
             trouble,
             next: next(asked).unwrap_or_default(),
-            provider: self.provider.as_ref().map(|it| it.settings.label.clone()),
+            provider: self.provider.as_ref().map(|provider| provider.settings.label.clone()),
         };
         let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
         Ok(ConsoleReply::page(&page).with_cookie(cookie))
@@ -204,7 +205,8 @@ impl Console {
     /// Signs a person in. The error is the same for a wrong name and a wrong password.
     pub(super) fn sign_in(&self, asked: &ConsoleRequest) -> Answer {
         // Otherwise another site could sign a person in under a foreign name, and read what they write.
-        let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
+        let proven =
+            asked.cookie(&self.door.form_cookie()).is_some_and(|secret| asked.proves(secret));
         if !proven {
             let why = "This page was open for too long, or its cookie is gone. Try again.";
             return self.refuse(asked, why);
@@ -317,7 +319,8 @@ impl Console {
 
     pub(super) fn sign_out(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.session.id.clone();
-        let (member, subject) = (&visitor.member, Some(id.clone()));
+        let member = &visitor.member;
+        let subject = Some(id.clone());
         let entry = self.entry(member, visitor.dealer_id(), AuditAction::SignedOut, subject);
         self.end(id, entry)?;
         let gone = self.door.cookie(&self.door.session_cookie(), "", 0);

@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_rfc_6238_and_hold_for_a_minute_and_a_half() {
+    fn codes_follow_rfc_6238_and_hold_for_ninety_seconds() {
         // RFC 6238, appendix B, SHA-1: at 1111111111 seconds the last six digits are 050471.
         let totp = totp("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "dora").unwrap();
         let at = |seconds| Timestamp::from_second(seconds).unwrap();

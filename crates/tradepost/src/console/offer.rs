@@ -69,7 +69,9 @@ impl Summary {
         self.listings += 1;
         self.latest = self.latest.max(vehicle.updated_at);
         let found = warnings(vehicle, dealer);
-        if let (Some(id), false) = (&vehicle.vehicle_id, found.is_empty()) {
+        if !found.is_empty()
+            && let Some(id) = &vehicle.vehicle_id
+        {
             self.amiss.insert(id.clone(), found);
         }
     }
@@ -99,7 +101,7 @@ pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
 
 impl Offers {
     /// Returns the summary of a dealer's inventory.
-    pub(super) fn of(
+    pub(super) fn summary(
         &self,
         store: &Store,
         dealer: &DealerSettings,
@@ -122,8 +124,9 @@ impl Offers {
 
 fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<ListingWarning> {
     let rooftop = vehicle.rooftop.as_deref();
-    let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
-    let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
+    let rooftop = dealer.rooftops.iter().find(|known| Some(known.profile.name.as_str()) == rooftop);
+    let fees: u32 =
+        rooftop.map(|rooftop| rooftop.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
     let prices = vehicle.price.zip(vehicle.list_price);
     // Listings do not contain the discounts for all buyers.
     let lacks_fees = prices.is_some_and(|(price, list)| price::omits_fees(price, list, None, fees));

@@ -345,7 +345,8 @@ impl OidcProvider {
             return Err("the provider publishes another issuer".to_owned());
         }
         let address = |name: &str| {
-            let url = document.get(name).and_then(Value::as_str).and_then(|it| Url::parse(it).ok());
+            let url = document.get(name).and_then(Value::as_str);
+            let url = url.and_then(|url| Url::parse(url).ok());
             // Only a provider on this machine may be used without TLS.
             let is_here =
                 |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -420,7 +421,8 @@ impl OidcProvider {
         ExpectedClaims { issuer, audience }
             .subject(&claims, self.means.clock.now())
             .map_err(why)?;
-        let several = claims.get("aud").and_then(Value::as_array).is_some_and(|it| it.len() > 1);
+        let audiences = claims.get("aud").and_then(Value::as_array);
+        let several = audiences.is_some_and(|audiences| audiences.len() > 1);
         match claims.get("azp").and_then(Value::as_str) {
             Some(party) if party != audience => {
                 Err(RedeemFailure::refused("the token was made for another"))

@@ -135,7 +135,7 @@ struct Stopped {
 impl Console {
     /// Returns the time zone of these dealers' first rooftop, and the present time.
     fn local(&self, dealers: &[Arc<DealerAgent>]) -> Local {
-        let rooftop = dealers.first().and_then(|it| it.dealer.terms.rooftops.first());
+        let rooftop = dealers.first().and_then(|seller| seller.dealer.terms.rooftops.first());
         let zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         Local { zone, now: self.clock.now() }
     }
@@ -146,9 +146,11 @@ impl Console {
         visitor: &Visitor<'_>,
         title: &'static str,
     ) -> Result<PageFrame, PageError> {
-        let (role, asked) = (visitor.member.role, visitor.asked);
+        let role = visitor.member.role;
+        let asked = visitor.asked;
         let new = if Right::Customers.is_of(role) {
-            let (dealer, received) = (visitor.dealer_id(), LeadState::Received);
+            let dealer = visitor.dealer_id();
+            let received = LeadState::Received;
             self.store.count_leads(dealer, received, Some(StaffStage::New))?
         } else {
             0
@@ -272,7 +274,8 @@ const fn stage_name(stage: StaffStage) -> &'static str {
 /// Formats a duration: `12 min`, `3 h 5 min`, `2 days`.
 fn lasting(time: SignedDuration) -> String {
     let minutes = time.abs().as_mins();
-    let (hours, days) = (minutes / 60, minutes / (24 * 60));
+    let hours = minutes / 60;
+    let days = minutes / (24 * 60);
     match (days, hours, minutes) {
         (0, 0, 0) => "< 1 min".to_owned(),
         (0, 0, minutes) => format!("{minutes} min"),

@@ -74,7 +74,8 @@ impl Prober {
         if at_work.is_some() {
             return None;
         }
-        let (dealer_id, title) = (dealer_id.to_owned(), "The card is read.");
+        let dealer_id = dealer_id.to_owned();
+        let title = "The card is read.";
         *at_work = Some(AtWork { dealer_id, title, ..AtWork::default() });
         Some(ProbeSlot(Arc::clone(self)))
     }

@@ -33,17 +33,17 @@ impl ConsoleReply {
     /// Renders a page.
     pub(super) fn page(page: &impl Template) -> Self {
         let body = page.render().unwrap_or_else(|_| unreachable!("pages hold texts alone"));
-        Self::of("text/html; charset=utf-8", body)
+        Self::new("text/html; charset=utf-8", body)
     }
 
     /// Redirects to another page, which is requested with GET.
     pub(super) fn see(location: String) -> Self {
-        let reply = Self::of("text/plain; charset=utf-8", String::new());
+        let reply = Self::new("text/plain; charset=utf-8", String::new());
         Self { status: StatusCode::SEE_OTHER, location: Some(location), ..reply }
     }
 
     /// Creates a response with this media type.
-    pub(super) fn of(media_type: &'static str, body: String) -> Self {
+    pub(super) fn new(media_type: &'static str, body: String) -> Self {
         Self {
             status: StatusCode::OK,
             media_type,
@@ -58,7 +58,7 @@ impl ConsoleReply {
 
     /// Creates a download. The name may have letters, digits, dots, dashes and underscores.
     pub(super) fn download(name: &str, page: String) -> Self {
-        let reply = Self::of("text/html; charset=utf-8", page);
+        let reply = Self::new("text/html; charset=utf-8", page);
         // Never shown inline: the file may contain text from strangers, which would appear on a page of
         // this origin.
         Self { kept_as: Some(format!("attachment; filename=\"{name}\"")), ..reply }
@@ -72,7 +72,7 @@ impl ConsoleReply {
     /// Answers a request that waited too long for its turn.
     pub(super) fn busy() -> Self {
         let text = "busy; try again in a moment\n".to_owned();
-        let reply = Self::of("text/plain; charset=utf-8", text);
+        let reply = Self::new("text/plain; charset=utf-8", text);
         Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY_SECONDS), ..reply }
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_photo_opens_the_policy_for_its_origin_and_for_nothing_else() {
+    fn a_photo_opens_the_policy_for_its_origin_alone() {
         for (photo, expected) in [
             ("https://photos.example/a/1.jpg", Some("https://photos.example")),
             ("https://photos.example:8443?x", Some("https://photos.example:8443")),

@@ -226,7 +226,7 @@ pub fn path(path: &str) -> Option<&str> {
 
 impl ConsoleRoute {
     /// Returns the route of a request, and the segment in place of the id.
-    pub(super) fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, &'a str)> {
+    pub(super) fn find<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, &'a str)> {
         // HEAD is handled like GET; the body is removed later (RFC 9110 §9.3.2).
         let method = if *method == Method::HEAD { &Method::GET } else { method };
         let mut rows = TABLE.iter().filter(|row| row.method == *method);
@@ -236,7 +236,8 @@ impl ConsoleRoute {
     /// Returns the segment in place of the id, which is empty for a route without one. `None` when the
     /// path does not match.
     fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let (mut steps, mut id) = (path.split('/'), "");
+        let mut steps = path.split('/');
+        let mut id = "";
         for wanted in self.path.split('/') {
             let step = steps.next()?;
             if wanted == "{id}" {

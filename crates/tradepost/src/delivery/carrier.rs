@@ -34,7 +34,11 @@ impl fmt::Debug for Letter {
 impl Letter {
     /// Writes a delivery in the format of its destination.
     #[must_use]
-    pub fn of(parcel: &DeliveryContent<'_>, form: &MessageFormat, dealer: &DealerSettings) -> Self {
+    pub fn new(
+        parcel: &DeliveryContent<'_>,
+        form: &MessageFormat,
+        dealer: &DealerSettings,
+    ) -> Self {
         let written = write(form, parcel, dealer);
         Self { id: parcel.id.to_owned(), attempt: parcel.attempt, written }
     }
@@ -65,7 +69,7 @@ pub struct AttemptFailed {
 impl AttemptVerdict {
     /// Creates a failure with this verdict.
     #[must_use]
-    pub fn of(self, answer: impl Into<String>) -> AttemptFailed {
+    pub fn failure(self, answer: impl Into<String>) -> AttemptFailed {
         AttemptFailed { answer: answer.into(), verdict: self, retry_after: None }
     }
 }

@@ -85,21 +85,20 @@ impl HttpCarrier {
 
     /// Connects and closes the connection without a request, which a receiver could take for a delivery.
     async fn connect(&self) -> Result<&'static str, AttemptFailed> {
-        let url =
-            Url::parse(&self.url).map_err(|_| AttemptVerdict::Refused.of("the address is none"))?;
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(AttemptVerdict::Refused.of("the address is none"));
-        };
+        let unusable = || AttemptVerdict::Refused.failure("the address is none");
+        let url = Url::parse(&self.url).map_err(|_| unusable())?;
+        let host = url.host_str().ok_or_else(unusable)?;
+        let port = url.port_or_known_default().ok_or_else(unusable)?;
         let secure = url.scheme() == "https";
         match peer::look(host, port, secure).await {
             Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
             Ok(None) => Ok("takes connections"),
-            Err(PeerError::Unreachable(_)) => Err(AttemptVerdict::Later.of("no connection")),
+            Err(PeerError::Unreachable(_)) => Err(AttemptVerdict::Later.failure("no connection")),
             Err(PeerError::Untrusted(_)) => {
-                Err(AttemptVerdict::Later.of("no TLS that can be trusted"))
+                Err(AttemptVerdict::Later.failure("no TLS that can be trusted"))
             }
             Err(PeerError::NoRoots) => {
-                Err(AttemptVerdict::Later.of("this machine has no certificates to trust"))
+                Err(AttemptVerdict::Later.failure("this machine has no certificates to trust"))
             }
         }
     }
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_for_good_what_is_not_taken_and_what_nobody_knows() {
+    fn every_reason_of_failure_has_its_verdict() {
         for (why, verdict) in [
             (FailureReason::Status(301), AttemptVerdict::Refused),
             (FailureReason::Status(400), AttemptVerdict::Refused),

@@ -67,17 +67,19 @@ impl SmtpCarrier {
         let from = address(&smtp.from)?;
         let to = smtp.to.iter().map(address).collect::<Result<_, _>>()?;
         let hello = ClientId::Domain(from.domain().to_owned());
-        let (port, clock) = (smtp.port, clock.clone());
+        let port = smtp.port;
+        let clock = clock.clone();
         Ok(Self { host, port, protection, credentials, from, to, hello, patience, clock })
     }
 
     async fn send(&self, letter: Letter) -> Result<String, AttemptFailed> {
         let message = self.message(&letter)?;
         let ready = timeout(self.patience, self.prepare()).await;
-        let mut connection = ready.map_err(|_| AttemptVerdict::Later.of("no answer in time"))??;
+        let mut connection =
+            ready.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
         let taken = timeout(self.patience, connection.message(&message)).await;
-        let taken =
-            taken.map_err(|_| AttemptVerdict::Doubtful.of("no answer in time to the message"))?;
+        let taken = taken
+            .map_err(|_| AttemptVerdict::Doubtful.failure("no answer in time to the message"))?;
         let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(said(&answer))
@@ -127,7 +129,7 @@ impl SmtpCarrier {
     async fn greet(&self) -> Result<&'static str, AttemptFailed> {
         let entered = timeout(self.patience, self.enter()).await;
         let mut connection =
-            entered.map_err(|_| AttemptVerdict::Later.of("no answer in time"))??;
+            entered.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(match &self.credentials {
             Some(_) => "lets us in with the configured password",
@@ -150,7 +152,7 @@ impl SmtpCarrier {
         }
         let message = builder.body(body(&letter.written.body));
         Ok(message
-            .map_err(|_| AttemptVerdict::Refused.of("the mail could not be written"))?
+            .map_err(|_| AttemptVerdict::Refused.failure("the mail could not be written"))?
             .formatted())
     }
 }
@@ -198,14 +200,14 @@ fn answered(error: &Error) -> Option<AttemptFailed> {
     let answer = format!("SMTP {code}");
     let is_of_login = matches!(u16::from(code), 530 | 534 | 535 | 538);
     Some(if error.is_permanent() && !is_of_login {
-        AttemptVerdict::Refused.of(answer)
+        AttemptVerdict::Refused.failure(answer)
     } else {
-        AttemptVerdict::Later.of(answer)
+        AttemptVerdict::Later.failure(answer)
     })
 }
 
 fn unanswered(error: &Error) -> AttemptFailed {
-    AttemptVerdict::Later.of(if error.is_tls() || is_of_tls(error) {
+    AttemptVerdict::Later.failure(if error.is_tls() || is_of_tls(error) {
         "no TLS that can be trusted"
     } else if error.is_client() {
         "the server does not offer what is needed (TLS or a way to log in)"
@@ -228,7 +230,7 @@ fn is_of_tls(error: &Error) -> bool {
 }
 
 fn lost() -> AttemptFailed {
-    AttemptVerdict::Doubtful.of("the connection broke before the message was answered")
+    AttemptVerdict::Doubtful.failure("the connection broke before the message was answered")
 }
 
 fn said(response: &Response) -> String {

@@ -52,8 +52,11 @@ fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
 
 /// Logs an event, without ids from buyers and without budgets.
 fn say(publisher: &str, kept: &KeptStaffEvent) {
-    let (event, place) = (&kept.event, kept.place);
-    let (subject, sandbox, count) = (event.subject, event.is_for_tests(), event.count);
+    let event = &kept.event;
+    let place = kept.place;
+    let subject = event.subject;
+    let sandbox = event.is_for_tests();
+    let count = event.count;
     // The tenant of a buyer that is not an agent may be an address.
     let agent = event.tenant.strip_prefix("agent:").unwrap_or_default();
     match event.event {
@@ -156,7 +159,8 @@ impl StaffMessage<'_> {
 
     /// Returns the command that shows the subject or approves it.
     fn command(&self) -> String {
-        let (publisher, id) = (self.publisher, short(&self.event.id));
+        let publisher = self.publisher;
+        let id = short(&self.event.id);
         match (self.event.event, self.event.subject) {
             (StaffEventKind::Sold | StaffEventKind::Changed, _) => {
                 format!("tradepost publisher buys show {id} --publisher {publisher}")

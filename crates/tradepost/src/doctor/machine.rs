@@ -21,7 +21,8 @@ impl Examiner {
         let examiner = self.clone();
         looks.begin_blocking(about.clone(), move || examiner.configuration(&about).into());
         if let Keeping::Folder(folder) = &self.keeping {
-            let (examiner, folder) = (self.clone(), folder.clone());
+            let examiner = self.clone();
+            let folder = folder.clone();
             let about = FindingSubject::new(Area::Disk, folder.display().to_string());
             looks.begin_blocking(about.clone(), move || examiner.disk(&about, &folder).into());
         }
@@ -51,7 +52,7 @@ impl Examiner {
     fn disk(&self, about: &FindingSubject, folder: &Path) -> Vec<DoctorFinding> {
         let least = self.config.server.min_free_space;
         // Before the first start the folder does not exist.
-        let there = folder.ancestors().find(|it| it.is_dir()).unwrap_or(Path::new("."));
+        let there = folder.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let hint = "make room, or have the data on a larger disk; below server.min_free_space leads are \
                     refused";
         vec![match room(there) {
@@ -125,8 +126,9 @@ impl Examiner {
             if let Some(signing) = &dealer.card_signing {
                 files.push((format!("{id}: card_signing.key_file"), signing.key_file.clone()));
             }
-            files.extend(dealer.deliveries.iter().flat_map(|it| secrets_of(id, it)));
-            files.extend(dealer.feeds.iter().flat_map(|it| secrets_of_feed(id, it)));
+            let deliveries = dealer.deliveries.iter();
+            files.extend(deliveries.flat_map(|delivery| secrets_of(id, delivery)));
+            files.extend(dealer.feeds.iter().flat_map(|feed| secrets_of_feed(id, feed)));
         }
         for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
             files.extend(secrets_of("alerts", delivery));
@@ -146,7 +148,8 @@ impl Examiner {
                 let of = format!("{id}: verifiers {url}: ");
                 files.extend(files_of(&of, [("bearer_file", Some(secret))]));
             }
-            files.extend(publisher.deliveries.iter().flat_map(|it| secrets_of(id, &it.delivery)));
+            let destinations = publisher.deliveries.iter();
+            files.extend(destinations.flat_map(|place| secrets_of(id, &place.delivery)));
         }
         files
     }
@@ -181,7 +184,8 @@ fn secrets_of(whose: &str, delivery: &DeliveryConfig) -> Vec<(String, PathBuf)> 
     let of = format!("{whose}/{}: ", delivery.destination.name);
     match &delivery.by {
         DeliveryMethod::Http(http) => {
-            let (bearer, hmac_key) = (http.bearer.as_ref(), http.hmac_key.as_ref());
+            let bearer = http.bearer.as_ref();
+            let hmac_key = http.hmac_key.as_ref();
             files_of(&of, [("bearer_file", bearer), ("hmac_key_file", hmac_key)])
         }
         DeliveryMethod::Smtp(smtp) => {

@@ -54,9 +54,11 @@ impl Examiner {
         let origin = server.origin(self.inside());
         let port = if server.tls.is_some() { server.listen.port() } else { 443 };
         let dealers = self.config.dealers.iter();
-        let dealers = dealers.map(|it| (&it.terms.id, &it.public_url, &it.hosts));
+        let dealers = dealers.map(|dealer| (&dealer.terms.id, &dealer.public_url, &dealer.hosts));
         let publishers = self.config.publishers.iter();
-        let publishers = publishers.map(|it| (&it.profile.id, &it.public_url, &it.front.hosts));
+        let publishers = publishers.map(|publisher| {
+            (&publisher.profile.id, &publisher.public_url, &publisher.front.hosts)
+        });
         let mut doors: Vec<AgentAddress> = Vec::new();
         for (id, public_url, hosts) in dealers.chain(publishers) {
             let at_host = |host: &String| match port {
@@ -103,7 +105,8 @@ impl Examiner {
         let acme = self.config.server.acme.clone();
         let key = if acme.is_some() { "server.tls.acme" } else { "server.tls.certificate" };
         let about = FindingSubject::new(Area::Tls, key);
-        let (now, config) = (self.now(), self.config.clone());
+        let now = self.now();
+        let config = self.config.clone();
         looks.begin_blocking(about.clone(), move || {
             let failed = acme.as_ref().and_then(|acme| failed_order(&about, acme));
             let is_ordered = acme.as_ref().is_some_and(|acme| !acme.file().exists());
@@ -354,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_without_fractions_is_as_good_as_the_second_that_it_names() {
+    fn a_date_without_fractions_names_its_whole_second() {
         let at = |text: &str| -> Timestamp { format!("2026-04-30T12:00:{text}Z").parse().unwrap() };
         for (stated, asked, answered, seconds) in [
             ("10", "10.9", "10.95", 0),

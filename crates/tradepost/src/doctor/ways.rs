@@ -114,12 +114,10 @@ fn mend(answer: &str) -> &'static str {
 
 /// Checks the connection to an address, which may contain a secret.
 async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFinding {
-    let parsed = Url::parse(url).ok();
-    let host =
-        parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
-    let (Some((host, port)), Some(url)) = (host, &parsed) else {
-        return about.bad("is no address", "correct it in the configuration");
-    };
+    let unusable = || about.bad("is no address", "correct it in the configuration");
+    let Ok(url) = Url::parse(url) else { return unusable() };
+    let Some(host) = url.host_str() else { return unusable() };
+    let Some(port) = url.port_or_known_default() else { return unusable() };
     match peer::look(host, port, url.scheme() == "https").await {
         Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
             // Only a certificate that ends soon replaces the finding below.

@@ -112,7 +112,9 @@ pub fn files(folder: &FeedFolder) -> std::io::Result<Vec<FoundFile>> {
         let Ok(about) = fs::metadata(entry.path()) else { continue };
         if about.is_file() {
             // The change time, because it cannot be set by a program, unlike the modification time.
-            let (seconds, nanoseconds, size) = (about.ctime(), about.ctime_nsec(), about.len());
+            let seconds = about.ctime();
+            let nanoseconds = about.ctime_nsec();
+            let size = about.len();
             let mark = format!("{seconds:020}.{nanoseconds:09} {size} {name}");
             found.push(FoundFile { path: entry.path(), name, mark });
         }
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_taken_when_it_was_quiet_for_a_moment_and_once() {
+    fn a_quiet_file_is_taken_once() {
         let directory = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         let folder = FeedFolder {
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_taken_in_their_order_and_a_lost_folder_is_told_once() {
+    fn parts_are_ordered_and_a_lost_folder_is_told_once() {
         let directory = tempfile::tempdir().unwrap();
         let folder = FeedFolder {
             path: directory.path().join("in"),

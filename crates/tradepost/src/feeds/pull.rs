@@ -36,16 +36,17 @@ pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Pul
     let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
     let known = known.and_then(|mark| tradepost_wire::json::from_str::<Value>(mark).ok());
-    let limits = (pull.timeout, pull.max_bytes);
+    let known = known.as_ref();
     match &pull.place {
-        FeedLocation::Web(web) => ask(web, limits, known.as_ref()).await,
-        FeedLocation::Sftp(place) => sftp::fetch(place, limits, known.as_ref()).await,
+        FeedLocation::Web(web) => ask(web, pull.timeout, pull.max_bytes, known).await,
+        FeedLocation::Sftp(place) => sftp::fetch(place, pull.timeout, pull.max_bytes, known).await,
     }
 }
 
 async fn ask(
     web: &FeedAddress,
-    (timeout, most): (Duration, u64),
+    timeout: Duration,
+    most: u64,
     known: Option<&Value>,
 ) -> Result<PullAnswer, String> {
     let secure = web.url.starts_with("https://");

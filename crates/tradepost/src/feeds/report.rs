@@ -58,7 +58,7 @@ const CHANGES: [&str; 5] = ["before", "added", "changed", "unchanged", "removed"
 impl RunReport {
     /// Reads the report of a run.
     #[must_use]
-    pub fn of(run: &FeedRun) -> Self {
+    pub fn from_run(run: &FeedRun) -> Self {
         let whole: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
         let Some(report) = whole.get("report") else { return Self::default() };
         let format = text(report, "format");

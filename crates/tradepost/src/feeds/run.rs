@@ -51,7 +51,8 @@ pub fn leased<T>(
     let lease = || {
         let now = clock.now();
         let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
-        let (ids, who) = (ids.clone(), holder.clone());
+        let ids = ids.clone();
+        let who = holder.clone();
         store.write_blocking(move |tx| {
             for id in &ids {
                 if !tx.lease_feeds(id, &who, now, until)? {
@@ -120,7 +121,7 @@ impl FeedResultSink<'_> {
             Ok(file) => self.judge(file, self.source.feed.guard, began_at)?,
             Err(error) => failed(format!("the file cannot be read: {}", error.kind())),
         };
-        self.end((began_at, found.name.clone()), judged, Some(found.mark.clone()))
+        self.end(began_at, found.name.clone(), judged, Some(found.mark.clone()))
     }
 
     /// Runs a feed that was downloaded; `None` when it has not changed.
@@ -134,8 +135,8 @@ impl FeedResultSink<'_> {
         let began_at = self.clock.now();
         let (judged, mark) = match fetched {
             Ok(PullAnswer::Unchanged) => {
-                let (dealer, feed) =
-                    (self.source.dealer.terms.id.clone(), self.source.feed.name.clone());
+                let dealer = self.source.dealer.terms.id.clone();
+                let feed = self.source.feed.name.clone();
                 self.store
                     .write_blocking(move |tx| tx.mark_feed(&dealer, &feed, None, began_at))?;
                 return Ok(None);
@@ -148,21 +149,17 @@ impl FeedResultSink<'_> {
             }
             Err(why) => (failed(why), None),
         };
-        self.end((began_at, "pull".to_owned()), judged, mark).map(Some)
+        self.end(began_at, "pull".to_owned(), judged, mark).map(Some)
     }
 
     /// Runs a feed from an open file, with the caller's limits.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn bytes(
-        &self,
-        (file, name): (File, &str),
-        guard: Guard,
-    ) -> Result<FeedRun, InternalError> {
+    pub fn bytes(&self, file: File, name: &str, guard: Guard) -> Result<FeedRun, InternalError> {
         let began_at = self.clock.now();
         let judged = self.judge(file, guard, began_at)?;
-        self.end((began_at, name.to_owned()), judged, None)
+        self.end(began_at, name.to_owned(), judged, None)
     }
 
     fn judge(
@@ -172,7 +169,7 @@ impl FeedResultSink<'_> {
         now: Timestamp,
     ) -> Result<FeedVerdict, InternalError> {
         let Self { store, source, .. } = *self;
-        let target = FeedTarget::of(&source.dealer.terms);
+        let target = FeedTarget::from_dealer(&source.dealer.terms);
         let dealer = target.dealer_id.clone();
         let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
             Ok(sorted) => sorted,
@@ -214,7 +211,8 @@ impl FeedResultSink<'_> {
     /// Stores a run.
     fn end(
         &self,
-        (began_at, from): (Timestamp, String),
+        began_at: Timestamp,
+        from: String,
         judged: FeedVerdict,
         mark: Option<String>,
     ) -> Result<FeedRun, InternalError> {
@@ -266,7 +264,8 @@ fn objection(
 
 /// Adds the units on offer that a partial feed does not mention, with their age unchanged.
 fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, InternalError> {
-    let (mut ids, mut vins) = (HashSet::new(), HashSet::new());
+    let mut ids = HashSet::new();
+    let mut vins = HashSet::new();
     for unit in &units {
         ids.extend(unit.vehicle.vehicle_id);
         vins.extend(unit.vehicle.vin);

@@ -36,9 +36,18 @@ const LONGEST_REASON: usize = 200;
 
 /// Options of the connection, the same for all servers: only the configured key and host keys count, no
 /// question is asked, and a server that stops answering is left.
-const OPTIONS: &str = "StrictHostKeyChecking=yes GlobalKnownHostsFile=none UpdateHostKeys=no \
-                       IdentitiesOnly=yes IdentityAgent=none PreferredAuthentications=publickey \
-                       ConnectTimeout=20 ServerAliveInterval=15 ServerAliveCountMax=4 LogLevel=ERROR";
+const OPTIONS: &[&str] = &[
+    "StrictHostKeyChecking=yes",
+    "GlobalKnownHostsFile=none",
+    "UpdateHostKeys=no",
+    "IdentitiesOnly=yes",
+    "IdentityAgent=none",
+    "PreferredAuthentications=publickey",
+    "ConnectTimeout=20",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=4",
+    "LogLevel=ERROR",
+];
 
 /// Parts of the program's error messages, and our messages for them.
 const REASONS: &[(&str, &str)] = &[
@@ -70,7 +79,8 @@ const REASONS: &[(&str, &str)] = &[
 /// The reason why there is no file.
 pub async fn fetch(
     sftp: &Sftp,
-    (timeout, most): (Duration, u64),
+    timeout: Duration,
+    most: u64,
     known: Option<&Value>,
 ) -> Result<PullAnswer, String> {
     let folder = tempfile::tempdir().map_err(|error| unkept(&error))?;
@@ -128,7 +138,7 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         format!("UserKnownHostsFile=\"{}\"", absolute(&sftp.known_hosts)?.display()),
         format!("Port={}", sftp.port),
     ];
-    let options = OPTIONS.split(' ').chain(own.iter().map(String::as_str));
+    let options = OPTIONS.iter().copied().chain(own.iter().map(String::as_str));
     let mut child = Command::new("sftp")
         .args(["-b", "-", "-F", "none"])
         .args(options.flat_map(|option| ["-o", option]))
@@ -185,7 +195,8 @@ async fn outgrown(path: &Path, most: u64) {
 /// long as the file is open.
 fn sum(folder: TempDir) -> io::Result<(File, u64, String)> {
     let path = folder.path().join(FETCHED);
-    let (mut hasher, mut size) = (Sha256::new(), 0);
+    let mut hasher = Sha256::new();
+    let mut size = 0;
     let mut reader = BufReader::with_capacity(PIECE, File::open(&path)?);
     loop {
         let piece = reader.fill_buf()?;

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_is_read_and_one_byte_too_many_is_refused() {
+    fn bytes_are_read_back_and_one_too_many_is_refused() {
         let mut spool = Spool::new(4).unwrap();
         spool.take(b"ab").unwrap();
         spool.take(b"cd").unwrap();

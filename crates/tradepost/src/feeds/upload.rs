@@ -105,8 +105,8 @@ async fn upload(
         From::Upload { max_bytes } => max_bytes,
         From::Folder(_) | From::Pull(_) => 0,
     };
-    let declared =
-        parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
+    let declared = parts.headers.get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|value| value.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > most) {
         return Err(too_large(most));
     }
@@ -118,9 +118,11 @@ async fn upload(
     let file = tokio::time::timeout(PATIENCE, received).await.map_err(late)??;
     let worker = Arc::clone(feeds);
     let work = move || {
-        let (store, clock, guard) = (&worker.store, &worker.clock, source.feed.guard);
+        let store = &worker.store;
+        let clock = &worker.clock;
+        let guard = source.feed.guard;
         let run = run::leased(store, clock, &[source.id()], || {
-            FeedResultSink { store, clock, source: &source }.bytes((file, "upload"), guard)
+            FeedResultSink { store, clock, source: &source }.bytes(file, "upload", guard)
         })?;
         if let Some(run) = &run {
             worker.finished(run);

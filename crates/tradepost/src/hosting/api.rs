@@ -173,7 +173,7 @@ enum AdminOperation {
 }
 
 impl AdminOperation {
-    fn of(method: &Method, rest: &[&str]) -> Option<Self> {
+    fn from_request(method: &Method, rest: &[&str]) -> Option<Self> {
         Some(match (method.as_str(), rest) {
             ("GET", []) => Self::List,
             ("POST", []) => Self::Add,
@@ -216,7 +216,7 @@ impl Api {
         let principal = self.who(parts).await.map_err(ApiError::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
-        let Some(operation) = AdminOperation::of(&parts.method, &rest) else {
+        let Some(operation) = AdminOperation::from_request(&parts.method, &rest) else {
             let message = "this address does not take that method";
             return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         };
@@ -227,7 +227,8 @@ impl Api {
         let said = said(parts)?;
         let document =
             if operation.has_body() { Some(self.receive(parts, body).await?) } else { None };
-        let (api, id) = (Arc::clone(self), rest.first().map(|id| (*id).to_owned()));
+        let api = Arc::clone(self);
+        let id = rest.first().map(|id| (*id).to_owned());
         let work = move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &said);
         let acted = piece("changing dealers", work).await;
         let broken =
@@ -242,8 +243,8 @@ impl Api {
     }
 
     async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, HostingRefusal> {
-        let named = parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        if !MediaType::of(named.unwrap_or_default()).is_json() {
+        let named = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !MediaType::new(named.unwrap_or_default()).is_json() {
             let message = "the body has to be application/json";
             return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
         }
@@ -281,7 +282,8 @@ impl Api {
         };
         let house = self.wiring.house().ok_or_else(missing)?;
         let nothing = Value::Null;
-        let (id, document) = (id.unwrap_or_default(), document.unwrap_or(&nothing));
+        let id = id.unwrap_or_default();
+        let document = document.unwrap_or(&nothing);
         match operation {
             AdminOperation::List => {
                 let limit = said.limit.unwrap_or(PAGE.0);

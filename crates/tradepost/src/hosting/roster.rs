@@ -44,7 +44,9 @@ impl Roster {
         ground: &DealerDeps,
     ) -> Result<Self, InternalError> {
         let file = open_file(dealers, ground)?;
-        let (hosted, removed, failed) = (Arc::default(), Arc::default(), Arc::default());
+        let hosted = Arc::default();
+        let removed = Arc::default();
+        let failed = Arc::default();
         Ok(Self { fixed, file, hosted, removed, failed, revision: 0 })
     }
 
@@ -69,7 +71,7 @@ impl Roster {
             return Err(InternalError::new("reading the dealers of the file", why));
         }
         for seller in self.hosted.values() {
-            if let Some(host) = seller.dealer.hosts.iter().find(|it| fixed.hosts.contains(it)) {
+            if let Some(host) = seller.dealer.hosts.iter().find(|host| fixed.hosts.contains(host)) {
                 let id = &seller.dealer.terms.id;
                 let why = format!("the host {host} is that of the hosted dealer {id}");
                 return Err(InternalError::new("reading the dealers of the file", why));
@@ -187,8 +189,8 @@ impl Roster {
         let removed = self.removed.iter().filter(|(id, _)| !self.fixed.has(id));
         for (id, (dealer, revision)) in removed {
             // This roster may be slightly out of date, so the store checks the revision.
-            let how = (true, Some(*revision));
-            if let Err(fault) = erase_old(&ground.store, &dealer.terms, how, now) {
+            let removed_by = Some(*revision);
+            if let Err(fault) = erase_old(&ground.store, &dealer.terms, true, removed_by, now) {
                 let cause = fault.chain();
                 tracing::error!(dealer = %id, %cause, "old leads of a removed dealer could not be erased");
             }
@@ -198,7 +200,7 @@ impl Roster {
     /// Logs the hosts of a hosted dealer that belong to a dealer or publisher of the file.
     fn tell_of_hosts(&self, dealer: &DealerConfig) {
         let id = &dealer.terms.id;
-        for host in dealer.hosts.iter().filter(|it| self.fixed.hosts.contains(it)) {
+        for host in dealer.hosts.iter().filter(|host| self.fixed.hosts.contains(host)) {
             tracing::error!(dealer = %id, %host, "the file has this host; the hosted dealer is not reached there");
         }
     }

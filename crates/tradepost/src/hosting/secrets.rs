@@ -159,7 +159,8 @@ fn counterpart<'b>(item: &Value, index: usize, known: &'b [Value]) -> Option<&'b
         return known.iter().find(|known| known.get("name") == Some(name));
     }
     if let Some(text) = item.as_str() {
-        let is_meant = |known: &&Value| known.as_str().is_some_and(|it| hidden_text(it) == text);
+        let is_meant =
+            |known: &&Value| known.as_str().is_some_and(|plain| hidden_text(plain) == text);
         return known.iter().find(is_meant);
     }
     known.get(index)

@@ -232,7 +232,7 @@ fn a_minimal_lead_becomes_a_whole_prospect() {
 }
 
 #[test]
-fn a_full_lead_drops_nothing_but_the_contact_values_without_consent() {
+fn a_full_lead_drops_only_contact_values_without_consent() {
     let document = document(&full());
     assert!(!document.contains("ada@example.com"), "e-mail is not permitted");
     check(
@@ -527,7 +527,7 @@ fn every_option() -> Vec<(AdfOptions, [bool; 3])> {
 }
 
 #[test]
-fn every_option_with_every_other_is_as_valid_as_it_says() {
+fn every_combination_of_options_is_as_valid_as_it_says() {
     let Some(dtd) = validator() else { return };
     let mut met = [0; 2];
     for (options, [prolog, vehicle, timeframe]) in every_option() {
@@ -545,14 +545,15 @@ fn every_option_with_every_other_is_as_valid_as_it_says() {
 }
 
 #[test]
-fn the_provider_is_the_agent_or_a_network_of_which_it_is_a_service() {
+fn the_provider_is_the_agent_or_its_network() {
     let network = |url: Option<&str>| {
         LeadProvider::Network(LeadNetwork {
             name: "Acme & Leads".into(),
             url: url.map(str::to_owned),
         })
     };
-    let (agent, page) = ("Helper", "https://helper.example");
+    let agent = "Helper";
+    let page = "https://helper.example";
     let own = "https://leads.example";
     let mut nameless = minimal();
     nameless["source_agent"] = json!({"name": " "});
@@ -624,7 +625,7 @@ fn a_customers_text_cannot_pose_as_a_line_of_ours() {
 }
 
 #[test]
-fn what_else_was_asked_for_and_who_else_it_may_be_stands_in_the_comments() {
+fn other_wishes_and_possible_persons_stand_in_the_comments() {
     let mut lead = full();
     let other = appointment(AppointmentType::TestDrive, AppointmentState::Proposed);
     let other = AppointmentRecord { appointment_id: "appointment-2".into(), ..other };

@@ -20,7 +20,7 @@ const ARGUMENTS: &str = "TRADEPOST_TEST_AGENT_ARGUMENTS";
 /// The command that starts it.
 pub fn command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["agent::it_says_where_it_listens_and_stops_when_it_is_told", "--exact"]);
+    command.args(["agent::it_says_where_it_listens_and_stops_when_told", "--exact"]);
     command.arg("--nocapture").env(DATA, data).env(ARGUMENTS, arguments.join(" "));
     command
 }
@@ -40,7 +40,7 @@ fn be_it() {
 }
 
 #[test]
-fn it_says_where_it_listens_and_stops_when_it_is_told() {
+fn it_says_where_it_listens_and_stops_when_told() {
     be_it();
     let folder = tempfile::tempdir().unwrap();
     let process = Process::agent(folder.path(), &["plain"]);

@@ -17,7 +17,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn the_shopping_agent_compares_dealers_and_has_the_cheapest_contact_who_agrees() {
+fn the_shopping_agent_has_the_cheapest_dealer_contact_who_agrees() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let sizes = ["120", "300"];
     let dealers: Vec<_> = folders
@@ -63,7 +63,7 @@ fn the_shopping_agent_compares_dealers_and_has_the_cheapest_contact_who_agrees()
 }
 
 #[test]
-fn the_media_buyer_buys_the_cheapest_product_that_fits_its_brief() {
+fn the_media_buyer_buys_the_cheapest_fitting_product() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--demo-publisher", "--listen", "127.0.0.1:0"]);
     let address = format!("http://{}/mcp", process.address);

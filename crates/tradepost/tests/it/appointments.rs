@@ -25,7 +25,8 @@ fn request(start: &str) -> AppointmentRequest {
 
 /// One appointment, from a moment to another.
 fn taken(from: &str, to: &str) -> OccupiedPeriod {
-    let (starts_at, ends_at) = (at(from), at(to));
+    let starts_at = at(from);
+    let ends_at = at(to);
     OccupiedPeriod { starts_at, ends_at, places: Some(1), held_by: "appt_1".to_owned() }
 }
 
@@ -115,7 +116,7 @@ fn opening_hours_move_with_the_clocks() {
 }
 
 #[test]
-fn an_opening_time_that_the_clocks_skip_is_as_much_later() {
+fn an_opening_time_that_clocks_skip_is_as_much_later() {
     let mut night = rooftop();
     night.profile.schedules.iter_mut().for_each(|schedule| {
         let hours = schedule.value.sunday.as_mut();
@@ -181,7 +182,7 @@ fn capacity_counts_what_runs_at_the_same_moment() {
 }
 
 #[test]
-fn what_is_not_offered_is_rejected_and_what_has_no_time_is_requested() {
+fn not_offered_is_rejected_and_without_time_is_requested() {
     let now = at("2026-04-30T12:00:00Z");
     let mut rooftop = rooftop();
     let untimed = AppointmentRequest { at: None, ..request("2026-05-01T18:00:00Z") };
@@ -206,7 +207,7 @@ fn what_is_not_offered_is_rejected_and_what_has_no_time_is_requested() {
 }
 
 #[test]
-fn a_rooftop_on_the_other_side_of_the_world_has_its_own_day() {
+fn a_rooftop_across_the_world_has_its_own_day() {
     let mut auckland = rooftop();
     auckland.time_zone = TimeZone::get("Pacific/Auckland").unwrap();
     // Saturday 10:00 in Auckland is still Friday in UTC.

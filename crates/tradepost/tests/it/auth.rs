@@ -150,7 +150,7 @@ fn unknown_revoked_malformed_and_wrong_keys_get_the_same_bytes() {
 }
 
 #[test]
-fn an_expired_key_says_so_to_whoever_has_the_secret_and_to_nobody_else() {
+fn an_expired_key_says_so_only_to_its_holder() {
     let server = start_with(keys(true));
     let key = issue(&server, "acme", |key| key.expires_at = Some(at("2026-04-30T13:00:00Z")));
     server.advance(SignedDuration::from_secs(3_599));
@@ -229,7 +229,7 @@ fn every_scope_opens_its_own_skills_only() {
 }
 
 #[test]
-fn size_and_content_type_come_before_the_credential_and_the_body_after() {
+fn size_and_type_precede_the_credential_and_the_body_follows() {
     let server = start_with(keys(true));
     let json = ("Content-Type", "application/json");
     assert_eq!(server.post_with(&[json], vec![b' '; 256 * 1024 + 1]).status, 413);
@@ -248,7 +248,8 @@ fn idempotency_keys_and_limits_belong_to_the_caller() {
         let window = SignedDuration::from_mins(1);
         config.dealers[0].rate_limit = RateLimitConfig { requests: 3, window, http_429: false };
     });
-    let (one, two) = (issue(&server, "one", |_| {}), issue(&server, "two", |_| {}));
+    let one = issue(&server, "one", |_| {});
+    let two = issue(&server, "two", |_| {});
     let first = with(lead(), &[("/idempotency_key", json!("order-17"))]);
     let other = with(
         first.clone(),
@@ -278,9 +279,10 @@ fn idempotency_keys_and_limits_belong_to_the_caller() {
 }
 
 #[test]
-fn another_callers_lead_of_the_same_customer_is_neither_named_nor_moved() {
+fn another_callers_lead_is_neither_named_nor_moved() {
     let server = start_with(keys(true));
-    let (one, two) = (issue(&server, "one", |_| {}), issue(&server, "two", |_| {}));
+    let one = issue(&server, "one", |_| {});
+    let two = issue(&server, "two", |_| {});
     let at = |time: &str| {
         let vehicle = json!({"vin": dealer::LISTED_VIN});
         let appointment = json!({"appointment_type": "test_drive", "appointment_at": time});
@@ -298,7 +300,7 @@ fn another_callers_lead_of_the_same_customer_is_neither_named_nor_moved() {
 }
 
 #[test]
-fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
+fn two_keys_are_one_caller_only_if_that_is_meant() {
     let server = start_with(keys(true));
     let old = issue(&server, "acme", |_| {});
     let fresh = NewApiKey::generate().unwrap();
@@ -317,7 +319,7 @@ fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
 }
 
 #[test]
-fn whoever_fails_too_often_is_put_off_and_locks_nobody_out() {
+fn who_fails_too_often_waits_and_locks_nobody_out() {
     let server = start_with(keys(true));
     let key = issue(&server, "acme", |_| {});
     let wrong = NewApiKey::generate().unwrap().text;
@@ -343,7 +345,7 @@ fn whoever_fails_too_often_is_put_off_and_locks_nobody_out() {
 }
 
 #[test]
-fn where_keys_are_offered_anonymous_callers_pass_and_wrong_keys_do_not() {
+fn where_keys_are_offered_anonymous_passes_and_wrong_fails() {
     let server = start_with(keys(false));
     let key = issue(&server, "acme", |_| {});
     assert_eq!(server.call(&question()).status, 200, "C-36");
@@ -396,7 +398,7 @@ fn the_day_of_the_last_use_is_noted() {
 }
 
 #[test]
-fn the_card_declares_what_is_accepted_and_requires_what_is_required() {
+fn the_card_declares_what_is_accepted_and_what_is_required() {
     let offered = start_with(keys(false)).card().json();
     assert!(offered.get("securityRequirements").is_none());
     let required = start_with(keys(true)).card().json();

@@ -31,7 +31,7 @@ fn leads(folder: &Path, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_running_server_has_acknowledged_is_in_its_backup_and_comes_back() {
+fn what_a_server_acknowledged_comes_back_from_its_backup() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     for _ in 0..5 {
@@ -52,7 +52,7 @@ fn what_a_running_server_has_acknowledged_is_in_its_backup_and_comes_back() {
     let mode = fs::metadata(folder.path().join(file)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
     let bytes = fs::read(folder.path().join(file)).unwrap();
-    assert!(!bytes.windows(11).any(|it| it == b"CREATE TABL"), "it is not encrypted");
+    assert!(!bytes.windows(11).any(|window| window == b"CREATE TABL"), "it is not encrypted");
     assert_eq!(process.call(&fresh_lead(&[]))["error"], Value::Null, "the server goes on");
 
     let before = leads(folder.path(), source);
@@ -88,7 +88,7 @@ fn what_a_running_server_has_acknowledged_is_in_its_backup_and_comes_back() {
 }
 
 #[test]
-fn a_backup_that_was_changed_or_is_somebody_elses_changes_nothing() {
+fn a_changed_or_foreign_backup_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     assert_eq!(process.call(&fresh_lead(&[]))["error"], Value::Null);
@@ -122,10 +122,10 @@ fn a_backup_that_was_changed_or_is_somebody_elses_changes_nothing() {
         assert!(!folder.path().join("new/tradepost.sqlite").exists(), "{what}");
     }
     assert_eq!(leads(folder.path(), source).len(), 1);
-    let names = fs::read_dir(data(folder.path())).unwrap().map(|it| it.unwrap().file_name());
+    let names = fs::read_dir(data(folder.path())).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = names
-        .filter(|it| {
-            it.to_string_lossy().contains("copy-") || it.to_string_lossy().contains("before")
+        .filter(|name| {
+            name.to_string_lossy().contains("copy-") || name.to_string_lossy().contains("before")
         })
         .collect();
     assert!(left.is_empty(), "{left:?}");
@@ -133,7 +133,7 @@ fn a_backup_that_was_changed_or_is_somebody_elses_changes_nothing() {
 }
 
 #[test]
-fn a_database_on_a_server_is_left_to_its_own_tools() {
+fn a_database_server_is_left_to_its_own_tools() {
     let folder = tempfile::tempdir().unwrap();
     let url = "postgres://user:secret@127.0.0.1:1/none";
     for command in [["backup", "x"], ["restore", "x"]] {

@@ -77,7 +77,7 @@ fn row_echoes_a2a_extensions() {
 }
 
 #[test]
-fn rows_on_versions_by_header_and_query_with_and_without_a_patch_number() {
+fn rows_on_versions_by_header_query_and_patch_number() {
     on_every_binding(Profile::Streaming, |seller| {
         let ask = |header: Option<&str>, query: &str| {
             let headers: Vec<_> =
@@ -180,7 +180,7 @@ fn row_unknown_route_has_the_body_of_11_6() {
 }
 
 #[test]
-fn row_eleven_megabytes_are_refused_in_the_shape_of_the_binding() {
+fn row_eleven_megabytes_are_refused_in_the_bindings_shape() {
     on_every_binding(Profile::Streaming, |seller| {
         let text = "x".repeat(11 * 1024 * 1024);
         let params = with(message("m"), &[("/message/parts/0/text", json!(text))]);
@@ -202,7 +202,7 @@ fn row_a_body_of_another_type_is_refused() {
 }
 
 #[test]
-fn rows_on_the_order_the_artifacts_and_the_filters_of_a_list() {
+fn rows_on_a_lists_order_artifacts_and_filters() {
     on_every_binding(Profile::Streaming, |seller| {
         let tasks: Vec<_> = (0..3)
             .map(|_| {
@@ -244,7 +244,7 @@ fn rows_on_the_order_the_artifacts_and_the_filters_of_a_list() {
 }
 
 #[test]
-fn row_a_tenant_is_read_wherever_it_can_be_named_and_refused_as_nobody_declares_one() {
+fn row_a_tenant_is_read_everywhere_and_refused_as_undeclared() {
     on_every_binding(Profile::Streaming, |seller| {
         let nobody = seller.task(&with(message("m"), &[("/tenant", json!(""))]));
         let named = with(message("m"), &[("/tenant", json!("acme"))]);
@@ -314,10 +314,11 @@ fn row_a_long_task_ends_with_an_artifact() {
 }
 
 #[test]
-fn row_a_subscription_to_a_task_that_waits_lives_until_it_ends() {
+fn row_a_waiting_tasks_subscription_lives_until_it_ends() {
     on_every_binding(Profile::Streaming, |seller| {
         let id = seller.task(&message("tck-input-required"))["id"].clone();
-        let (address, binding) = (seller.server.address, seller.binding);
+        let address = seller.server.address;
+        let binding = seller.binding;
         let params = json!({"id": id});
         let reader = std::thread::spawn(move || {
             let answer = binding.ask(address, &[], "SubscribeToTask", &params);
@@ -403,7 +404,7 @@ fn row_an_answer_that_is_a_message_leaves_no_task() {
 }
 
 #[test]
-fn rows_on_the_card_being_revalidated_and_open_to_scripts_without_credentials() {
+fn rows_on_the_card_revalidated_and_open_to_scripts() {
     const CARD: &str = "/.well-known/agent-card.json";
     let server = start_conformance(Profile::Streaming);
     let get = |headers: &[(&str, &str)]| client::request(server.address, "GET", CARD, headers, b"");
@@ -439,7 +440,7 @@ fn row_numbers_of_a_data_part_stay_as_they_are() {
 }
 
 #[test]
-fn e_27_whoever_fails_too_often_hears_when_to_come_back() {
+fn e_27_who_fails_too_often_hears_when_to_return() {
     on_every_binding(Profile::Streaming, |seller| {
         let headers = [("Authorization", "Bearer nonsense")];
         let ask = || seller.ask_with(&headers, "ListTasks", &json!({}));

@@ -21,7 +21,7 @@ use crate::support::proxy;
 use crate::support::{NOW, at, start};
 
 #[test]
-fn a_dealer_is_found_cached_and_called_by_type_in_both_versions() {
+fn a_dealer_is_found_cached_and_called_in_both_versions() {
     let server = start();
     let named = &["https://demo-toyota.example.com"];
     let address = proxy::start(server.address, named, Arc::new(|_| {}), Arc::new(|_, _| {}));
@@ -56,7 +56,7 @@ async fn all_five(client: &SkillClient, version: Version) {
     assert_eq!(dealer.information().unwrap().rooftops.len(), 2);
     let hondas = Filters { make: vec!["Honda".into()], ..Filters::default() };
     let counts = client.facets(&hondas).await.unwrap();
-    let (make, honda) = counts.of(Facet::Makes)[0];
+    let (make, honda) = counts.values(Facet::Makes)[0];
     assert_eq!(make, "Honda");
     let sort = Some(Sort { field: SortField::Price, order: SortOrder::Desc });
     let search = Search { filters: hondas, limit: Some(1), sort, ..Search::default() };

@@ -81,7 +81,8 @@ fn race(servers: &[TestServer]) {
             .iter()
             .enumerate()
             .map(|(number, id)| {
-                let (store, terms) = (&servers[number % servers.len()].store, &terms);
+                let store = &servers[number % servers.len()].store;
+                let terms = &terms;
                 scope.spawn(move || moved_to(store, terms, id, WANTED))
             })
             .collect();
@@ -129,7 +130,8 @@ fn two_moves_of_one_version_move_once() {
         let movers: Vec<_> = ["2026-05-01T19:00:00Z", "2026-05-01T20:00:00Z"]
             .into_iter()
             .map(|to| {
-                let (store, terms) = (&store, &terms);
+                let store = &store;
+                let terms = &terms;
                 scope.spawn(move || {
                     let to = WantedTime::parse(to).unwrap();
                     let request = ChangeRequest {
@@ -145,7 +147,8 @@ fn two_moves_of_one_version_move_once() {
     });
     let done: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
     let refused: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
-    let ([done], [refused]) = (done.as_slice(), refused.as_slice()) else { panic!("{outcomes:?}") };
+    let [done] = done.as_slice() else { panic!("{outcomes:?}") };
+    let [refused] = refused.as_slice() else { panic!("{outcomes:?}") };
     let starts_at = done.appointment.starts_at;
     let expected = CalendarRefusal::ChangedMeanwhile {
         state: AppointmentState::Confirmed,
@@ -332,10 +335,12 @@ fn the_command_line_changes_what_its_list_shows() {
     std::fs::write(&path, CONFIG).unwrap();
     let config = path.to_str().unwrap();
     let said = |output: &Output| {
-        let (out, err) = (&output.stdout, &output.stderr);
+        let out = &output.stdout;
+        let err = &output.stderr;
         format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(err))
     };
-    let (one, two) = (local("13:00"), local("14:00"));
+    let one = local("13:00");
+    let two = local("14:00");
 
     let list = said(&appointments(&server, "", &["list"]));
     for shown in ["confirmed", "test_drive", id, "Ada Lovelace", "12:00 PM P", "VERSION"] {
@@ -350,7 +355,8 @@ fn the_command_line_changes_what_its_list_shows() {
     let document: Value = tradepost_wire::json::from_slice(&late.stdout).unwrap();
     assert_eq!(document["error"]["code"], "changed_meanwhile", "{document}");
 
-    let (from, until) = (local("14:00"), local("15:00"));
+    let from = local("14:00");
+    let until = local("15:00");
     let rooftop = "demo toyota san francisco";
     let block = [
         "block",

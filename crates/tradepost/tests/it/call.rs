@@ -84,7 +84,8 @@ fn dealer(then: Then) -> Dealer {
 
 fn write(stream: &mut TcpStream, body: &Value) {
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    let (first, body) = ("HTTP/1.1 200 OK".to_owned(), body.to_string().into_bytes());
+    let first = "HTTP/1.1 200 OK".to_owned();
+    let body = body.to_string().into_bytes();
     Passing { first, headers, body }.write(stream).unwrap();
 }
 
@@ -128,7 +129,7 @@ fn key_of(taken: &Value) -> &str {
 }
 
 #[test]
-fn a_dealer_who_takes_a_lead_and_goes_down_has_perhaps_taken_it() {
+fn a_dealer_down_after_a_lead_has_perhaps_taken_it() {
     // The key is made for the call: the caller knows it only from what is said at the end.
     let retry = ["--retry", "--overall", "5"];
     let down = dealer(Then::GoDown);
@@ -153,7 +154,7 @@ fn a_dealer_who_takes_a_lead_and_goes_down_has_perhaps_taken_it() {
 }
 
 #[test]
-fn the_time_of_all_attempts_together_ends_a_call_that_waits() {
+fn the_time_of_all_attempts_ends_a_waiting_call() {
     let silent = dealer(Then::Wait);
     let (exit, _, said) = ended(call(&silent, &["--retry", "--overall", "2"]));
     let taken = silent.taken.recv().unwrap();
@@ -201,7 +202,7 @@ fn ctrl_c_between_two_requests_is_no_different() {
 }
 
 #[test]
-fn a_task_where_a_message_belongs_is_shown_with_a_warning() {
+fn a_task_in_a_messages_place_comes_with_a_warning() {
     let (exit, shown, said) = ended(call(&dealer(Then::Complete), &["--json"]));
     assert_eq!((exit, shown.contains("\"lead_id\":\"L1\"")), (0, true), "{shown}");
     let warning = "warning: the dealer answers with a completed task where AAP has a message\n";

@@ -25,7 +25,7 @@ fn fetch(server: &ConformanceServer, binding: Binding, credential: &str) -> Resp
 }
 
 #[test]
-fn a_08_the_extended_card_is_for_those_who_say_who_they_are_and_about_them() {
+fn a_08_the_extended_card_is_about_its_caller() {
     let server = start_conformance(Profile::Push);
     let reader = server.caller("ada", Some(&[Permission::CARD_READ, Permission::TASKS_READ]));
     for binding in Binding::ALL {
@@ -48,7 +48,7 @@ fn a_08_the_extended_card_is_for_those_who_say_who_they_are_and_about_them() {
 }
 
 #[test]
-fn a_08_without_a_credential_it_is_401_and_without_the_scope_403() {
+fn a_08_no_credential_is_401_and_no_scope_403() {
     let server = start_conformance(Profile::Push);
     let writer = server.caller("bob", Some(&[Permission::TASKS_WRITE]));
     for binding in Binding::ALL {
@@ -83,7 +83,7 @@ fn a_08_without_a_credential_it_is_401_and_without_the_scope_403() {
 }
 
 #[test]
-fn d_12_a_card_that_is_off_and_one_that_nobody_has_set_up() {
+fn d_12_a_card_off_and_one_never_set_up() {
     for profile in Profile::value_variants() {
         let server = start_conformance(*profile);
         let declared = server.card()["capabilities"]["extendedAgentCard"] == true;
@@ -126,7 +126,7 @@ fn d_08_both_cards_are_signed_with_the_key() {
 }
 
 #[test]
-fn a_01_a_secured_agent_asks_everybody_for_everything_but_its_card() {
+fn a_01_a_secured_agent_leaves_only_its_card_open() {
     let server = start_conformance(Profile::Secured);
     let card = server.card();
     assert!(card["securitySchemes"].is_object() && card["securityRequirements"].is_array());

@@ -26,7 +26,7 @@ address = { address_line_1 = "1 Main Street", city = "Springfield", state = "CA"
 "#;
 
 #[test]
-fn warnings_come_at_once_with_their_lines_and_exit_code_zero() {
+fn warnings_come_at_once_with_lines_and_exit_zero() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("shop.toml"), CONFIG).unwrap();
     let run = |arguments: &[&str]| {
@@ -47,7 +47,8 @@ fn warnings_come_at_once_with_their_lines_and_exit_code_zero() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let document: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
     let places = document["warning_details"].as_array().unwrap().iter();
-    let places: Vec<_> = places.map(|it| format!("{} {}", it["line"], it["key"])).collect();
+    let places: Vec<_> =
+        places.map(|warning| format!("{} {}", warning["line"], warning["key"])).collect();
     assert_eq!(
         places,
         [

@@ -113,7 +113,7 @@ fn the_demo_is_valid_and_has_its_two_rooftops() {
 }
 
 #[test]
-fn every_mistake_is_reported_at_once_in_the_order_of_the_file() {
+fn every_mistake_is_reported_at_once_in_file_order() {
     let text = r#"
 [server]
 listen = "localhost"
@@ -188,7 +188,7 @@ closed_on = [2026-12-25, "2026-02-30"]
 }
 
 #[test]
-fn whoever_believes_signatures_says_where_it_is_and_wants_the_body_covered() {
+fn who_believes_signatures_has_an_address_and_covers_bodies() {
     let with = |more: &str| {
         format!(
             "[[publishers]]\nid = \"gazette\"\nname = \"Gazette\"\ndomain = \"gazette.example\"\n\
@@ -453,7 +453,7 @@ fn whoever_wants_credentials_has_to_say_which() {
 }
 
 #[test]
-fn a_certificate_is_in_files_or_ordered_and_the_terms_are_agreed_to() {
+fn a_certificate_is_in_files_or_ordered_on_agreed_terms() {
     let with = |acme: &str| format!("[server.tls.acme]\n{acme}\n{MINIMAL}");
     let good = "domains = ['b.example', 'A.example', 'a.example']\nterms_agreed = true\n\
                 folder = 'f'\ncontact = ['it@example.com']";
@@ -705,7 +705,7 @@ proptest! {
 }
 
 #[test]
-fn a_server_of_sftp_is_named_so_that_nothing_in_it_means_something_to_the_program() {
+fn nothing_in_an_sftp_name_means_something_to_the_program() {
     let file = |url: &str, keys: &str| {
         format!(
             "{MINIMAL}[[dealers.feeds]]\nname = \"a\"\nfrom = \"pull\"\nurl = '{url}'\n{keys}\n"

@@ -75,7 +75,7 @@ impl World {
     }
 
     fn with(change: impl FnOnce(&mut Config)) -> Self {
-        Self::of(support::start_with(|config| *config = configured(change)))
+        Self::from_server(support::start_with(|config| *config = configured(change)))
     }
 
     fn on(store: Store) -> Self {
@@ -89,10 +89,10 @@ impl World {
         let mut units = dealer::units(false);
         change(&mut units);
         store.replace_inventory(ONE, &units, at(NOW), false).unwrap();
-        Self::of(support::start_on(store, config))
+        Self::from_server(support::start_on(store, config))
     }
 
-    fn of(server: TestServer) -> Self {
+    fn from_server(server: TestServer) -> Self {
         let world = Self::serve(server);
         world.add_people();
         world
@@ -104,7 +104,8 @@ impl World {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let config = server.config().clone();
-        let (of, settings) = (config.server.clone(), config.server.console.clone().unwrap());
+        let of = config.server.clone();
+        let settings = config.server.console.clone().unwrap();
         let entered = runtime.enter();
         let store = Arc::clone(&server.store);
         let wiring = Wiring::open(config, store, clock, server.address).unwrap();
@@ -241,7 +242,7 @@ fn text(answer: &Response) -> String {
 fn cookie(answer: &Response, name: &str) -> Option<String> {
     let set = answer.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case("set-cookie"));
     let pairs = set.filter_map(|(_, value)| value.split(';').next());
-    let mut found = pairs.filter(|pair| pair.split_once('=').is_some_and(|(it, _)| it == name));
+    let mut found = pairs.filter(|pair| pair.split_once('=').is_some_and(|(key, _)| key == name));
     found.next().map(str::to_owned)
 }
 

@@ -16,7 +16,7 @@ const DEFERRED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_row_of_the_decision_table_is_tested_or_deferred_with_a_reason() {
+fn every_decision_row_is_tested_or_deferred_with_a_reason() {
     let sources = concat!(
         include_str!("auth.rs"),
         include_str!("decisions/inventory.rs"),

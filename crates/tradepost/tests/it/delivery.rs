@@ -246,7 +246,7 @@ fn what_is_too_old_is_given_up() {
 }
 
 #[test]
-fn a_receiver_that_is_not_there_and_one_that_never_answers() {
+fn an_absent_receiver_and_one_that_never_answers() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut silent = Webhook::answering(|number| if number == 0 { String::new() } else { yes() });

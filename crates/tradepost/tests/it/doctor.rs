@@ -68,29 +68,37 @@ fn doctor(folder: &Path, config: &str, more: &[&str]) -> Output {
     output.unwrap()
 }
 
-/// What was found out, by area and subject.
-fn findings(output: &Output) -> Vec<(String, String, String)> {
+/// What was found out.
+#[derive(Debug)]
+struct Finding {
+    /// The area and the subject.
+    about: String,
+    state: String,
+    says: String,
+}
+
+fn findings(output: &Output) -> Vec<Finding> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let document: Value =
         tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let listed = document["findings"].as_array().unwrap();
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
-    let row = |it: &Value| {
-        assert_eq!(it["state"] == "ok", it["hint"].is_null(), "{it}");
-        (
-            format!("{} {}", text(it, "area"), text(it, "subject")),
-            text(it, "state"),
-            text(it, "message"),
-        )
+    let row = |finding: &Value| {
+        assert_eq!(finding["state"] == "ok", finding["hint"].is_null(), "{finding}");
+        Finding {
+            about: format!("{} {}", text(finding, "area"), text(finding, "subject")),
+            state: text(finding, "state"),
+            says: text(finding, "message"),
+        }
     };
     listed.iter().map(row).collect()
 }
 
-fn found<'a>(findings: &'a [(String, String, String)], what: &str) -> (&'a str, &'a str) {
-    let of = |(subject, ..): &&(String, String, String)| subject.starts_with(what);
-    let (_, state, says) =
-        findings.iter().find(of).unwrap_or_else(|| panic!("nothing of {what}: {findings:#?}"));
-    (state, says)
+fn found<'a>(findings: &'a [Finding], what: &str) -> (&'a str, &'a str) {
+    let fits = |finding: &&Finding| finding.about.starts_with(what);
+    let finding =
+        findings.iter().find(fits).unwrap_or_else(|| panic!("nothing of {what}: {findings:#?}"));
+    (&finding.state, &finding.says)
 }
 
 fn furnished(folder: &Path) {
@@ -110,7 +118,8 @@ fn a_server_that_is_well_is_said_to_be() {
     furnished(folder.path());
     let mail = MailServer::start(Secured::No, |_| Manner::Take);
     let mut hub = Webhook::start();
-    let (at_mail, at_hub) = (mail.address.port(), hub.address.port());
+    let at_mail = mail.address.port();
+    let at_hub = hub.address.port();
     let configured = config(folder.path(), "127.0.0.1:0", "https://localhost", at_mail, at_hub);
     let process = Process::configured(folder.path(), &configured);
     let port = process.address.port();
@@ -163,7 +172,8 @@ fn everything_that_is_amiss_is_said_at_once() {
     fs::remove_dir(folder.path().join("drop")).unwrap();
     let listen = format!("127.0.0.1:{closed}");
     let known = {
-        let (public, mail) = ("https://no-such-name.invalid", mail.address.port());
+        let public = "https://no-such-name.invalid";
+        let mail = mail.address.port();
         config(folder.path(), &listen, public, mail, closed)
     };
     let known = known.replace("[server]", "[server]\nmin_free_space = 1000000000000000");
@@ -190,7 +200,7 @@ fn everything_that_is_amiss_is_said_at_once() {
 }
 
 #[test]
-fn a_certificate_that_nobody_trusts_and_a_card_that_is_another_one_are_bad() {
+fn an_untrusted_certificate_and_another_card_are_bad() {
     let folder = tempfile::tempdir().unwrap();
     furnished(folder.path());
     let ours = Process::bare(folder.path());

@@ -59,7 +59,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path, ending));
-        } else if path.extension().is_some_and(|it| it == ending) {
+        } else if path.extension().is_some_and(|extension| extension == ending) {
             found.push(path);
         }
     }
@@ -122,12 +122,14 @@ fn every_code_that_is_mentioned_somewhere_can_be_explained() {
         }
     };
     let pages = files(&root().join("docs"), "md").into_iter().chain([root().join("README.md")]);
-    for path in pages.filter(|path| !path.components().any(|it| it.as_os_str() == "requirements")) {
+    for path in pages
+        .filter(|path| !path.components().any(|component| component.as_os_str() == "requirements"))
+    {
         note(codes(&std::fs::read_to_string(&path).unwrap()), &path);
     }
     for path in files(&root().join("crates"), "rs") {
         let source = std::fs::read_to_string(&path).unwrap();
-        let is_test = path.components().any(|it| it.as_os_str() == "tests");
+        let is_test = path.components().any(|component| component.as_os_str() == "tests");
         if !is_test {
             note(codes(&hints(&source)), &path);
         }
@@ -167,7 +169,7 @@ fn codes_of_commands_can_be_explained() {
 }
 
 #[test]
-fn codes_of_our_own_and_statuses_of_grpc_are_explained_by_name() {
+fn our_codes_and_grpc_statuses_are_explained_by_name() {
     for (code, catalog) in [
         ("revision conflict", "operators' API"),
         ("PERSON_BUSY", "bridge"),

@@ -82,7 +82,7 @@ fn begin(stream: &mut TcpStream, length: usize) {
 }
 
 #[test]
-fn one_address_has_its_share_of_connections_and_loses_those_that_were_idle_longest() {
+fn an_address_over_its_share_loses_the_longest_idle() {
     let server = start(|config| config.server.connections_per_address = 4);
     let mut guest = connect_from(GUEST, server.address);
     assert!(ask(&mut guest));
@@ -94,7 +94,7 @@ fn one_address_has_its_share_of_connections_and_loses_those_that_were_idle_longe
 }
 
 #[test]
-fn when_the_house_is_full_the_connection_that_was_idle_longest_makes_room() {
+fn when_full_the_longest_idle_connection_makes_room() {
     let server = start(|config| config.server.max_connections = 4);
     let mut crowd: Vec<_> = (0..4).map(|_| connect_from(CROWD, server.address)).collect();
     // All of them are in before the first asks again.
@@ -106,7 +106,7 @@ fn when_the_house_is_full_the_connection_that_was_idle_longest_makes_room() {
 }
 
 #[test]
-fn an_address_that_is_busy_on_its_whole_share_gets_no_further_connection() {
+fn an_address_busy_on_its_share_gets_no_more() {
     let server = start(|config| {
         config.server.connections_per_address = 2;
         config.server.request_timeout = SignedDuration::from_mins(5);
@@ -167,7 +167,7 @@ fn is_silent(stream: &TcpStream) -> bool {
 }
 
 #[test]
-fn a_body_that_does_not_come_is_ended_whatever_the_patience() {
+fn a_body_that_never_comes_is_ended_whatever_the_patience() {
     let server = start(|_| {});
     let mut stream = connect_from(CROWD, server.address);
     begin(&mut stream, 100);
@@ -210,7 +210,7 @@ fn slow_forms_of_one_address_leave_the_console_to_others() {
 }
 
 #[test]
-fn behind_a_proxy_everybody_has_the_proxys_address_and_no_share() {
+fn behind_a_proxy_addresses_have_no_share() {
     let server = start(|config| {
         config.server.connections_per_address = 1;
         config.server.trust_forwarded_for = true;
@@ -220,7 +220,7 @@ fn behind_a_proxy_everybody_has_the_proxys_address_and_no_share() {
 }
 
 #[test]
-fn bodies_that_never_end_take_only_a_share_of_the_memory_for_all() {
+fn endless_bodies_take_only_a_share_of_the_memory() {
     let server = start(|config| config.server.max_pending_bytes = 1024 * 1024);
     let body = envelope(&json!({"type": "dealer.information.request"})).to_string();
     let body = format!("{}{body}", " ".repeat(200 * 1024 - body.len()));
@@ -232,7 +232,8 @@ fn bodies_that_never_end_take_only_a_share_of_the_memory_for_all() {
             begin(&mut stream, body.len());
             // Where the other was first this is refused before it is read.
             let _ = stream.write_all(begun.as_bytes());
-            let (mut reader, sender) = (stream.try_clone().unwrap(), sender.clone());
+            let mut reader = stream.try_clone().unwrap();
+            let sender = sender.clone();
             std::thread::spawn(move || {
                 let mut answer = Vec::new();
                 let _ = reader.read_to_end(&mut answer);
@@ -288,7 +289,8 @@ async fn attack(address: SocketAddr) -> Vec<http2::SendRequest<impl hyper::body:
                 .header("expect", "100-continue")
                 .body(body)
                 .unwrap();
-            let (mut connection, sender) = (connection.clone(), sender.clone());
+            let mut connection = connection.clone();
+            let sender = sender.clone();
             tokio::spawn(async move {
                 connection.ready().await.unwrap();
                 if let Ok(answer) = connection.send_request(request).await {

@@ -99,7 +99,7 @@ fn last_outcome(folder: &Path, feed: &str) -> Value {
 }
 
 #[test]
-fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_changes_nothing() {
+fn a_dropped_file_is_searchable_and_an_accident_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let server = start(folder);
@@ -154,7 +154,7 @@ fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_chan
 }
 
 #[test]
-fn an_upload_needs_a_key_that_names_the_permission_and_changes_what_it_names() {
+fn an_upload_needs_permission_and_changes_what_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let server = start(folder);
@@ -163,7 +163,8 @@ fn an_upload_needs_a_key_that_names_the_permission_and_changes_what_it_names() {
         let (_, made, stderr) = tradepost(folder, &[&base[..], scope].concat());
         made["key"].as_str().unwrap_or_else(|| panic!("{stderr}")).to_owned()
     };
-    let (all, feeds) = (key("buyer", &[]), key("provider", &["--scope", "feed:write"]));
+    let all = key("buyer", &[]);
+    let feeds = key("provider", &["--scope", "feed:write"]);
     let upload = |name: &str, key: Option<&str>, body: &str| -> Response {
         let bearer = key.map(|key| format!("Bearer {key}"));
         let headers: Vec<_> = bearer.iter().map(|b| ("Authorization", b.as_str())).collect();
@@ -203,7 +204,7 @@ fn an_upload_needs_a_key_that_names_the_permission_and_changes_what_it_names() {
 }
 
 #[test]
-fn the_demo_inventory_is_written_in_every_format_and_imported_by_its_preset() {
+fn the_demo_inventory_is_imported_from_every_format_by_preset() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (format, preset) in [

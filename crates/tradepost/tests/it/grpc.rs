@@ -39,8 +39,9 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or_default()
 }
 
+/// Covers O-05 too.
 #[test]
-fn o_04_and_o_05_a_message_waits_for_its_task_or_does_not() {
+fn o_04_a_message_waits_for_its_task_or_not() {
     let (_server, client) = start_agent(Profile::Streaming);
     check(
         "O-04: waits",
@@ -121,7 +122,7 @@ fn o_06_and_a_06_pages_of_tasks() {
 }
 
 #[test]
-fn o_08_a_task_is_the_same_document_on_every_binding() {
+fn o_08_a_task_is_one_document_on_every_binding() {
     let (server, client) = start_agent(Profile::Streaming);
     for kind in
         ["tck-artifact-file", "tck-artifact-file-url", "tck-artifact-data", "tck-reject-task"]
@@ -136,7 +137,7 @@ fn o_08_a_task_is_the_same_document_on_every_binding() {
 }
 
 #[test]
-fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
+fn e_03_every_possible_error_of_a2a_has_its_row() {
     let (server, client) = start_agent(Profile::Streaming);
     let done = json!({"id": server.task("done")["id"]});
     let waits = server.task("tck-input-required")["id"].clone();
@@ -265,7 +266,7 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
 }
 
 #[test]
-fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read() {
+fn e_16_what_is_not_offered_is_refused_before_parameters() {
     let (_server, client) = start_agent(Profile::Strict);
     let on = [("a2a-extensions", REQUIRED)];
     let outcome = |method: &str| {
@@ -281,8 +282,9 @@ fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read()
     }
 }
 
+/// Covers E-11, E-25 and E-26 too.
 #[test]
-fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings() {
+fn e_10_wrong_fields_are_named_as_on_other_bindings() {
     let (server, client) = start_agent(Profile::Streaming);
     let bad = json!({
         "message": {"role": "ROLE_AGENT", "parts": [{}, {"text": "x"}, {"mediaType": "text/plain"}]},
@@ -381,8 +383,9 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
     assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0, "E-10");
 }
 
+/// Covers V-05 too.
 #[test]
-fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
+fn v_03_versions_are_read_from_every_operations_metadata() {
     let (_server, client) = start_agent(Profile::Streaming);
     for method in Operation::NAMES {
         let headers = [("a2a-version", "2.0")];
@@ -405,8 +408,9 @@ fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
     assert!(absent.1.contains(&("grpc-status".to_owned(), "9".to_owned())), "V-04: {absent:?}");
 }
 
+/// Covers too.
 #[test]
-fn x_01_x_02_x_04_and_x_05_extensions_are_read_and_echoed() {
+fn x_01_extensions_are_read_and_echoed() {
     let (_server, client) = start_agent(Profile::Strict);
     for method in Operation::NAMES {
         let answer = client.call(&[("a2a-extensions", "urn:x")], method, &json!({}));
@@ -499,7 +503,7 @@ fn a_08_the_extended_card_is_for_its_caller_alone() {
 }
 
 #[test]
-fn s_04_a_tenant_is_read_in_every_request_and_refused_as_nobody_declares_one() {
+fn s_04_a_tenant_is_read_and_refused_as_undeclared() {
     let (server, client) = start_agent(Profile::Streaming);
     let id = server.task("tck-input-required")["id"].clone();
     for (method, params) in [
@@ -516,7 +520,7 @@ fn s_04_a_tenant_is_read_in_every_request_and_refused_as_nobody_declares_one() {
 }
 
 #[test]
-fn the_card_offers_grpc_where_it_is_answered_and_nowhere_else() {
+fn the_card_offers_grpc_only_where_it_is_answered() {
     let (server, client) = start_agent(Profile::Streaming);
     let card = super::support::client::request(
         server.address,

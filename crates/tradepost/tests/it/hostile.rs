@@ -78,7 +78,7 @@ fn hostile_bodies_get_a_typed_answer() {
 }
 
 #[test]
-fn a_refusal_lists_fifty_problems_and_says_how_many_there_are() {
+fn a_refusal_lists_fifty_problems_and_their_number() {
     let server = start();
     let wrong: Vec<_> = (0..300).collect();
     let payload = json!({"type": "inventory.search.request", "filters": {"make": wrong}});
@@ -166,7 +166,7 @@ fn slow_and_truncated_requests_end() {
 }
 
 #[test]
-fn more_connections_than_there_is_room_for_wait_and_are_answered() {
+fn connections_beyond_the_room_wait_and_are_answered() {
     let server = crate::support::start_with(|config| config.server.max_connections = 2);
     // Two that are open and silent fill the room until their heads are overdue.
     let held: Vec<_> = (0..2).map(|_| TcpStream::connect(server.address).unwrap()).collect();

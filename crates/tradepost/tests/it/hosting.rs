@@ -162,7 +162,7 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
 }
 
 #[test]
-fn the_document_of_the_api_names_every_code_and_is_what_is_served() {
+fn the_api_document_names_every_code_and_is_served() {
     use tradepost_wire::catalog::Vocabulary as _;
     let house = House::start();
     let served = client::request(house.operators, "GET", "/admin/v1/openapi.json", &[], b"");
@@ -171,7 +171,8 @@ fn the_document_of_the_api_names_every_code_and_is_what_is_served() {
     let codes = document
         .pointer("/components/schemas/Refusal/properties/error/properties/code/enum")
         .unwrap();
-    let codes: Vec<_> = codes.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    let codes: Vec<_> =
+        codes.as_array().unwrap().iter().map(|code| code.as_str().unwrap()).collect();
     assert_eq!(codes, tradepost::hosting::HostingErrorCode::NAMES);
 }
 
@@ -268,7 +269,7 @@ fn heads(answer: &Response) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_mistake_of_a_document_is_told_with_its_place_and_nothing_is_kept() {
+fn a_documents_mistakes_have_places_and_nothing_is_kept() {
     let house = House::start();
     let wrong = json!({
         "id": "Bad Id", "name": "", "hosts": [], "zz": 1, "rooftops": [{"name": "A", "timezone": "Mars"}],
@@ -280,7 +281,8 @@ fn every_mistake_of_a_document_is_told_with_its_place_and_nothing_is_kept() {
     assert_eq!(refused.status, 422);
     let error = &refused.json()["error"];
     let places: Vec<_> = error["problems"].as_array().unwrap().iter().collect();
-    let places: Vec<_> = places.iter().map(|it| it["instanceLocation"].as_str().unwrap()).collect();
+    let places: Vec<_> =
+        places.iter().map(|problem| problem["instanceLocation"].as_str().unwrap()).collect();
     for place in [
         "/id",
         "/name",
@@ -321,7 +323,7 @@ fn every_mistake_of_a_document_is_told_with_its_place_and_nothing_is_kept() {
 }
 
 #[test]
-fn only_keys_of_administrators_open_and_only_for_what_they_permit() {
+fn only_administrators_keys_open_and_only_what_they_permit() {
     let house = House::start();
     let folder = house.folder.path();
     let folder_of_data = data(folder);
@@ -437,7 +439,7 @@ fn secrets_in_addresses_are_hidden_and_kept_when_sent_back() {
 }
 
 #[test]
-fn a_restart_serves_the_same_and_a_file_that_contradicts_is_not_taken() {
+fn a_restart_serves_the_same_and_no_contradicting_file() {
     let house = House::start();
     assert_eq!(house.ask("POST", "/dealers", &[], &dealer("stays").to_string()).status, 201);
     let House { folder, process, .. } = house;
@@ -456,7 +458,8 @@ fn a_restart_serves_the_same_and_a_file_that_contradicts_is_not_taken() {
 fn on_postgresql_another_server_takes_changes_over() {
     let Some(database) = Scratch::new() else { return };
     let url = database.address();
-    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let one = tempfile::tempdir().unwrap();
+    let two = tempfile::tempdir().unwrap();
     let config = HOUSE.replace("hosting = true", &format!("hosting = true\ndatabase = \"{url}\""));
     let first = Process::configured(one.path(), &config);
     let second = Process::configured(two.path(), &config);

@@ -137,7 +137,7 @@ fn ids(units: &[FeedUnit], sold: bool) -> HashSet<String> {
 }
 
 #[test]
-fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
+fn a_second_feed_removes_only_what_it_omits() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
     let untidy = feed::untidy(&demo::units(6_000, 23, now()), 42).unwrap();
@@ -197,10 +197,10 @@ fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
 }
 
 #[test]
-fn the_demo_configuration_charges_the_fees_that_the_demo_inventory_includes() {
+fn the_demo_configuration_charges_the_demo_inventorys_fees() {
     let config = tradepost::config::read::demo();
     let [dealer] = config.dealers.as_slice() else { panic!("the demo has one dealer") };
-    assert_eq!(import::FeedTarget::of(&dealer.terms), demo::target());
+    assert_eq!(import::FeedTarget::from_dealer(&dealer.terms), demo::target());
 }
 
 /// Runs `tradepost import --json` with a feed on standard input.
@@ -223,7 +223,7 @@ fn import_command(directory: &Path, feed: &[u8], arguments: &[&str]) -> (Option<
 }
 
 #[test]
-fn the_command_replaces_the_inventory_and_refuses_feeds_that_look_truncated() {
+fn the_command_replaces_inventory_and_refuses_truncated_feeds() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let units = demo::units(240, 11, now());
@@ -296,7 +296,7 @@ fn the_command_says_what_to_do_when_it_cannot_start() {
 }
 
 #[test]
-fn a_mistake_on_the_command_line_is_json_for_those_who_asked_for_it() {
+fn a_command_line_mistake_is_json_when_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     let (exit, document) = import_command(directory.path(), b"", &["--demo", "--max-drop", "101"]);
     assert_eq!((exit, &document["error"]["exit_code"]), (Some(2), &json!(2)));
@@ -324,7 +324,7 @@ name = "South Cars"
 "#;
 
 #[test]
-fn one_file_is_split_among_dealers_and_none_is_changed_when_one_would_lose_too_much() {
+fn one_file_is_split_among_all_dealers_or_none() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("tradepost.toml");
     std::fs::write(&config, TWO_DEALERS).unwrap();
@@ -369,7 +369,7 @@ fn one_file_is_split_among_dealers_and_none_is_changed_when_one_would_lose_too_m
 }
 
 #[test]
-fn a_feed_cut_off_in_the_middle_of_a_row_is_refused_without_force() {
+fn a_feed_cut_off_mid_row_needs_force() {
     let directory = tempfile::tempdir().unwrap();
     let units = demo::units(240, 11, now());
     let whole = feed::homenet(&units, b',').unwrap();

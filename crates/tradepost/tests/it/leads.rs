@@ -16,7 +16,7 @@ fn appointment(at: &str) -> Value {
 }
 
 #[test]
-fn an_equivalent_lead_within_a_day_is_a_duplicate_and_its_consent_is_kept() {
+fn an_equivalent_lead_is_a_duplicate_whose_consent_is_kept() {
     let server = start();
     let conversation = server.conversation();
     let first = server.payload_in(&conversation, &lead());
@@ -60,7 +60,7 @@ fn identifiers_of_one_listing_name_one_vehicle() {
 }
 
 #[test]
-fn a_chosen_proposal_is_booked_under_the_same_lead_and_a_move_frees_the_old_time() {
+fn a_chosen_proposal_is_booked_and_a_move_frees_time() {
     let server = start_with(|config| {
         config.dealers[0].terms.rooftops[0].appointments.capacity = 1;
     });

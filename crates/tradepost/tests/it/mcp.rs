@@ -49,7 +49,7 @@ fn confirmed(arguments: Value, first: &Value) -> Value {
 }
 
 #[test]
-fn a_client_lists_the_tools_and_completes_search_detail_and_a_consented_lead() {
+fn a_client_completes_search_detail_and_a_consented_lead() {
     let demo = Demo::start();
     let mut client = Client::start(&[&demo.name()]);
     let names: Vec<_> = client.rpc("tools/list", None)["result"]["tools"]
@@ -142,7 +142,7 @@ fn every_provider_of_models_takes_the_tools() {
 }
 
 #[test]
-fn a_media_buyer_finds_products_opens_an_account_and_buys_what_the_person_agreed_to() {
+fn a_media_buyer_buys_what_the_person_agreed_to() {
     let folder = tempfile::tempdir().unwrap();
     let publisher = Process::start(folder.path(), &["--demo-publisher", "--listen", "127.0.0.1:0"]);
     let address = publisher.address.to_string();
@@ -154,7 +154,8 @@ fn a_media_buyer_finds_products_opens_an_account_and_buys_what_the_person_agreed
     let brief = json!({"buying_mode": "brief", "brief": "banners beside hiking stories"});
     let found = client.ok("adcp_get_products", brief);
     let product = &found["results"][0]["data"]["products"][0];
-    let (product, price) = (&product["product_id"], &product["pricing_options"][0]);
+    let price = &product["pricing_options"][0];
+    let product = &product["product_id"];
     let accounts = json!({"accounts": [{"brand": {"domain": "acme-outdoor.example"},
         "operator": "acme-outdoor.example", "billing": "operator"}]});
     let first = client.ok("adcp_sync_accounts", accounts.clone());
@@ -196,7 +197,7 @@ fn the_words_of_a_dealer_keep_their_code() {
 }
 
 #[test]
-fn an_empty_answer_and_a_query_come_with_what_the_dealer_says() {
+fn empty_answers_and_queries_come_with_the_dealers_words() {
     let demo = Demo::start();
     let mut client = Client::start(&[&demo.name()]);
     for tool in ["aap_inventory_search", "aap_inventory_facets"] {
@@ -216,7 +217,7 @@ fn an_empty_answer_and_a_query_come_with_what_the_dealer_says() {
 }
 
 #[test]
-fn a_directory_that_is_down_ends_neither_the_start_nor_a_search() {
+fn a_directory_down_ends_neither_start_nor_search() {
     let demo = Demo::start();
     let down = "http://127.0.0.1:1/.well-known/api-catalog";
     let mut client = Client::start(&[&demo.name(), down]);
@@ -232,7 +233,7 @@ fn a_directory_that_is_down_ends_neither_the_start_nor_a_search() {
 }
 
 #[test]
-fn by_form_alone_nothing_is_sent_for_a_client_without_forms() {
+fn by_form_alone_nothing_is_sent_without_forms() {
     let demo = Demo::start();
     for form in [&["--ask", "form"][..], &["--require-elicitation"]] {
         let name = demo.name();

@@ -143,7 +143,7 @@ fn what_a_dealer_is_asked_is_counted() {
 }
 
 #[test]
-fn what_a_publisher_is_asked_is_counted_alike_on_every_binding() {
+fn a_publishers_requests_are_counted_alike_on_every_binding() {
     let publisher = start_with(&|config| config.publishers[0].rates.read.requests = 8);
     for who in ["acme", "nobody", "no-such-token"] {
         publisher.mcp(who, "tools/list", &json!({}));

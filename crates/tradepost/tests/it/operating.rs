@@ -42,12 +42,13 @@ fn eventually(what: &str, is: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_nobody_and_says_afterwards_how_much_is_missing() {
+fn an_unread_log_stops_nobody_and_counts_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let mut process = piped(folder.path());
     let mut log = process.stderr();
     // It logs every request; a pipe holds 64 KiB and the queue 4096 lines.
-    let (each, last) = ("GET /healthz HTTP/1.1\r\nHost: x\r\n", "Connection: close\r\n\r\n");
+    let each = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+    let last = "Connection: close\r\n\r\n";
     let many = format!("{}{each}{last}", format!("{each}\r\n").repeat(499));
     for _ in 0..12 {
         let answers = client::raw(process.address, many.as_bytes()).unwrap();
@@ -80,7 +81,7 @@ fn a_log_that_is_closed_ends_nothing() {
 }
 
 #[test]
-fn refusals_beyond_a_callers_limit_are_counted_and_not_written_one_by_one() {
+fn refusals_beyond_the_limit_are_counted_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let config = DEALER.replace("requests = 0", "requests = 5, window = \"1h\"");
     let process = Process::configured(folder.path(), &config.replace("trace", "info"));
@@ -123,7 +124,7 @@ fn readiness(server: &TestServer) -> (u16, String) {
 }
 
 #[test]
-fn under_a_lock_it_is_not_ready_and_a_lead_is_told_when_to_come_back() {
+fn under_a_lock_it_is_unready_and_leads_come_back() {
     let server = start_with(|config| {
         config.server.request_timeout = SignedDuration::from_millis(300);
     });
@@ -155,7 +156,7 @@ fn under_a_lock_it_is_not_ready_and_a_lead_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_database_that_was_lost_takes_no_leads_until_a_restart_wherever_it_is() {
+fn a_lost_database_takes_no_leads_until_a_restart() {
     fn away(path: &Path) {
         fs::rename(path, path.with_extension("away")).unwrap();
     }
@@ -193,7 +194,7 @@ fn a_database_that_was_lost_takes_no_leads_until_a_restart_wherever_it_is() {
 }
 
 #[test]
-fn a_database_that_was_overwritten_is_noticed_before_anybody_writes_to_it() {
+fn an_overwritten_database_is_noticed_before_anybody_writes() {
     let server = start();
     let path = server.directory.path().join("tradepost.sqlite");
     // What is in the log of the database would be read instead.
@@ -209,7 +210,7 @@ fn a_database_that_was_overwritten_is_noticed_before_anybody_writes_to_it() {
 }
 
 #[test]
-fn below_the_free_space_that_is_to_be_kept_leads_are_refused_and_questions_answered() {
+fn below_the_free_space_leads_are_refused_questions_answered() {
     let server = start_with(|config| config.server.min_free_space = 1 << 50);
     assert_eq!(readiness(&server), (503, "there is too little free space".to_owned()));
     let refused = server.error(&lead());
@@ -222,7 +223,7 @@ fn below_the_free_space_that_is_to_be_kept_leads_are_refused_and_questions_answe
 }
 
 #[test]
-fn a_store_that_cannot_commit_is_not_ready_until_it_can() {
+fn a_store_is_not_ready_until_it_can_commit() {
     let server = start();
     assert_eq!(readiness(&server).0, 200);
     let breaks =
@@ -241,7 +242,7 @@ fn a_store_that_cannot_commit_is_not_ready_until_it_can() {
 }
 
 #[test]
-fn the_log_has_the_whole_cause_under_the_id_that_the_caller_got() {
+fn the_log_has_the_cause_under_the_callers_id() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     let database = Connection::open(data(folder.path()).join("tradepost.sqlite")).unwrap();
@@ -260,7 +261,7 @@ fn the_log_has_the_whole_cause_under_the_id_that_the_caller_got() {
 }
 
 #[test]
-fn a_publishers_fault_is_in_the_log_with_its_whole_cause_too() {
+fn a_publishers_fault_is_logged_with_its_whole_cause() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--demo-publisher", "--listen", "127.0.0.1:0"]);
     let database = Connection::open(data(folder.path()).join("tradepost.sqlite")).unwrap();
@@ -317,7 +318,7 @@ fn nobody_changes_the_schema_under_a_running_server() {
 }
 
 #[test]
-fn commands_beside_a_running_server_wait_for_nobody_who_only_writes() {
+fn commands_beside_a_running_server_wait_for_no_writer() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     assert_eq!(process.call(&fresh_lead(&[]))["error"], Value::Null);
@@ -329,7 +330,7 @@ fn commands_beside_a_running_server_wait_for_nobody_who_only_writes() {
 }
 
 #[test]
-fn files_are_their_owners_alone_whatever_the_folder_and_the_mask_permit() {
+fn files_are_their_owners_whatever_folder_and_mask_permit() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
     fs::create_dir(&data).unwrap();
@@ -353,7 +354,7 @@ fn files_are_their_owners_alone_whatever_the_folder_and_the_mask_permit() {
 }
 
 #[test]
-fn a_hangup_has_the_configuration_read_again_and_never_ends_the_process() {
+fn a_hangup_rereads_the_configuration_and_ends_no_process() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::configured(folder.path(), &DEALER.replace("trace", "info"));
     let config = folder.path().join("tradepost.toml");

@@ -41,7 +41,8 @@ fn all_at_once<T: Send>(
     std::thread::scope(|scope| {
         let callers: Vec<_> = (0..2 * CALLERS)
             .map(|caller| {
-                let (server, act) = (&servers[caller % 2], &act);
+                let server = &servers[caller % 2];
+                let act = &act;
                 scope.spawn(move || act(server, caller))
             })
             .collect();
@@ -56,7 +57,7 @@ fn lead_id(answer: &Value) -> Option<String> {
 }
 
 #[test]
-fn a_key_is_used_once_however_many_callers_use_it_at_two_servers() {
+fn a_key_is_used_once_by_many_at_two_servers() {
     const KEYS: usize = 60;
     const TIMES: usize = 3;
     let Some(scratch) = Scratch::new() else { return };
@@ -102,7 +103,7 @@ fn a_lead_costs_the_same_however_many_there_are() {
 }
 
 #[test]
-fn a_slot_has_as_many_appointments_as_it_can_however_many_ask_for_it_at_two_servers() {
+fn a_slot_is_never_overbooked_at_two_servers() {
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);
     let capacity = dealer::config().dealers[0].terms.rooftops[0].appointments.capacity;
@@ -127,7 +128,7 @@ fn a_slot_has_as_many_appointments_as_it_can_however_many_ask_for_it_at_two_serv
 }
 
 #[test]
-fn what_was_acknowledged_is_there_once_however_often_the_connections_are_cut() {
+fn what_was_acknowledged_is_there_once_despite_cut_connections() {
     const EACH: usize = 40;
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);
@@ -180,7 +181,7 @@ fn what_was_acknowledged_is_there_once_however_often_the_connections_are_cut() {
 }
 
 #[test]
-fn a_key_that_one_server_revokes_is_of_no_use_at_the_other() {
+fn a_key_revoked_at_one_server_fails_at_the_other() {
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);
     let now = crate::support::at(crate::support::NOW);
@@ -223,7 +224,8 @@ fn a_signature_is_used_once_at_two_servers() {
         let news = std::thread::scope(|scope| {
             let callers: Vec<_> = (0..2 * CALLERS)
                 .map(|caller| {
-                    let (store, used) = (&stores[caller % 2], used.clone());
+                    let store = &stores[caller % 2];
+                    let used = used.clone();
                     let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
                         tx.use_signature("p", &used, at(1))
                     };

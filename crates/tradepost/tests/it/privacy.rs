@@ -66,7 +66,7 @@ fn serve(folder: &Path, key: &str) -> TestServer {
 }
 
 /// A lead of a customer, with a key that is the e-mail address.
-fn of(email: &str, phone: &str) -> Value {
+fn customer_lead(email: &str, phone: &str) -> Value {
     let changes = [
         ("/customer/first_name", json!("Adelheid")),
         ("/customer/last_name", json!("Winterberg")),

@@ -49,7 +49,7 @@ fn tokens_for(options: ProbeOptions, addresses: [&str; 2]) -> ProbeOptions {
         let host = address.trim_start_matches("http://");
         format!("http://{host}").parse().unwrap()
     };
-    with(options, |it| it.token_for = addresses.map(origin).to_vec())
+    with(options, |options| options.token_for = addresses.map(origin).to_vec())
 }
 
 fn run(address: &str, options: ProbeOptions) -> AgentReport {
@@ -82,7 +82,9 @@ fn assert_a(report: &AgentReport) {
     let failures: Vec<_> = report
         .failures()
         .iter()
-        .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
+        .map(|finding| {
+            format!("{} on {}: {}", finding.check.id, finding.on, finding.verdict.text())
+        })
         .collect();
     assert!(failures.is_empty(), "{failures:#?}");
     assert_eq!(report.grade, Some(Grade::A));
@@ -112,7 +114,9 @@ fn our_dealer_has_grade_a_in_every_version_it_speaks() {
         let server = start_with(|config| config.dealers[0].terms.versions = versions);
         let report = run(&in_front_of(server.address), options());
         assert_a(&report);
-        let on = |name: &str| report.findings.iter().filter(|it| it.on.starts_with(name)).count();
+        let on = |name: &str| {
+            report.findings.iter().filter(|finding| finding.on.starts_with(name)).count()
+        };
         assert!(on("AAP") >= 90 * count, "only {} checks of AAP were run", on("AAP"));
         let counts = report.counts(Some(RequirementLevel::Must));
         assert!(counts.pass > 120, "{counts:?}");
@@ -120,7 +124,7 @@ fn our_dealer_has_grade_a_in_every_version_it_speaks() {
 }
 
 #[test]
-fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
+fn our_dealer_has_grade_a_over_http_json_and_secured() {
     let server = start_with(|config| {
         config.dealers[0].http_json = true;
         config.dealers[0].auth =
@@ -128,15 +132,15 @@ fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());
-    let options = with(options(), |it| it.token = Some(token.clone()));
+    let options = with(options(), |options| options.token = Some(token.clone()));
     let report = run(&in_front_of(server.address), options);
     assert_a(&report);
-    assert!(report.findings.iter().any(|it| it.on == "HTTP+JSON"));
+    assert!(report.findings.iter().any(|finding| finding.on == "HTTP+JSON"));
     let judged = |id: &str| {
         report
             .findings
             .iter()
-            .any(|it| it.check.id == id && it.verdict == check::CheckVerdict::Pass)
+            .any(|finding| finding.check.id == id && finding.verdict == check::CheckVerdict::Pass)
     };
     assert!(judged("a2a.auth.missing") && judged("a2a.auth.challenge"));
     let json = tradepost_wire::json::to_string(&report).unwrap();
@@ -155,9 +159,9 @@ fn our_conformance_agent_has_grade_a_for_two_callers() {
     ] {
         let server = conformance::start_conformance(profile);
         let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-        let options = with(options(), |it| {
-            it.token = token("a");
-            it.token_b = token("b");
+        let options = with(options(), |options| {
+            options.token = token("a");
+            options.token_b = token("b");
         });
         let report = run(&format!("http://{}", server.address), options);
         assert_a(&report);
@@ -171,14 +175,15 @@ fn our_conformance_agent_has_grade_a_for_two_callers() {
 }
 
 #[test]
-fn the_echo_of_the_library_has_grade_a_on_every_binding() {
+fn the_librarys_echo_has_grade_a_on_every_binding() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     runtime.spawn(async move { crate::echo::serve(listener).await.map_err(|why| why.to_string()) });
     let report = run(&format!("http://{address}"), options());
     assert_a(&report);
-    let media_types = report.findings.iter().filter(|it| it.check.id == "a2a.input.media-type");
+    let media_types =
+        report.findings.iter().filter(|finding| finding.check.id == "a2a.input.media-type");
     let passed = media_types.filter(|finding| finding.verdict == check::CheckVerdict::Pass);
     assert_eq!(passed.count(), 3, "once on each binding");
 }
@@ -186,7 +191,7 @@ fn the_echo_of_the_library_has_grade_a_on_every_binding() {
 #[test]
 fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
     let server = start_with(|_| {});
-    let options = with(options(), |it| it.allow_leads = false);
+    let options = with(options(), |options| options.allow_leads = false);
     let report = run(&in_front_of(server.address), options);
     assert_a(&report);
     assert!(server.store.leads(None).unwrap().is_empty());
@@ -196,7 +201,7 @@ fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
     assert!(!sent.any(|exchange| exchange.request.body.contains("@tradepost-probe.example")));
 
     let server = conformance::start_conformance(Profile::Streaming);
-    let options = with(self::options(), |it| it.allow_messages = false);
+    let options = with(self::options(), |options| options.allow_messages = false);
     let report = run(&format!("http://{}", server.address), options);
     assert_eq!(server.live(), 0);
     assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0);
@@ -204,16 +209,21 @@ fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
 }
 
 #[test]
-fn a_budget_is_kept_and_what_it_left_out_is_told() {
+fn a_budget_is_kept_and_what_it_omitted_told() {
     let server = start_with(|_| {});
-    let report = run(&in_front_of(server.address), with(options(), |it| it.budget = 5));
+    let report = run(&in_front_of(server.address), with(options(), |options| options.budget = 5));
     assert_eq!(report.requests, 5);
     assert_eq!(report.grade, None, "more was skipped than judged");
-    assert!(report.findings.iter().any(|it| it.verdict.text().contains("budget of 5 requests")));
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|finding| finding.verdict.text().contains("budget of 5 requests"))
+    );
 }
 
 #[test]
-fn an_agent_without_a_card_has_no_grade_and_nobody_there_is_no_report() {
+fn no_card_is_no_grade_and_nobody_there_no_report() {
     let server = start_with(|_| {});
     let address = proxy::start(
         server.address,
@@ -241,14 +251,14 @@ fn a_waived_failure_is_told_and_does_not_count() {
     assert_eq!((report.grade, failed(&report)), (Some(Grade::B), vec!["a2a.card.cache-control"]));
     let reason = "our cache decides".to_owned();
     let waiver = Waiver { check: "a2a.card.cache-control".to_owned(), reason };
-    let report = run(&address, with(options(), |it| it.waivers = vec![waiver]));
+    let report = run(&address, with(options(), |options| options.waivers = vec![waiver]));
     assert_eq!((report.grade, report.counts(None).waived), (Some(Grade::A), 1));
     assert!(junit::write(&report).contains("<skipped message=\"waived: our cache decides\"/>"));
     assert!(html::write(&report).contains("waived: our cache decides"));
 }
 
 #[test]
-fn every_check_is_documented_and_has_a_name_of_its_own() {
+fn every_check_is_documented_and_has_its_own_name() {
     let mut ids: Vec<_> = checks().map(|check| check.id).collect();
     let count = ids.len();
     ids.sort_unstable();
@@ -276,7 +286,7 @@ fn reports_escape_what_an_agent_wrote() {
         });
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let report = run(&address, with(options(), |it| it.budget = 20));
+    let report = run(&address, with(options(), |options| options.budget = 20));
     let page = html::write(&report);
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;\\u202e"));
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));

@@ -187,7 +187,7 @@ pub fn fresh_lead(changes: &[(&str, Value)]) -> Value {
 }
 
 #[test]
-fn it_says_where_it_listens_and_ends_well_when_asked_to() {
+fn it_says_where_it_listens_and_ends_when_asked() {
     for signal in ["TERM", "INT"] {
         let folder = tempfile::tempdir().unwrap();
         let demo = ["--demo", "--demo-size", "5", "--listen", "127.0.0.1:0"];
@@ -222,7 +222,7 @@ fn signals_without_a_meaning_do_not_end_it() {
 }
 
 #[test]
-fn a_second_server_on_the_same_folder_is_refused_until_the_first_has_ended() {
+fn a_second_server_is_refused_until_the_first_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     let demo = || {
@@ -383,7 +383,7 @@ fn buy(
 }
 
 #[test]
-fn a_lead_that_was_acknowledged_is_stored_exactly_once_however_often_it_is_killed() {
+fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = fastrand::Rng::with_seed(0x1ead);
     let consented = fresh_lead(&[]);
@@ -404,7 +404,8 @@ fn a_lead_that_was_acknowledged_is_stored_exactly_once_however_often_it_is_kille
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let buyer = |n| {
                 scope.spawn({
-                    let (old, lead) = (&old, &lead);
+                    let old = &old;
+                    let lead = &lead;
                     move || buy(address, round * BUYERS + n, old, lead)
                 })
             };

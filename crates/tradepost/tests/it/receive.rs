@@ -257,7 +257,7 @@ fn the_same_delivery_from_many_senders_is_kept_once() {
 }
 
 #[test]
-fn what_cannot_be_handled_is_tried_again_then_dead_and_can_be_replayed() {
+fn what_cannot_be_handled_is_retried_then_dead_then_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let now = Clock::system().now();
     let inbox = DurableInbox::open(folder.path(), now).unwrap();
@@ -313,7 +313,7 @@ fn a_failing_handler_leaves_the_delivery_waiting() {
 }
 
 #[test]
-fn what_could_not_be_printed_is_handed_on_by_the_next_receiver() {
+fn what_was_not_printed_goes_to_the_next_receiver() {
     let folder = tempfile::tempdir().unwrap();
     let tokens = folder.path().join("tokens");
     fs::write(&tokens, TOKEN).unwrap();
@@ -363,7 +363,7 @@ fn a_task_whose_deliveries_stay_away_is_asked_for() {
 }
 
 #[test]
-fn it_does_not_start_when_everybody_would_be_believed_or_a_secret_is_too_short() {
+fn it_does_not_start_believing_everybody_or_short_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("short");
     fs::write(&short, "hunter2\n").unwrap();
@@ -372,7 +372,8 @@ fn it_does_not_start_when_everybody_would_be_believed_or_a_secret_is_too_short()
     let weak = weak.to_str().unwrap();
     let jwks = folder.path().join("jwks");
     fs::write(&jwks, "{\"keys\": []}").unwrap();
-    let (short, jwks) = (short.to_str().unwrap(), jwks.to_str().unwrap());
+    let short = short.to_str().unwrap();
+    let jwks = jwks.to_str().unwrap();
     for (arguments, words) in [
         (&[][..], "everybody would be believed"),
         (&["--token-file", short], "a token has at least 16 characters, 8 of them different"),

@@ -44,7 +44,7 @@ fn remembers(store: Store) {
     assert_eq!((kept[0].misfits.len(), kept[0].caller.as_str()), (20, "anonymous"));
     let counted = || {
         let counts = store.refusal_counts(None, jiff::Timestamp::MIN).unwrap();
-        counts.into_iter().map(|it| (it.code, it.refused)).collect::<Vec<_>>()
+        counts.into_iter().map(|count| (count.code, count.refused)).collect::<Vec<_>>()
     };
     assert_eq!(counted(), [("INVALID_CONSENT".to_owned(), 700)], "and counted whole");
     refusals.note(refused(500, "VEHICLE_NOT_FOUND"));
@@ -66,13 +66,13 @@ fn remembers(store: Store) {
 }
 
 #[test]
-fn a_flood_of_refusals_is_counted_and_kept_for_a_while() {
+fn a_flood_of_refusals_is_counted_and_kept_awhile() {
     let folder = tempfile::tempdir().unwrap();
     remembers(Store::open(folder.path()).unwrap());
 }
 
 #[test]
-fn a_flood_of_refusals_is_counted_and_kept_for_a_while_on_postgresql() {
+fn a_flood_of_refusals_is_counted_and_kept_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     remembers(scratch.store());
 }
@@ -92,7 +92,7 @@ fn only_the_latest_refusals_of_an_agent_are_kept() {
     runtime.block_on(refusals.write()).unwrap();
     store.write_blocking(|tx| tx.forget_refusals(at(NOW), 3)).unwrap();
     let kept = store.refusals(None, None, 99).unwrap();
-    let kept: Vec<_> = kept.iter().map(|it| it.error_id.as_str()).collect();
+    let kept: Vec<_> = kept.iter().map(|refusal| refusal.error_id.as_str()).collect();
     assert_eq!(kept, ["err_0009", "err_0008", "err_0007"]);
 }
 
@@ -104,7 +104,7 @@ fn tradepost(folder: &std::path::Path, arguments: &[&str]) -> (Option<i32>, Stri
 }
 
 #[test]
-fn whoever_is_asked_about_an_error_id_finds_it_without_a_word_of_the_caller() {
+fn an_error_id_is_found_without_the_callers_words() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());
     let lead = fresh_lead(&[

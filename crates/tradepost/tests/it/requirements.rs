@@ -29,87 +29,90 @@ const FAMILIES: &[(&str, u32)] = &[
 ];
 
 /// Which test exercises which ids; there may be more.
-const TESTED: &[(&str, &str)] = &[
-    ("R-CARD-01 R-CARD-06", "the_card_satisfies_the_schemas_of_both_versions"),
-    ("R-CARD-02 R-CARD-05 R-CARD-07 R-CARD-09", "the_card_satisfies_the_schemas_of_both_versions"),
-    ("R-CARD-03 R-CARD-10", "a_skill_that_is_switched_off_is_unsupported_and_not_on_the_card"),
-    ("R-CARD-08", "the_cards_id_changes_exactly_when_the_card_does"),
-    ("R-ENV-01", "r_env_01_the_envelope_may_be_written_as_protobuf_parsers_read_it"),
-    ("R-ENV-02 C-31", "operations_that_this_agent_lacks_are_refused_by_the_capability_table"),
-    ("R-ENV-03", "c_17_what_a_retry_may_change_and_what_not"),
+const TESTED: &[(&[&str], &str)] = &[
+    (&["R-CARD-01", "R-CARD-06"], "the_card_satisfies_the_schemas_of_both_versions"),
     (
-        "R-ENV-04 R-ENV-08 R-ENV-10",
-        "r_env_08_r_er_01_every_skill_and_its_refusal_satisfy_the_schemas_of_both_versions",
+        &["R-CARD-02", "R-CARD-05", "R-CARD-07", "R-CARD-09"],
+        "the_card_satisfies_the_schemas_of_both_versions",
     ),
-    ("R-ENV-05 R-ENV-06 C-27", "r_env_05_r_env_06_c_27_other_parts_say_nothing"),
-    ("R-ENV-09", "r_env_09_ids_of_every_size_and_spelling_come_back_as_they_were"),
-    ("R-ENV-11", "r_env_11_a_request_names_one_host"),
-    ("R-DI-01", "unknown_and_wrong_members_are_all_reported"),
+    (&["R-CARD-03", "R-CARD-10"], "a_skill_switched_off_is_unsupported_and_off_the_card"),
+    (&["R-CARD-08"], "the_cards_id_changes_exactly_when_the_card_does"),
+    (&["R-ENV-01"], "r_env_01_envelopes_may_be_written_for_protobuf_parsers"),
+    (&["R-ENV-02", "C-31"], "lacking_operations_are_refused_by_the_capability_table"),
+    (&["R-ENV-03"], "c_17_what_a_retry_may_change_and_what_not"),
     (
-        "R-DI-02 R-DI-03 R-DI-04 R-DI-06",
-        "r_di_01_to_r_di_06_the_dealer_is_who_the_configuration_says",
+        &["R-ENV-04", "R-ENV-08", "R-ENV-10"],
+        "r_env_08_skills_and_refusals_satisfy_both_versions_schemas",
     ),
-    ("R-FA-01", "unknown_and_wrong_members_are_all_reported"),
+    (&["R-ENV-05", "R-ENV-06", "C-27"], "r_env_05_other_parts_say_nothing"),
+    (&["R-ENV-09"], "r_env_09_all_ids_come_back_as_they_were"),
+    (&["R-ENV-11"], "r_env_11_a_request_names_one_host"),
+    (&["R-DI-01"], "unknown_and_wrong_members_are_all_reported"),
     (
-        "R-FA-02 R-FA-03 R-FA-04 R-FA-05 R-FA-06",
-        "r_fa_02_to_r_fa_05_facets_count_what_a_search_finds",
+        &["R-DI-02", "R-DI-03", "R-DI-04", "R-DI-06"],
+        "r_di_01_the_dealer_is_who_the_configuration_says",
+    ),
+    (&["R-FA-01"], "unknown_and_wrong_members_are_all_reported"),
+    (
+        &["R-FA-02", "R-FA-03", "R-FA-04", "R-FA-05", "R-FA-06"],
+        "r_fa_02_facets_count_what_a_search_finds",
     ),
     (
-        "R-IS-01 R-IS-02 R-IS-03 R-IS-11",
-        "r_is_01_to_r_is_03_r_is_11_everybody_sees_listings_with_status_and_date",
+        &["R-IS-01", "R-IS-02", "R-IS-03", "R-IS-11"],
+        "r_is_01_everybody_sees_listings_with_status_and_date",
     ),
     (
-        "R-IS-05 R-IS-07 R-IS-12 R-IS-17 R-PR-01 C-38 C-39 C-40",
-        "r_is_05_r_is_07_r_is_12_price_is_the_price_and_bounds_are_inclusive",
+        &["R-IS-05", "R-IS-07", "R-IS-12", "R-IS-17", "R-PR-01", "C-38", "C-39", "C-40"],
+        "r_is_05_price_is_the_price_with_inclusive_bounds",
     ),
-    ("R-IS-06 R-IS-16", "unknown_and_wrong_members_are_all_reported"),
-    ("R-IS-08 R-IS-09 R-IS-10 C-08 C-37", "r_is_08_to_r_is_10_pages_say_what_they_are"),
-    ("R-IV-01 C-12 C-43", "a_vehicle_is_found_or_the_reason_is_told"),
-    ("R-IV-02 R-IV-03 C-23", "r_iv_02_r_iv_03_c_23_a_unit_that_left_is_remembered_for_a_while"),
+    (&["R-IS-06", "R-IS-16"], "unknown_and_wrong_members_are_all_reported"),
+    (&["R-IS-08", "R-IS-09", "R-IS-10", "C-08", "C-37"], "r_is_08_pages_say_what_they_are"),
+    (&["R-IV-01", "C-12", "C-43"], "a_vehicle_is_found_or_the_reason_is_told"),
+    (&["R-IV-02", "R-IV-03", "C-23"], "r_iv_02_a_unit_that_left_is_remembered_awhile"),
     (
-        "R-IV-04 R-IV-05 R-IV-06 R-PR-02 R-PR-03",
+        &["R-IV-04", "R-IV-05", "R-IV-06", "R-PR-02", "R-PR-03"],
         "inventory_examples_find_the_vehicles_of_their_responses",
     ),
-    ("R-LD-01 R-LD-09 C-42", "customers_are_complete_and_reachable"),
-    ("R-LD-02 C-01", "without_consent_nothing_else_decides"),
-    ("R-LD-03 C-05", "the_channel_is_one_that_the_consent_permits"),
-    ("R-LD-05 R-LD-08 C-02 C-03 C-04", "a_malformed_consent_is_invalid_whatever_else_is_wrong"),
-    ("R-LD-06 R-LD-07", "a_consent_holds_up_to_its_last_second"),
-    ("R-LD-10 C-07 C-13", "conditions_come_from_the_vocabulary_of_their_place"),
-    ("R-LD-11", "the_source_agent_has_a_name"),
-    ("R-LD-12 R-LD-18 C-15 C-41", "c_15_c_41_c_42_what_the_customer_did_not_say_costs_no_lead"),
-    ("R-LD-14", "r_ld_14_keys_may_hold_anything_and_another_key_is_no_new_lead"),
-    ("R-LD-15 R-LD-16 C-16", "c_16_r_ld_15_a_key_is_remembered_by_the_next_process"),
-    ("R-LD-17 R-LD-19 C-19", "c_19_equal_leads_at_the_same_time_are_one_lead"),
-    ("R-LD-20 R-LD-23 C-20", "c_20_every_status_has_its_members_in_both_versions"),
-    ("R-LD-21 R-LD-26", "r_ld_21_twenty_at_once_never_overbook_two_places"),
-    ("R-LD-22 R-LD-24", "r_ld_22_r_ld_24_what_cannot_be_booked_is_no_error"),
-    ("R-LD-25 R-LD-27 C-22", "a_test_drive_needs_a_vehicle_that_is_there"),
-    ("R-LD-28", "a_strict_dealer_refuses_what_it_can_neither_book_nor_propose"),
-    ("R-LD-29", "a_chosen_proposal_is_booked_under_the_same_lead_and_a_move_frees_the_old_time"),
-    ("R-LD-30 C-06 C-14", "everything_else_is_checked_too"),
+    (&["R-LD-01", "R-LD-09", "C-42"], "customers_are_complete_and_reachable"),
+    (&["R-LD-02", "C-01"], "without_consent_nothing_else_decides"),
+    (&["R-LD-03", "C-05"], "the_channel_is_one_that_the_consent_permits"),
     (
-        "R-ER-01",
-        "r_env_08_r_er_01_every_skill_and_its_refusal_satisfy_the_schemas_of_both_versions",
+        &["R-LD-05", "R-LD-08", "C-02", "C-03", "C-04"],
+        "a_malformed_consent_is_invalid_whatever_else_is_wrong",
     ),
-    ("R-ER-02", "a_refusal_lists_fifty_problems_and_says_how_many_there_are"),
-    ("R-ER-03 R-ER-04 R-ER-06", "a_commit_that_fails_acknowledges_nothing"),
-    ("R-ER-07 C-29 C-30", "a_caller_over_its_rate_is_told_when_to_come_back"),
-    ("R-ER-09 C-11", "without_consent_nothing_else_decides"),
-    ("R-ER-10 C-50", "rows_4_and_5_skill_before_consent_before_schema"),
-    ("C-09", "unknown_and_wrong_members_are_all_reported"),
-    ("C-17", "c_17_what_a_retry_may_change_and_what_not"),
-    ("C-18", "a_refused_lead_does_not_use_its_key_up"),
-    ("C-24", "a_payload_says_what_it_is"),
-    ("C-25", "data_parts_are_json_whatever_else_their_media_type_says"),
-    ("C-26", "output_modes_matter_only_to_a_strict_dealer"),
-    ("C-28", "parameters_of_the_wrong_shape_are_refused_with_every_field"),
-    ("C-32", "the_card_satisfies_the_schemas_of_both_versions"),
-    ("C-33", "c_33_every_version_that_a_request_names_is_looked_at"),
-    ("C-34", "c_34_what_is_named_decides_and_the_transport_before_the_message"),
-    ("C-35", "c_35_the_old_member_of_a_v1_1_consent_is_the_problem_that_is_named"),
-    ("C-36", "r_is_01_to_r_is_03_r_is_11_everybody_sees_listings_with_status_and_date"),
-    ("C-48", "c_48_a_sentence_of_ours_has_room_for_every_proposal_and_the_longest_name"),
+    (&["R-LD-06", "R-LD-07"], "a_consent_holds_up_to_its_last_second"),
+    (&["R-LD-10", "C-07", "C-13"], "conditions_come_from_the_vocabulary_of_their_place"),
+    (&["R-LD-11"], "the_source_agent_has_a_name"),
+    (&["R-LD-12", "R-LD-18", "C-15", "C-41"], "c_15_what_was_not_said_costs_no_lead"),
+    (&["R-LD-14"], "r_ld_14_keys_hold_anything_and_make_nothing_new"),
+    (&["R-LD-15", "R-LD-16", "C-16"], "c_16_a_key_is_remembered_by_the_next_process"),
+    (&["R-LD-17", "R-LD-19", "C-19"], "c_19_equal_leads_at_once_are_one_lead"),
+    (&["R-LD-20", "R-LD-23", "C-20"], "c_20_every_status_has_its_members_in_both_versions"),
+    (&["R-LD-21", "R-LD-26"], "r_ld_21_twenty_at_once_never_overbook_two_places"),
+    (&["R-LD-22", "R-LD-24"], "r_ld_22_what_cannot_be_booked_is_no_error"),
+    (&["R-LD-25", "R-LD-27", "C-22"], "a_test_drive_needs_a_vehicle_that_is_there"),
+    (&["R-LD-28"], "a_strict_dealer_refuses_what_cannot_be_booked_or_proposed"),
+    (&["R-LD-29"], "a_chosen_proposal_is_booked_and_a_move_frees_time"),
+    (&["R-LD-30", "C-06", "C-14"], "everything_else_is_checked_too"),
+    (&["R-ER-01"], "r_env_08_skills_and_refusals_satisfy_both_versions_schemas"),
+    (&["R-ER-02"], "a_refusal_lists_fifty_problems_and_their_number"),
+    (&["R-ER-03", "R-ER-04", "R-ER-06"], "a_commit_that_fails_acknowledges_nothing"),
+    (&["R-ER-07", "C-29", "C-30"], "a_caller_over_its_rate_hears_when_to_return"),
+    (&["R-ER-09", "C-11"], "without_consent_nothing_else_decides"),
+    (&["R-ER-10", "C-50"], "rows_4_and_5_skill_before_consent_before_schema"),
+    (&["C-09"], "unknown_and_wrong_members_are_all_reported"),
+    (&["C-17"], "c_17_what_a_retry_may_change_and_what_not"),
+    (&["C-18"], "a_refused_lead_does_not_use_its_key_up"),
+    (&["C-24"], "a_payload_says_what_it_is"),
+    (&["C-25"], "data_parts_are_json_whatever_else_their_media_type_says"),
+    (&["C-26"], "output_modes_matter_only_to_a_strict_dealer"),
+    (&["C-28"], "parameters_of_the_wrong_shape_are_refused_with_every_field"),
+    (&["C-32"], "the_card_satisfies_the_schemas_of_both_versions"),
+    (&["C-33"], "c_33_every_version_that_is_named_is_looked_at"),
+    (&["C-34"], "c_34_what_is_named_decides_transport_before_message"),
+    (&["C-35"], "c_35_a_v1_1_consents_old_member_is_named"),
+    (&["C-36"], "r_is_01_everybody_sees_listings_with_status_and_date"),
+    (&["C-48"], "c_48_our_sentence_has_room_for_proposals_and_names"),
 ];
 
 /// Which ids no test of this binary can exercise, and why. May only shrink.
@@ -155,15 +158,14 @@ fn tests_in(folder: &Path, names: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_requirement_of_a_dealer_has_a_test_or_a_reason() {
+fn every_requirement_has_a_test_or_a_reason() {
     let all: BTreeSet<String> = FAMILIES
         .iter()
         .flat_map(|(family, count)| (1..=*count).map(move |n| format!("{family}-{n:02}")))
         .collect();
-    let ids = |table: &[(&str, &str)]| -> Vec<String> {
-        table.iter().flat_map(|(ids, _)| ids.split(' ')).map(str::to_owned).collect()
-    };
-    let (tested, waived) = (ids(TESTED), ids(WAIVED));
+    let tested: Vec<String> =
+        TESTED.iter().flat_map(|(ids, _)| ids.iter()).map(|id| (*id).to_owned()).collect();
+    let waived: Vec<String> = WAIVED.iter().map(|(id, _)| (*id).to_owned()).collect();
     let accounted: BTreeSet<String> = tested.iter().chain(&waived).cloned().collect();
     assert_eq!(accounted.len(), tested.len() + waived.len(), "an id stands here twice");
     assert_eq!(accounted, all);

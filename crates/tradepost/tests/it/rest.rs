@@ -129,7 +129,7 @@ fn the_card_names_the_binding() {
 }
 
 #[test]
-fn paths_and_methods_that_are_none_are_refused_in_the_shape_of_the_binding() {
+fn unknown_paths_and_methods_are_refused_in_the_bindings_shape() {
     let server = start_conformance(Profile::Streaming);
     let unknown = expect![[r#"
         404
@@ -159,7 +159,7 @@ fn paths_and_methods_that_are_none_are_refused_in_the_shape_of_the_binding() {
 }
 
 #[test]
-fn bodies_that_cannot_be_read_are_refused_in_the_shape_of_the_binding() {
+fn unreadable_bodies_are_refused_in_the_bindings_shape() {
     let server = start_conformance(Profile::Streaming);
     let post = |body: &str| send(&server, "POST", "/rest/message:send", body);
     check(
@@ -433,7 +433,7 @@ fn tasks_that_are_absent_or_over_have_their_own_errors() {
 }
 
 #[test]
-fn what_the_agent_cannot_do_is_said_before_what_is_wrong() {
+fn what_it_cannot_do_is_said_before_what_is_wrong() {
     let server = start_conformance(Profile::Streaming);
     let configs = "/rest/tasks/none/pushNotificationConfigs";
     let no_push = expect![[r#"
@@ -554,7 +554,7 @@ fn versions_are_taken_from_header_and_query() {
 }
 
 #[test]
-fn who_asks_for_plain_json_gets_its_name_on_answers_and_errors() {
+fn who_asks_for_plain_json_gets_it_named_everywhere() {
     let server = start_conformance(Profile::Streaming);
     for target in ["/rest/tasks", "/rest/tasks/none", "/rest/nothing"] {
         let headers = [("Accept", "application/json")];
@@ -564,7 +564,7 @@ fn who_asks_for_plain_json_gets_its_name_on_answers_and_errors() {
 }
 
 #[test]
-fn a_tenant_that_no_card_declares_is_refused_on_every_path() {
+fn an_undeclared_tenant_is_refused_on_every_path() {
     let server = start_conformance(Profile::Streaming);
     let id = settle(&server, "tck-complete-task");
     assert_eq!(get(&server, &format!("/rest/tasks/{id}?tenant=")).status, 200);
@@ -653,7 +653,7 @@ fn streams_carry_bare_events_with_ids_and_resume_after_them() {
 }
 
 #[test]
-fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause() {
+fn a_broken_stream_ends_with_an_event_without_the_cause() {
     let server = start_conformance(Profile::Streaming);
     let waits = settle(&server, "tck-input-required");
     let path = server.directory.path().join("tradepost.sqlite");
@@ -708,7 +708,7 @@ fn issue(server: &TestServer, agent: &str, name: &str, scopes: Option<Vec<KeySco
 }
 
 #[test]
-fn who_is_not_let_in_hears_it_in_the_shape_of_the_binding() {
+fn who_is_not_let_in_hears_the_bindings_shape() {
     let server = start_conformance(Profile::Streaming);
     let ask = |credential: &str| {
         let headers = [("Authorization", credential)];
@@ -796,7 +796,7 @@ fn anothers_task_is_a_task_that_does_not_exist() {
 }
 
 #[test]
-fn a_store_that_breaks_is_an_internal_error_with_an_id() {
+fn a_broken_store_is_an_internal_error_with_an_id() {
     let server = start_conformance(Profile::Streaming);
     let path = server.directory.path().join("tradepost.sqlite");
     let database = rusqlite::Connection::open(path).unwrap();
@@ -810,7 +810,7 @@ fn a_store_that_breaks_is_an_internal_error_with_an_id() {
 }
 
 #[test]
-fn e_14_a_key_store_that_cannot_be_asked_is_unavailable() {
+fn e_14_an_unreachable_key_store_is_unavailable() {
     let server = start_conformance(Profile::Streaming);
     let key = issue(&server, "conformance", "acme", None);
     let path = server.directory.path().join("tradepost.sqlite");

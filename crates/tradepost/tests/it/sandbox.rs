@@ -122,7 +122,7 @@ fn payload(skill: Skill, version: Version) -> Value {
 }
 
 #[test]
-fn every_code_on_every_skill_is_a_valid_body_in_both_versions() {
+fn every_skills_codes_are_valid_bodies_in_both_versions() {
     for version in Version::ALL {
         let sandbox = scenario("refusing");
         for skill in Skill::ALL {
@@ -175,7 +175,7 @@ fn a_script_can_say_more_than_a_code_does() {
 }
 
 #[test]
-fn every_error_of_the_protocol_and_of_http_can_be_had() {
+fn every_error_of_protocol_and_http_can_be_had() {
     use tradepost_wire::a2a::error::A2aCode as ProtocolCode;
     let sandbox = scenario("protocol");
     let request = payload(Skill::InventorySearch, Version::V1_1);
@@ -232,10 +232,11 @@ fn search(sandbox: &Playing) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_search_finds_first_is_sold_before_it_can_be_asked_for() {
+fn what_is_found_first_is_sold_before_it_is_asked() {
     let sandbox = scenario("sold");
     let found = search(&sandbox);
-    let (first, second) = (&found[0]["vehicle_id"], &found[1]["vehicle_id"]);
+    let first = &found[0]["vehicle_id"];
+    let second = &found[1]["vehicle_id"];
     let detail = |id: &Value| {
         let request = json!({"type": "inventory.vehicle.request", "vehicle_id": id});
         let response = sandbox.call(Version::V1_1, &request);
@@ -262,7 +263,8 @@ fn what_a_search_finds_first_is_sold_before_it_can_be_asked_for() {
 
 #[test]
 fn poisoned_answers_are_valid_and_their_facts_are_true() {
-    let (calm, hostile) = (scenario("calm"), scenario("hostile"));
+    let calm = scenario("calm");
+    let hostile = scenario("hostile");
     for skill in [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch] {
         let request = payload(skill, Version::V1_1);
         let poisoned = hostile.call(Version::V1_1, &request);
@@ -270,7 +272,8 @@ fn poisoned_answers_are_valid_and_their_facts_are_true() {
         let text = |response: &client::Response| response.json().to_string();
         assert_ne!(text(&poisoned).len(), text(&calm.call(Version::V1_1, &request)).len());
     }
-    let (true_ones, poisoned) = (search(&calm), search(&hostile));
+    let true_ones = search(&calm);
+    let poisoned = search(&hostile);
     let facts = |vehicle: &Value| (vehicle["vin"].clone(), vehicle["price"].clone());
     assert!(true_ones.iter().map(facts).eq(poisoned.iter().map(facts)));
     let trim = poisoned[0]["trim"].as_str().unwrap();
@@ -331,7 +334,7 @@ fn buy(sandbox: &Playing, skill: Skill, more: &[&str]) -> i32 {
 }
 
 #[test]
-fn our_own_client_understands_every_scenario_and_behaves_well_in_it() {
+fn our_client_understands_and_behaves_in_every_scenario() {
     use Skill::{
         DealerInformation, InventoryFacets, InventorySearch, InventoryVehicle, LeadSubmit,
     };

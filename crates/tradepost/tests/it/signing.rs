@@ -43,7 +43,7 @@ fn key_file(folder: &Path, algorithm: Algorithm) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_served_card_is_signed_over_what_it_was_without_the_signature() {
+fn a_served_card_is_signed_over_its_unsigned_form() {
     let folder = tempfile::tempdir().unwrap();
     for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
         let path = key_file(folder.path(), algorithm);
@@ -68,7 +68,7 @@ fn a_served_card_is_signed_over_what_it_was_without_the_signature() {
 }
 
 #[test]
-fn a_new_signature_keeps_the_id_and_the_tag_and_a_new_key_changes_the_tag() {
+fn a_new_signature_keeps_the_tag_a_new_key_not() {
     let folder = tempfile::tempdir().unwrap();
     let key = key_file(folder.path(), Algorithm::Es256);
     let other = folder.path().join("other.pem");
@@ -255,7 +255,7 @@ fn discover_and_verify_judge_a_served_card() {
 }
 
 #[test]
-fn a_jku_is_fetched_from_a_host_that_is_allowed_and_from_no_other() {
+fn a_jku_is_fetched_only_from_allowed_hosts() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| tradepost(folder.path(), arguments);
     let (_, jwk, _) = run(&["card", "keygen", "--alg", "eddsa", "--out", "key.pem"]);
@@ -292,7 +292,7 @@ fn a_jku_is_fetched_from_a_host_that_is_allowed_and_from_no_other() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_is_told_before_anything_starts() {
+fn an_unusable_key_is_told_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     let config = "[[dealers]]\nid = \"a\"\nname = \"A\"\ncard_signing = { key_file = \"no.pem\" }\n\
                   [[dealers.rooftops]]\nname = \"A\"\n";

@@ -39,97 +39,109 @@ fn unreachable(name: &str) -> String {
 }
 
 /// A time that is blocked.
-const BLOCK_TIME: &str = "appointments block --rooftop Downtown --department sales \
-                          --from 2026-05-01T11:00 --until 2026-05-01T12:00 --reason Training";
+const BLOCK_TIME: &[&str] = &[
+    "appointments",
+    "block",
+    "--rooftop",
+    "Downtown",
+    "--department",
+    "sales",
+    "--from",
+    "2026-05-01T11:00",
+    "--until",
+    "2026-05-01T12:00",
+    "--reason",
+    "Training",
+];
 
 /// Every command that opens the store, with arguments that are good enough to come that far.
-const COMMANDS: &[&str] = &[
-    "appointments list",
-    "appointments confirm appt_1",
-    "appointments move appt_1 --version 1 --to 2026-05-01T11:00",
-    "appointments cancel appt_1",
-    "appointments no-show appt_1",
+const COMMANDS: &[&[&str]] = &[
+    &["appointments", "list"],
+    &["appointments", "confirm", "appt_1"],
+    &["appointments", "move", "appt_1", "--version", "1", "--to", "2026-05-01T11:00"],
+    &["appointments", "cancel", "appt_1"],
+    &["appointments", "no-show", "appt_1"],
     BLOCK_TIME,
-    "appointments unblock block_1",
-    "audit list",
-    "audit verify",
-    "audit export",
-    "audit export --head",
-    "backup copy.backup",
-    "console user add ada --role desk --all-dealers",
-    "console user list",
-    "console user set-password ada",
-    "console user remove ada",
-    "console audit",
-    "console audit --verify",
-    "dealer add dealer.json",
-    "dealer list",
-    "dealer show one",
-    "dealer set one name=Other",
-    "dealer suspend one",
-    "dealer resume one",
-    "dealer remove one",
-    "doctor --timeout 5",
-    "feeds list",
-    "feeds show one",
-    "feeds run one",
-    "import feed.csv",
-    "keys create --dealer fixed --name agent",
-    "keys create --admin --name ops",
-    "keys list",
-    "keys revoke 0123456789abcdef",
-    "leads list",
-    "leads show lead_1",
-    "leads export",
-    "leads export --format adf",
-    "leads evidence lead_1",
-    "leads release lead_1",
-    "leads revoke lead_1",
-    "leads erase --email a@example.com",
-    "leads times",
-    "leads deliveries",
-    "leads resend lead_1",
-    "leads test-delivery crm",
-    "leads verify",
-    "migrate",
-    "migrate-store --data old",
-    "privacy status",
-    "privacy rekey --key-file key",
-    "privacy forget-key 0123 --key-file key",
-    "privacy export --email a@example.com",
-    "privacy erase --email a@example.com",
-    "publisher accounts list",
-    "publisher accounts show acc_1",
-    "publisher accounts export",
-    "publisher buys list",
-    "publisher buys show mb_1",
-    "publisher buys export",
-    "publisher creatives list",
-    "publisher creatives show banner",
-    "publisher creatives export",
-    "publisher delivery list",
-    "publisher delivery show mb_1",
-    "publisher delivery export",
-    "publisher packages list",
-    "publisher packages show pkg_1",
-    "publisher packages export",
-    "publisher proposals list",
-    "publisher proposals show prop_1",
-    "publisher proposals export",
-    "publisher tasks list",
-    "publisher tasks show task_1",
-    "publisher tasks export",
-    "publisher list accounts",
-    "publisher approve account acc_1",
-    "publisher grant acc_1 agent",
-    "publisher deliveries",
-    "publisher resend",
-    "push list",
-    "push retry --all",
-    "refusals list",
-    "refusals show err_1",
-    "restore copy.backup",
-    "serve",
+    &["appointments", "unblock", "block_1"],
+    &["audit", "list"],
+    &["audit", "verify"],
+    &["audit", "export"],
+    &["audit", "export", "--head"],
+    &["backup", "copy.backup"],
+    &["console", "user", "add", "ada", "--role", "desk", "--all-dealers"],
+    &["console", "user", "list"],
+    &["console", "user", "set-password", "ada"],
+    &["console", "user", "remove", "ada"],
+    &["console", "audit"],
+    &["console", "audit", "--verify"],
+    &["dealer", "add", "dealer.json"],
+    &["dealer", "list"],
+    &["dealer", "show", "one"],
+    &["dealer", "set", "one", "name=Other"],
+    &["dealer", "suspend", "one"],
+    &["dealer", "resume", "one"],
+    &["dealer", "remove", "one"],
+    &["doctor", "--timeout", "5"],
+    &["feeds", "list"],
+    &["feeds", "show", "one"],
+    &["feeds", "run", "one"],
+    &["import", "feed.csv"],
+    &["keys", "create", "--dealer", "fixed", "--name", "agent"],
+    &["keys", "create", "--admin", "--name", "ops"],
+    &["keys", "list"],
+    &["keys", "revoke", "0123456789abcdef"],
+    &["leads", "list"],
+    &["leads", "show", "lead_1"],
+    &["leads", "export"],
+    &["leads", "export", "--format", "adf"],
+    &["leads", "evidence", "lead_1"],
+    &["leads", "release", "lead_1"],
+    &["leads", "revoke", "lead_1"],
+    &["leads", "erase", "--email", "a@example.com"],
+    &["leads", "times"],
+    &["leads", "deliveries"],
+    &["leads", "resend", "lead_1"],
+    &["leads", "test-delivery", "crm"],
+    &["leads", "verify"],
+    &["migrate"],
+    &["migrate-store", "--data", "old"],
+    &["privacy", "status"],
+    &["privacy", "rekey", "--key-file", "key"],
+    &["privacy", "forget-key", "0123", "--key-file", "key"],
+    &["privacy", "export", "--email", "a@example.com"],
+    &["privacy", "erase", "--email", "a@example.com"],
+    &["publisher", "accounts", "list"],
+    &["publisher", "accounts", "show", "acc_1"],
+    &["publisher", "accounts", "export"],
+    &["publisher", "buys", "list"],
+    &["publisher", "buys", "show", "mb_1"],
+    &["publisher", "buys", "export"],
+    &["publisher", "creatives", "list"],
+    &["publisher", "creatives", "show", "banner"],
+    &["publisher", "creatives", "export"],
+    &["publisher", "delivery", "list"],
+    &["publisher", "delivery", "show", "mb_1"],
+    &["publisher", "delivery", "export"],
+    &["publisher", "packages", "list"],
+    &["publisher", "packages", "show", "pkg_1"],
+    &["publisher", "packages", "export"],
+    &["publisher", "proposals", "list"],
+    &["publisher", "proposals", "show", "prop_1"],
+    &["publisher", "proposals", "export"],
+    &["publisher", "tasks", "list"],
+    &["publisher", "tasks", "show", "task_1"],
+    &["publisher", "tasks", "export"],
+    &["publisher", "list", "accounts"],
+    &["publisher", "approve", "account", "acc_1"],
+    &["publisher", "grant", "acc_1", "agent"],
+    &["publisher", "deliveries"],
+    &["publisher", "resend"],
+    &["push", "list"],
+    &["push", "retry", "--all"],
+    &["refusals", "list"],
+    &["refusals", "show", "err_1"],
+    &["restore", "copy.backup"],
+    &["serve"],
 ];
 
 /// A folder with what the commands name, and a store in `tradepost-data` that none of them is to read.
@@ -149,11 +161,11 @@ fn workplace() -> tempfile::TempDir {
     folder
 }
 
-fn run(folder: &Path, arguments: &str, more: &[&str], environment: &[(&str, &str)]) -> Output {
+fn run(folder: &Path, arguments: &[&str], more: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
     command.current_dir(folder).env_remove("TRADEPOST_SERVER__DATABASE").env_remove("SUDO_USER");
     command.env_remove("TRADEPOST_PRIVACY_KEY").envs(environment.iter().copied());
-    command.args(arguments.split(' ')).args(more).output().unwrap()
+    command.args(arguments).args(more).output().unwrap()
 }
 
 fn text(output: &Output) -> String {
@@ -167,7 +179,7 @@ fn names(output: &Output, database: &str) -> bool {
 }
 
 #[test]
-fn every_command_reads_the_database_of_the_configuration_here_and_elsewhere() {
+fn every_command_reads_the_configured_database_here_and_elsewhere() {
     let folder = workplace();
     let config = folder.path().join("tradepost.toml");
     std::fs::write(&config, CONFIG.replace("DATABASE", &unreachable("here"))).unwrap();
@@ -180,7 +192,7 @@ fn every_command_reads_the_database_of_the_configuration_here_and_elsewhere() {
         let there = run(folder.path(), command, &["--config", other.to_str().unwrap()], &[]);
         for (output, database) in [(here, "here"), (there, "elsewhere")] {
             if !names(&output, database) {
-                wrong.push(format!("{command} ({database}): {}", text(&output)));
+                wrong.push(format!("{command:?} ({database}): {}", text(&output)));
             }
         }
     }
@@ -188,7 +200,7 @@ fn every_command_reads_the_database_of_the_configuration_here_and_elsewhere() {
 }
 
 #[test]
-fn every_command_says_the_same_of_a_configuration_that_cannot_be_used() {
+fn every_command_says_the_same_of_an_unusable_configuration() {
     let folder = workplace();
     std::fs::write(folder.path().join("wrong.toml"), "[server]\nlisten = 1\n").unwrap();
     let mut wrong = Vec::new();
@@ -201,7 +213,7 @@ fn every_command_says_the_same_of_a_configuration_that_cannot_be_used() {
             let error = said.and_then(|said| said.get("error").cloned()).unwrap_or_default();
             let is_typed = error["code"] == code && error["hint"].as_str().is_some();
             if output.status.code() != Some(2) || !is_typed {
-                wrong.push(format!("{command} ({file}): {}", text(&output)));
+                wrong.push(format!("{command:?} ({file}): {}", text(&output)));
             }
         }
     }
@@ -215,20 +227,27 @@ fn options_come_before_the_environment_and_that_before_the_configuration() {
     let variable = [("TRADEPOST_SERVER__DATABASE", &*unreachable("variable"))];
     let configured = CONFIG.replace("DATABASE", &unreachable("configured"));
     let file = folder.path().join("tradepost.toml");
-    for command in ["leads list", "keys list", "console user list", "audit verify", "push list"] {
+    let commands: &[&[&str]] = &[
+        &["leads", "list"],
+        &["keys", "list"],
+        &["console", "user", "list"],
+        &["audit", "verify"],
+        &["push", "list"],
+    ];
+    for command in commands {
         std::fs::write(&file, &configured).unwrap();
         let by_option = run(folder.path(), command, &["--database", &option], &variable);
-        assert!(names(&by_option, "option"), "{command}: {}", text(&by_option));
+        assert!(names(&by_option, "option"), "{command:?}: {}", text(&by_option));
         let by_variable = run(folder.path(), command, &[], &variable);
-        assert!(names(&by_variable, "variable"), "{command}: {}", text(&by_variable));
+        assert!(names(&by_variable, "variable"), "{command:?}: {}", text(&by_variable));
         let by_file = run(folder.path(), command, &["--data", "old"], &[]);
-        assert!(names(&by_file, "configured"), "{command}: {}", text(&by_file));
+        assert!(names(&by_file, "configured"), "{command:?}: {}", text(&by_file));
         assert!(text(&by_file).contains("--data is not used"), "{}", text(&by_file));
         std::fs::remove_file(&file).unwrap();
         let by_variable = run(folder.path(), command, &[], &variable);
-        assert!(names(&by_variable, "variable"), "{command}: {}", text(&by_variable));
+        assert!(names(&by_variable, "variable"), "{command:?}: {}", text(&by_variable));
         let by_default = run(folder.path(), command, &[], &[]);
-        assert!(by_default.status.success(), "{command}: {}", text(&by_default));
+        assert!(by_default.status.success(), "{command:?}: {}", text(&by_default));
     }
 }
 
@@ -245,46 +264,46 @@ fn what_a_configured_postgresql_keeps_is_what_commands_show() {
     let folder = workplace();
     let text_of = CONFIG.replace("DATABASE", &scratch.address());
     std::fs::write(folder.path().join("tradepost.toml"), text_of).unwrap();
-    let made = [
-        "console user add petra --role manager --dealer fixed",
-        "keys create --dealer fixed --name shopper",
+    let made: &[&[&str]] = &[
+        &["console", "user", "add", "petra", "--role", "manager", "--dealer", "fixed"],
+        &["keys", "create", "--dealer", "fixed", "--name", "shopper"],
     ];
     for command in made {
         let output = run(folder.path(), command, &[], &[]);
-        assert!(output.status.success(), "{command}: {}", text(&output));
+        assert!(output.status.success(), "{command:?}: {}", text(&output));
     }
-    let shown = [
-        ("leads list", lead_id.as_str()),
-        ("leads export", &lead_id),
-        ("leads export --format csv", &lead_id),
-        ("leads times --json", "\"waiting\": 1"),
-        ("leads verify", "1 record"),
-        ("console user list", "petra"),
-        ("console audit --dealer fixed", "petra"),
-        ("audit list", "petra"),
-        ("audit verify", "record of fixed: 1 entries"),
-        ("audit export", &lead_id),
-        ("audit export --head", "fixed"),
-        ("keys list", "shopper"),
-        ("dealer list", "fixed"),
-        ("privacy status", "in clear"),
-        ("push list", "no webhooks to list"),
-        ("refusals list", "nothing was refused"),
-        ("feeds list", "no feeds are configured"),
-        ("publisher list accounts", "no accounts"),
-        ("migrate", "is up to date"),
+    let shown: &[(&[&str], &str)] = &[
+        (&["leads", "list"], lead_id.as_str()),
+        (&["leads", "export"], &lead_id),
+        (&["leads", "export", "--format", "csv"], &lead_id),
+        (&["leads", "times", "--json"], "\"waiting\": 1"),
+        (&["leads", "verify"], "1 record"),
+        (&["console", "user", "list"], "petra"),
+        (&["console", "audit", "--dealer", "fixed"], "petra"),
+        (&["audit", "list"], "petra"),
+        (&["audit", "verify"], "record of fixed: 1 entries"),
+        (&["audit", "export"], &lead_id),
+        (&["audit", "export", "--head"], "fixed"),
+        (&["keys", "list"], "shopper"),
+        (&["dealer", "list"], "fixed"),
+        (&["privacy", "status"], "in clear"),
+        (&["push", "list"], "no webhooks to list"),
+        (&["refusals", "list"], "nothing was refused"),
+        (&["feeds", "list"], "no feeds are configured"),
+        (&["publisher", "list", "accounts"], "no accounts"),
+        (&["migrate"], "is up to date"),
     ];
     for (command, expected) in shown {
         let output = run(folder.path(), command, &[], &[]);
         let said = text(&output);
-        assert!(output.status.success() && said.contains(expected), "{command}: {said}");
+        assert!(output.status.success() && said.contains(expected), "{command:?}: {said}");
     }
-    let show = run(folder.path(), &format!("leads show {lead_id}"), &[], &[]);
+    let show = run(folder.path(), &["leads", "show", &lead_id], &[], &[]);
     assert!(text(&show).contains(&lead_id), "{}", text(&show));
 }
 
 #[test]
-fn a_dealer_that_nobody_knows_is_an_error_of_every_command() {
+fn an_unknown_dealer_is_an_error_of_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let config = dealer::config();
     let store = Store::open(&folder.path().join("tradepost-data")).unwrap();
@@ -293,36 +312,37 @@ fn a_dealer_that_nobody_knows_is_an_error_of_every_command() {
     let text_of = CONFIG.replace("database = \"DATABASE\"", "");
     std::fs::write(folder.path().join("tradepost.toml"), text_of).unwrap();
     std::fs::write(folder.path().join("feed.csv"), "VIN\n").unwrap();
-    for command in [
-        "appointments list",
+    let commands: &[&[&str]] = &[
+        &["appointments", "list"],
         BLOCK_TIME,
-        "leads list",
-        "leads export",
-        "leads times",
-        "leads deliveries",
-        "leads verify",
-        "leads erase --email a@example.com",
-        "leads test-delivery crm",
-        "privacy export --email a@example.com",
-        "privacy erase --email a@example.com",
-        "audit list",
-        "audit export",
-        "console audit",
-        "keys create --name agent",
-        "keys list",
-        "feeds show one",
-        "feeds run one",
-        "import feed.csv",
-    ] {
+        &["leads", "list"],
+        &["leads", "export"],
+        &["leads", "times"],
+        &["leads", "deliveries"],
+        &["leads", "verify"],
+        &["leads", "erase", "--email", "a@example.com"],
+        &["leads", "test-delivery", "crm"],
+        &["privacy", "export", "--email", "a@example.com"],
+        &["privacy", "erase", "--email", "a@example.com"],
+        &["audit", "list"],
+        &["audit", "export"],
+        &["console", "audit"],
+        &["keys", "create", "--name", "agent"],
+        &["keys", "list"],
+        &["feeds", "show", "one"],
+        &["feeds", "run", "one"],
+        &["import", "feed.csv"],
+    ];
+    for command in commands {
         let output = run(folder.path(), command, &["--dealer", "fixde", "--json"], &[]);
         let said: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap_or_default();
         let error = &said["error"];
-        assert_eq!(output.status.code(), Some(2), "{command}: {}", text(&output));
-        assert_eq!(error["code"], "unknown_dealer", "{command}: {said}");
-        assert_eq!(error["message"], "there is no dealer \"fixde\"", "{command}");
-        assert_eq!(error["hint"], "did you mean fixed?", "{command}");
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", text(&output));
+        assert_eq!(error["code"], "unknown_dealer", "{command:?}: {said}");
+        assert_eq!(error["message"], "there is no dealer \"fixde\"", "{command:?}");
+        assert_eq!(error["hint"], "did you mean fixed?", "{command:?}");
     }
-    let output = run(folder.path(), "leads list", &["--dealer", "nobody", "--json"], &[]);
+    let output = run(folder.path(), &["leads", "list"], &["--dealer", "nobody", "--json"], &[]);
     let said: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
     let hint = said["error"]["hint"].as_str().unwrap();
     assert!(
@@ -330,7 +350,7 @@ fn a_dealer_that_nobody_knows_is_an_error_of_every_command() {
         "{hint}"
     );
     for known in ["fixed", dealer::ID] {
-        let output = run(folder.path(), "leads list", &["--dealer", known], &[]);
+        let output = run(folder.path(), &["leads", "list"], &["--dealer", known], &[]);
         assert!(output.status.success(), "{known}: {}", text(&output));
     }
 }

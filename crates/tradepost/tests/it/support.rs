@@ -158,7 +158,8 @@ fn launch_on(
         };
         http::server::serve(listener, wiring::site(desk), &server.http(), stopped).await;
     });
-    let (runtime, stop) = (Some(runtime), Some(stop));
+    let runtime = Some(runtime);
+    let stop = Some(stop);
     TestServer { address, hand, store, directory, config: same, runtime, stop }
 }
 

@@ -21,7 +21,7 @@ fn state(task: &Value) -> &str {
 }
 
 #[test]
-fn o_04_a_send_waits_for_the_end_or_a_pause_unless_told_not_to() {
+fn o_04_a_send_waits_unless_told_not_to() {
     let server = start_conformance(Profile::Streaming);
     let task = server.task("tck-complete-task");
     assert_eq!(state(&task), "TASK_STATE_COMPLETED");
@@ -34,7 +34,7 @@ fn o_04_a_send_waits_for_the_end_or_a_pause_unless_told_not_to() {
 }
 
 #[test]
-fn o_01_an_answer_that_is_a_message_leaves_no_task() {
+fn o_01_a_message_for_an_answer_leaves_no_task() {
     let server = start_conformance(Profile::Streaming);
     let answer = server.result("SendMessage", &message("tck-message-response"));
     assert_eq!(answer["message"]["parts"][0]["text"], "Direct message response");
@@ -68,7 +68,7 @@ fn o_05_history_is_whole_none_or_the_latest() {
 }
 
 #[test]
-fn e_22_cancel_of_running_paused_repeated_ended_and_unknown_tasks() {
+fn e_22_cancel_of_running_paused_ended_and_unknown_tasks() {
     let server = start_conformance(Profile::Streaming);
     for id in ["tck-long-running", "tck-input-required"] {
         let task = server.begin(id);
@@ -86,8 +86,9 @@ fn e_22_cancel_of_running_paused_repeated_ended_and_unknown_tasks() {
     assert_eq!(server.code("CancelTask", &json!({"id": "nobody's"})), -32001);
 }
 
+/// Covers E-18 and E-19 too.
 #[test]
-fn e_17_to_e_19_a_message_to_an_ended_an_unknown_and_another_conversations_task() {
+fn e_17_a_message_to_a_task_that_takes_none() {
     let server = start_conformance(Profile::Streaming);
     let ended = server.task("tck-complete-task")["id"].clone();
     let paused = server.task("tck-input-required")["id"].clone();
@@ -103,7 +104,7 @@ fn e_17_to_e_19_a_message_to_an_ended_an_unknown_and_another_conversations_task(
 }
 
 #[test]
-fn a_07_tasks_that_a_message_refers_to_have_to_be_there() {
+fn a_07_tasks_a_message_refers_to_must_be_there() {
     let server = start_conformance(Profile::Streaming);
     let known = server.task("tck-complete-task")["id"].clone();
     let refer = |ids: Value| with(message("x"), &[("/message/referenceTaskIds", ids)]);
@@ -120,7 +121,8 @@ fn o_07_contexts_are_kept_inferred_and_made() {
     assert_eq!(task["contextId"], "c-9");
     let next = server.result("SendMessage", &follow_up("tck-complete-task", &task["id"]));
     assert_eq!((&next["task"]["contextId"], &next["task"]["id"]), (&json!("c-9"), &task["id"]));
-    let (one, other) = (server.task("a"), server.task("b"));
+    let one = server.task("a");
+    let other = server.task("b");
     assert_ne!(one["contextId"], other["contextId"]);
     assert_ne!(one["id"], other["id"]);
 }
@@ -141,7 +143,7 @@ fn a_third_turn_with_the_task_alone_is_taken() {
 }
 
 #[test]
-fn numbers_and_the_order_of_members_survive_history_and_a_restart() {
+fn numbers_and_member_order_survive_history_and_a_restart() {
     const DATA: &str = r#"{"z":42,"a":[1,2.50,-0.0],"big":123456789012345678901234567890,"m":{"y":9007199254740993,"x":null}}"#;
     let server = start_conformance(Profile::Streaming);
     let body = format!(
@@ -161,7 +163,7 @@ fn numbers_and_the_order_of_members_survive_history_and_a_restart() {
 }
 
 #[test]
-fn e_28_a_handler_that_fails_or_panics_ends_its_task_and_tells_nothing() {
+fn e_28_a_failed_handler_ends_its_task_telling_nothing() {
     let server = start_conformance(Profile::Streaming);
     for id in ["tck-task-failure", "tradepost-panic"] {
         let task = server.task(id);
@@ -191,8 +193,9 @@ fn snake_case_is_read_and_camel_case_is_written() {
     assert_eq!((&listed["totalSize"], &listed["pageSize"]), (&json!(1), &json!(1)));
 }
 
+/// Covers X-04 too.
 #[test]
-fn x_01_and_x_04_required_extensions_are_enforced_and_active_ones_named() {
+fn x_01_required_extensions_are_enforced_and_active_ones_named() {
     const REQUIRED: &str = "urn:a2a:tck:required-extension";
     let server = start_conformance(Profile::Strict);
     for method in ["SendMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask"] {
@@ -208,7 +211,7 @@ fn x_01_and_x_04_required_extensions_are_enforced_and_active_ones_named() {
 }
 
 #[test]
-fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read() {
+fn e_16_what_is_not_offered_is_refused_before_parameters() {
     for profile in Profile::value_variants() {
         let server = start_conformance(*profile);
         let headers = [("A2A-Extensions", "urn:a2a:tck:required-extension")];
@@ -232,8 +235,9 @@ fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read()
     }
 }
 
+/// Covers V-05 and V-06 too.
 #[test]
-fn v_03_v_05_and_v_06_versions_by_header_and_by_query() {
+fn v_03_versions_by_header_and_by_query() {
     let server = start_conformance(Profile::Streaming);
     let header = |version: &str| {
         let answer = server.ask(&[("A2A-Version", version)], "ListTasks", &json!({})).json();
@@ -258,7 +262,7 @@ fn v_03_v_05_and_v_06_versions_by_header_and_by_query() {
 }
 
 #[test]
-fn e_24_types_that_the_agent_cannot_read_are_refused_in_a_part_and_in_the_body() {
+fn e_24_unreadable_types_are_refused_in_part_and_body() {
     let server = start_conformance(Profile::Streaming);
     let strange = json!("application/x-unheard-of");
     let part = with(message("m"), &[("/message/parts/0/mediaType", strange)]);

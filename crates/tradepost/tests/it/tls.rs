@@ -18,7 +18,7 @@ mod acme;
 mod clients;
 mod files;
 
-const CARD: (&str, &str) = ("GET", "/.well-known/agent-card.json");
+const CARD: &str = "/.well-known/agent-card.json";
 
 const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
 
@@ -38,7 +38,7 @@ pub fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, Authority) {
 fn answers_are_those_of_clear_text_and_come_with_hsts() {
     let (server, authority) = secure(|_| {});
     let config = tls::config(&authority, None, &[]);
-    let card = request(server.address, &config, CARD, &[], b"").unwrap();
+    let card = request(server.address, &config, "GET", CARD, &[], b"").unwrap();
     assert_eq!(card.status, 200);
     assert_eq!(card.json()["supportedInterfaces"][0]["protocolBinding"], "JSONRPC");
     let clear = start_with(|_| {});
@@ -47,13 +47,13 @@ fn answers_are_those_of_clear_text_and_come_with_hsts() {
         (json!({"type": "inventory.vehicle.request"}), 200),
     ] {
         let body = envelope(&payload).to_string();
-        let to = ("POST", "/a2a");
-        let answer = request(server.address, &config, to, &JSON, body.as_bytes()).unwrap();
+        let answer =
+            request(server.address, &config, "POST", "/a2a", &JSON, body.as_bytes()).unwrap();
         assert_eq!(answer.status, status);
         assert_eq!(answer.snapshot(), clear.post(body).snapshot());
     }
     for (target, status) in [("/healthz", 200), ("/nothing", 404)] {
-        let answer = request(server.address, &config, ("GET", target), &[], b"").unwrap();
+        let answer = request(server.address, &config, "GET", target, &[], b"").unwrap();
         assert_eq!(answer.status, status);
         let hsts = answer.header("strict-transport-security");
         assert_eq!(hsts, Some("max-age=31536000"), "RFC 6797 §7.1");
@@ -93,7 +93,7 @@ fn the_protocol_is_agreed_on_in_the_handshake() {
     }
     // Somebody who speaks neither is told so, and not answered in a language it does not know.
     let config = tls::config(&authority, None, &["spdy/3"]);
-    let refused = request(server.address, &config, CARD, &[], b"").unwrap_err();
+    let refused = request(server.address, &config, "GET", CARD, &[], b"").unwrap_err();
     assert!(refused.to_string().contains("NoApplicationProtocol"), "{refused}");
 
     let address = server.address;
@@ -147,7 +147,7 @@ fn versions_before_1_2_are_refused() {
 }
 
 #[test]
-fn whoever_speaks_clear_text_is_told_that_this_port_speaks_tls() {
+fn clear_text_is_told_that_this_port_speaks_tls() {
     let (server, authority) = secure(|_| {});
     for request in [
         &b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: x\r\n\r\n"[..],
@@ -163,7 +163,7 @@ fn whoever_speaks_clear_text_is_told_that_this_port_speaks_tls() {
         assert_eq!(answer.header("strict-transport-security"), None);
     }
     let config = tls::config(&authority, None, &[]);
-    assert_eq!(request(server.address, &config, CARD, &[], b"").unwrap().status, 200);
+    assert_eq!(request(server.address, &config, "GET", CARD, &[], b"").unwrap().status, 200);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn nonsense_and_half_handshakes_hinder_nobody() {
     }
     let config = tls::config(&authority, None, &[]);
     for _ in 0..3 {
-        assert_eq!(request(server.address, &config, CARD, &[], b"").unwrap().status, 200);
+        assert_eq!(request(server.address, &config, "GET", CARD, &[], b"").unwrap().status, 200);
     }
     drop(held);
 }
@@ -214,7 +214,7 @@ fn a_handshake_that_stalls_is_ended() {
     let config = tls::config(&authority, None, &[]);
     let mut silent = connect(server.address, &config);
     silent.flush().unwrap();
-    assert_eq!(request(server.address, &config, CARD, &[], b"").unwrap().status, 200);
+    assert_eq!(request(server.address, &config, "GET", CARD, &[], b"").unwrap().status, 200);
     // However it ends: a reset comes when the end of the handshake had not been read yet.
     let ended = silent.read(&mut [0]).map_err(|error| error.kind());
     assert!(
@@ -227,10 +227,10 @@ fn a_handshake_that_stalls_is_ended() {
 fn a_client_that_trusts_another_authority_gets_no_connection() {
     let (server, authority) = secure(|_| {});
     let config = tls::config(&Authority::new("another authority"), None, &[]);
-    let refused = request(server.address, &config, CARD, &[], b"").unwrap_err();
+    let refused = request(server.address, &config, "GET", CARD, &[], b"").unwrap_err();
     assert!(refused.to_string().contains("UnknownIssuer"), "{refused}");
     let config = tls::config(&authority, None, &[]);
-    assert_eq!(request(server.address, &config, CARD, &[], b"").unwrap().status, 200);
+    assert_eq!(request(server.address, &config, "GET", CARD, &[], b"").unwrap().status, 200);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn the_card_names_an_address_with_https() {
         });
         let config = tls::config(&authority, None, &[]);
         let host = hosts.first().copied().unwrap_or(NAME);
-        let card = request(server.address, &config, CARD, &[("Host", host)], b"").unwrap();
+        let card = request(server.address, &config, "GET", CARD, &[("Host", host)], b"").unwrap();
         card.json()["supportedInterfaces"][0]["url"].clone()
     };
     assert_eq!(url_with(None, &[]), "https://127.0.0.1:8080/a2a");

@@ -30,8 +30,9 @@ fn attribute(span: &Value, key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_request_is_part_of_its_callers_trace_and_a_delivery_carries_one_on() {
-    let (mut collector, mut hub) = (Webhook::start(), Webhook::start());
+fn requests_join_their_callers_trace_and_deliveries_carry_it() {
+    let mut collector = Webhook::start();
+    let mut hub = Webhook::start();
     let folder = tempfile::tempdir().unwrap();
     let config = format!(
         r#"{DEALER}

@@ -41,7 +41,7 @@ const PREFLIGHT: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn pages_of_every_origin_may_read_the_card_and_call_the_endpoint_without_credentials() {
+fn every_origin_may_read_and_call_without_credentials() {
     let server = start();
     check_for_pages(
         &send(&server, "GET", CARD, &[PAGE]),
@@ -104,7 +104,7 @@ fn pages_of_every_origin_may_read_the_card_and_call_the_endpoint_without_credent
 }
 
 #[test]
-fn a_page_may_search_but_leads_are_for_pages_that_the_configuration_names() {
+fn any_page_may_search_but_leads_need_named_pages() {
     let search = envelope(&json!({"type": "inventory.search.request"})).to_string();
     let lead = envelope(&lead()).to_string();
     let server = start();
@@ -190,10 +190,11 @@ fn unpacked(response: &Response) -> Vec<u8> {
 }
 
 #[test]
-fn answers_are_compressed_for_those_who_ask_and_mean_the_same() {
+fn compressed_answers_are_for_askers_and_mean_the_same() {
     let server = start();
     let gzip = ("Accept-Encoding", "br;q=1.0, gzip;q=0.8");
-    let (plain, packed) = (server.card(), send(&server, "GET", CARD, &[gzip]));
+    let plain = server.card();
+    let packed = send(&server, "GET", CARD, &[gzip]);
     let head = |response: &Response| {
         ["content-encoding", "etag", "vary"].map(|name| response.header(name).map(str::to_owned))
     };
@@ -235,7 +236,7 @@ fn streams_are_never_compressed() {
 }
 
 #[test]
-fn a_body_in_an_encoding_is_refused_and_not_read_as_another() {
+fn an_encoded_body_is_refused_and_not_misread() {
     let server = start_with(|config| config.dealers[0].http_json = true);
     let body = envelope(&json!({"type": "dealer.information.request"})).to_string();
     let gzip = ("Content-Encoding", "gzip");
@@ -296,7 +297,7 @@ fn a_program_learns_where_the_card_is() {
 }
 
 #[test]
-fn a_person_sees_a_page_that_needs_no_script_and_repeats_nothing_as_markup() {
+fn a_persons_page_needs_no_script_and_escapes_everything() {
     let server = start_with(|config| {
         let dealer = &mut config.dealers[0];
         dealer.terms.name = "<script>alert('1')</script> & Sons".to_owned();

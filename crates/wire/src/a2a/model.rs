@@ -148,7 +148,8 @@ impl Artifact {
     /// Creates an artifact of these parts.
     #[must_use]
     pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
-        let (artifact_id, extensions) = (artifact_id.into(), Vec::new());
+        let artifact_id = artifact_id.into();
+        let extensions = Vec::new();
         Self { artifact_id, name: None, description: None, parts, metadata: None, extensions }
     }
 }
@@ -170,7 +171,8 @@ impl Part {
     /// address.
     #[must_use]
     pub fn file(content: Content, filename: &str, media_type: &str) -> Self {
-        let (filename, media_type) = (Some(filename.to_owned()), Some(media_type.to_owned()));
+        let filename = Some(filename.to_owned());
+        let media_type = Some(media_type.to_owned());
         Self { content, metadata: None, filename, media_type }
     }
 }

@@ -72,7 +72,8 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<A2aRequest, 
             .map(|(task_id, id)| A2aRequest::DeletePushConfig { task_id, id }),
         Operation::ListTaskPushNotificationConfigs => {
             read_object!(given, &DocumentPlace::Root, p, open { required "id" => task_id: id_text });
-            let (page_size, page_token) = (None, None);
+            let page_size = None;
+            let page_token = None;
             task_id.map(|task_id| A2aRequest::ListPushConfigs { task_id, page_size, page_token })
         }
         // These have the same parameters in both releases.
@@ -92,7 +93,7 @@ fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
         },
         optional "configuration" => configuration: or_null(read_configuration),
     });
-    Some(configuration.unwrap_or_default().of(message?))
+    Some(configuration.unwrap_or_default().with_message(message?))
 }
 
 fn read_configuration(
@@ -181,22 +182,23 @@ fn modern(mut message: Value) -> Value {
 #[must_use]
 pub fn event(event: &Event, is_last: bool) -> Value {
     match event {
-        Event::Task(it) => task(it),
-        Event::Message(it) => message(it),
-        Event::StatusUpdate(StatusUpdate { task_id, context_id, status: it }) => json!({
+        Event::Task(current) => task(current),
+        Event::Message(answer) => message(answer),
+        Event::StatusUpdate(StatusUpdate { task_id, context_id, status: standing }) => json!({
             "kind": OlderKind::StatusUpdate.name(),
             "taskId": task_id,
             "contextId": context_id,
-            "status": status(it),
+            "status": status(standing),
             "final": is_last,
         }),
         Event::ArtifactUpdate(update) => {
-            let ArtifactUpdate { task_id, context_id, artifact: it, append, last_chunk } = update;
+            let ArtifactUpdate { task_id, context_id, artifact: piece, append, last_chunk } =
+                update;
             json!({
                 "kind": OlderKind::ArtifactUpdate.name(),
                 "taskId": task_id,
                 "contextId": context_id,
-                "artifact": artifact(it),
+                "artifact": artifact(piece),
                 "append": append,
                 "lastChunk": last_chunk,
             })
@@ -310,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_in_either_release_is_the_same_request() {
+    fn both_releases_ask_for_the_same_request() {
         let message =
             |part: Value, role: &str| json!({"messageId": "m", "role": role, "parts": [part]});
         let auth = json!({"schemes": ["Bearer", "Basic"], "credentials": "c"});
@@ -358,8 +360,8 @@ mod tests {
             ),
         ] {
             let shown = |request: Result<A2aRequest, A2aRefusal>| format!("{:?}", request.unwrap());
-            let (older, newer) =
-                (read(operation, Some(&older)), request::read(operation, Some(&newer)));
+            let older = read(operation, Some(&older));
+            let newer = request::read(operation, Some(&newer));
             assert_eq!(shown(older), shown(newer), "{operation}");
         }
     }
@@ -370,8 +372,8 @@ mod tests {
             json!({"message": {"messageId": "m", "role": "user", "parts": [{"kind": "text"}]},
                 "configuration": {"blocking": 1, "pushNotificationConfig": config}})
         };
-        let (set, get) =
-            (Operation::CreateTaskPushNotificationConfig, Operation::GetTaskPushNotificationConfig);
+        let set = Operation::CreateTaskPushNotificationConfig;
+        let get = Operation::GetTaskPushNotificationConfig;
         for (operation, params, wrong) in [
             (
                 Operation::SendMessage,

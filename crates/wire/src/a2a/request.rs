@@ -417,7 +417,7 @@ fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
         required "message" => message: read_message,
         optional "configuration" => configuration: read_configuration,
     });
-    Some(configuration.unwrap_or_default().of(message?))
+    Some(configuration.unwrap_or_default().with_message(message?))
 }
 
 /// Options of a message.
@@ -431,7 +431,7 @@ pub(super) struct SendOptions {
 
 impl SendOptions {
     /// Combines the options with a message.
-    pub(super) fn of(self, message: Message) -> SendMessage {
+    pub(super) fn with_message(self, message: Message) -> SendMessage {
         let Self { accepted_output_modes, push_config, history_length, return_immediately } = self;
         SendMessage {
             message,

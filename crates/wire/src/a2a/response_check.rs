@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_of_a_task_have_ids_of_their_own_and_parts() {
+    fn artifacts_of_a_task_have_own_ids_and_parts() {
         let said = || vec![Part::text("x")];
         let artifacts = vec![
             Artifact::new("a", said()),
@@ -164,7 +164,8 @@ mod tests {
             history: Some(vec![message("", said())]),
             metadata: None,
         };
-        let problems: Vec<_> = task_problems(&task).into_iter().map(|it| it.field).collect();
+        let problems: Vec<_> =
+            task_problems(&task).into_iter().map(|problem| problem.field).collect();
         assert_eq!(
             problems,
             [

@@ -57,7 +57,7 @@ impl std::error::Error for AapRefusal {
 impl AapRefusal {
     /// Creates a refusal with a code and a message only.
     #[must_use]
-    pub fn of(code: AapCode, message: impl Into<String>) -> Self {
+    pub fn from_code(code: AapCode, message: impl Into<String>) -> Self {
         Self::new(code, message, Value::Null, Problems::new())
     }
 

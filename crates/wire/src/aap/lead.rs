@@ -188,7 +188,8 @@ pub(super) fn read(
     terms: &DealerTerms,
 ) -> Result<LeadSubmit, AapRefusal> {
     // The consent's problems decide the code and are listed first (C-04).
-    let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
+    let mut of_consent = Problems::new();
+    let mut problems = Problems::new();
     read_object!(data, &DocumentPlace::Root, &mut problems, closed {
         required "type" => kind: |v, at, p| Skill::LeadSubmit.read_type(v, at, p),
         required "customer" => customer: read_customer,
@@ -269,7 +270,8 @@ fn consent_defect(consent: &ConsentGrant, terms: &DealerTerms) -> Option<Consent
 /// Checks the size of a valid lead.
 // A lead that is too large to keep is refused in the schema's terms (C-51).
 fn check_size(data: &Value) -> Result<(), AapRefusal> {
-    let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
+    let mut of_consent = Problems::new();
+    let mut problems = Problems::new();
     for (name, value) in data.as_object().into_iter().flatten() {
         let problems = if name == "consent" { &mut of_consent } else { &mut problems };
         caps::check(name, value, &DocumentPlace::Root.key(name), problems);
@@ -321,7 +323,8 @@ fn read_customer(
     if problems.total() > before {
         return None;
     }
-    let (first_name, last_name) = (first_name?, last_name?);
+    let first_name = first_name?;
+    let last_name = last_name?;
     Some(Customer { first_name, last_name, email, phone, preferred_contact, address })
 }
 

@@ -64,8 +64,8 @@ fn collect(schema: &Value, names: &mut HashSet<String>) {
     let properties = schema.get("properties").and_then(Value::as_object);
     names.extend(properties.into_iter().flatten().map(|(name, _)| name.clone()));
     match schema {
-        Value::Object(members) => members.values().for_each(|it| collect(it, names)),
-        Value::Array(items) => items.iter().for_each(|it| collect(it, names)),
+        Value::Object(members) => members.values().for_each(|member| collect(member, names)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

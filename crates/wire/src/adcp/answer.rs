@@ -156,7 +156,9 @@ impl AdcpAnswer {
         if !self.message.is_empty() {
             members.push(("message", Member::Text(&self.message)));
         }
-        if let (true, Some(first)) = (self.is_failure(), self.errors.first()) {
+        if self.is_failure()
+            && let Some(first) = self.errors.first()
+        {
             members.push(("adcp_error", Member::Error(first)));
         }
         let envelope = members.len();
@@ -179,8 +181,8 @@ impl AdcpAnswer {
     fn last(&self) -> Vec<(&'static str, Member<'_>)> {
         let [context, replayed, release] = LAST;
         let mut members = Vec::with_capacity(LAST.len());
-        members.extend(self.context.as_ref().map(|it| (context, Member::Value(it))));
-        members.extend(self.replayed.map(|it| (replayed, Member::Flag(it))));
+        members.extend(self.context.as_ref().map(|value| (context, Member::Value(value))));
+        members.extend(self.replayed.map(|flag| (replayed, Member::Flag(flag))));
         members.push((release, Member::Text(self.release.name())));
         members
     }

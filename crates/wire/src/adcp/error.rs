@@ -364,7 +364,8 @@ fn fits(value: &Value) -> bool {
 // Fractions are rounded up and values clamped (AdCP 3.1, "Transport errors"; E-2, O-3).
 fn seconds(value: &Value) -> Option<u32> {
     let seconds = value.as_number()?.as_f64().filter(|seconds| seconds.is_finite())?;
-    let (least, most) = (*RETRY_AFTER.start(), *RETRY_AFTER.end());
+    let least = *RETRY_AFTER.start();
+    let most = *RETRY_AFTER.end();
     // The conversion saturates.
     Some((seconds.ceil() as u32).clamp(least, most))
 }

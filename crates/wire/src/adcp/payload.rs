@@ -112,11 +112,11 @@ pub fn standing(state: &str) -> Option<AdcpTaskStatus> {
 /// Returns the content of the envelope, or the value itself; `None` for nested envelopes.
 fn unwrapped(answer: &Value) -> Option<&Value> {
     let mut members = answer.as_object()?.iter();
-    let (Some((name, inner @ Value::Object(within))), None) = (members.next(), members.next())
-    else {
+    let Some((name, inner @ Value::Object(within))) = members.next() else {
         return Some(answer);
     };
-    if !ENVELOPES.contains(&name.as_str()) {
+    let is_alone = members.next().is_none();
+    if !is_alone || !ENVELOPES.contains(&name.as_str()) {
         return Some(answer);
     }
     let nested = ENVELOPES.iter().any(|name| within.contains_key(*name));
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_result_has_its_data_in_one_place_and_an_error_has_none() {
+    fn tool_results_have_data_in_one_place_and_errors_none() {
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_TEXT));
         for (result, expected) in [
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_either_version_has_its_data_where_its_state_says() {
+    fn tasks_of_either_version_have_data_where_their_state_says() {
         let task = |state: &str| {
             json!({"status": {"state": state, "message": {"parts": [
                     {"text": "x"}, {"data": {"said": 1}}, {"data": {"said": 2}}]}},

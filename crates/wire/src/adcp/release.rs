@@ -15,7 +15,10 @@ enum Change {
     Renamed(&'static str),
     /// Values of a list: those known there are kept, and each of `made_of` is added where all of
     /// its parts are listed.
-    Words { known: &'static str, made_of: &'static [(&'static str, &'static [&'static str])] },
+    Words {
+        known: &'static [&'static str],
+        made_of: &'static [(&'static str, &'static [&'static str])],
+    },
     /// A value that is unknown there is replaced by another one.
     Word(&'static str, &'static str),
     /// Only items of a list with this member are kept.
@@ -36,7 +39,7 @@ const fn row(tools: &'static [AdcpTool], place: &'static str, change: Change) ->
 
 /// Actions on a media buy (`enums/media-buy-valid-action.json`); 3.1 distinguishes more.
 const ACTIONS: Change = Change::Words {
-    known: "pause resume cancel add_packages sync_creatives",
+    known: &["pause", "resume", "cancel", "add_packages", "sync_creatives"],
     made_of: &[
         ("update_budget", &["increase_budget", "decrease_budget"]),
         ("update_dates", &["update_flight_dates"]),
@@ -64,9 +67,17 @@ const ROWS: &[Row] = &[
         "specialisms",
         // The values of ours that it has (`enums/specialism.json`).
         Change::Words {
-            known: "sales-non-guaranteed sales-guaranteed sales-proposal-mode \
-                    governance-aware-seller signal-owned property-lists \
-                    governance-spend-authority governance-delivery-monitor signed-requests",
+            known: &[
+                "sales-non-guaranteed",
+                "sales-guaranteed",
+                "sales-proposal-mode",
+                "governance-aware-seller",
+                "signal-owned",
+                "property-lists",
+                "governance-spend-authority",
+                "governance-delivery-monitor",
+                "signed-requests",
+            ],
             made_of: &[],
         },
     ),
@@ -77,8 +88,14 @@ const ROWS: &[Row] = &[
         &[AdcpTool::GetAdcpCapabilities],
         "compliance_testing.scenarios",
         Change::Words {
-            known: "force_creative_status force_account_status force_media_buy_status \
-                    force_session_status simulate_delivery simulate_budget_spend",
+            known: &[
+                "force_creative_status",
+                "force_account_status",
+                "force_media_buy_status",
+                "force_session_status",
+                "simulate_delivery",
+                "simulate_budget_spend",
+            ],
             made_of: &[],
         },
     ),
@@ -86,10 +103,22 @@ const ROWS: &[Row] = &[
         &[AdcpTool::ComplyTestController],
         "scenarios",
         Change::Words {
-            known: "force_creative_status force_account_status force_media_buy_status \
-                    force_create_media_buy_arm force_task_completion force_session_status \
-                    simulate_delivery simulate_budget_spend seed_product seed_pricing_option \
-                    seed_creative seed_plan seed_media_buy seed_creative_format",
+            known: &[
+                "force_creative_status",
+                "force_account_status",
+                "force_media_buy_status",
+                "force_create_media_buy_arm",
+                "force_task_completion",
+                "force_session_status",
+                "simulate_delivery",
+                "simulate_budget_spend",
+                "seed_product",
+                "seed_pricing_option",
+                "seed_creative",
+                "seed_plan",
+                "seed_media_buy",
+                "seed_creative_format",
+            ],
             made_of: &[],
         },
     ),
@@ -111,7 +140,8 @@ pub fn translate(tool: AdcpTool, release: AdcpRelease, body: &mut Map) {
     }
     // The result of a task is an answer of the tool that started it.
     let of = body.get("task_type").and_then(Value::as_str).and_then(AdcpTool::of_name);
-    if let (AdcpTool::GetTaskStatus, Some(of)) = (tool, of)
+    if tool == AdcpTool::GetTaskStatus
+        && let Some(of) = of
         && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)
     {
         translate(of, release, result);
@@ -151,9 +181,7 @@ fn apply(members: &mut Map, name: &str, how: &Change) {
                 let listed = |word: &&str| words.iter().any(|one| one.as_str() == Some(word));
                 let made = made_of.iter().filter(|(_, parts)| parts.iter().all(&listed));
                 let made: Vec<Value> = made.map(|(word, _)| Value::from(*word)).collect();
-                words.retain(|word| {
-                    word.as_str().is_some_and(|word| known.split(' ').any(|one| one == word))
-                });
+                words.retain(|word| word.as_str().is_some_and(|word| known.contains(&word)));
                 words.extend(made);
             }
         }

@@ -149,7 +149,7 @@ pub fn json_schema(tool: AdcpTool) -> Value {
 /// It has fewer constraints than [`json_schema`], and accepts every variant of a union.
 #[must_use]
 pub fn outline(tool: AdcpTool) -> Value {
-    outline::of(book(), tool.request()).expect("a test looks up the shape of every tool")
+    outline::of_shape(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
 /// Returns a shape in its published form: JSON Schema draft 7, with references to others by their

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_needs_all_of_its_members_and_says_which_are_wrong() {
+    fn an_envelope_needs_all_members_and_says_which_are_wrong() {
         for (document, code) in [
             (envelope(), ""),
             (without("operation_id"), ""),

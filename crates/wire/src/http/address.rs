@@ -47,17 +47,21 @@ const V6: &[(Ipv6Addr, u32)] = &[
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(address) => !V4.iter().any(|block| within_v4(address, *block)),
+        IpAddr::V4(address) => {
+            !V4.iter().any(|(prefix, length)| within_v4(address, *prefix, *length))
+        }
         IpAddr::V6(address) => {
-            within_v6(address, GLOBAL) && !V6.iter().any(|block| within_v6(address, *block))
+            let (prefix, length) = GLOBAL;
+            within_v6(address, prefix, length)
+                && !V6.iter().any(|(prefix, length)| within_v6(address, *prefix, *length))
         }
     }
 }
 
-fn within_v4(address: Ipv4Addr, (prefix, length): (Ipv4Addr, u32)) -> bool {
+fn within_v4(address: Ipv4Addr, prefix: Ipv4Addr, length: u32) -> bool {
     (address.to_bits() ^ prefix.to_bits()).leading_zeros() >= length
 }
 
-fn within_v6(address: Ipv6Addr, (prefix, length): (Ipv6Addr, u32)) -> bool {
+fn within_v6(address: Ipv6Addr, prefix: Ipv6Addr, length: u32) -> bool {
     (address.to_bits() ^ prefix.to_bits()).leading_zeros() >= length
 }

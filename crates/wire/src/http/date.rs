@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_seconds_or_a_moment_after_the_answers_own() {
+    fn a_wait_is_seconds_or_a_moment_after_the_answers() {
         const AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
         let seconds = |header, date: Option<&str>| {
             let wait = retry_after(header, date.and_then(read), Duration::ZERO);

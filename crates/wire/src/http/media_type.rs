@@ -7,13 +7,13 @@ pub struct MediaType<'a>(&'a str);
 impl<'a> MediaType<'a> {
     /// Reads the media type of a header, a card or a part; empty if there is none.
     #[must_use]
-    pub fn of(named: &'a str) -> Self {
+    pub fn new(named: &'a str) -> Self {
         Self(named.split(';').next().unwrap_or_default().trim())
     }
 
     /// Returns every media type in a list of headers.
     pub fn listed(headers: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = Self> {
-        headers.into_iter().flat_map(|header| header.split(',')).map(Self::of)
+        headers.into_iter().flat_map(|header| header.split(',')).map(Self::new)
     }
 
     /// The media type as written.
@@ -61,25 +61,28 @@ mod tests {
     #[test]
     fn parameters_and_case_say_nothing() {
         for same in ["application/json", " Application/JSON ;charset=utf-8", "application/json;"] {
-            let kind = MediaType::of(same);
+            let kind = MediaType::new(same);
             assert!(kind.is("application/json") && kind.is_json() && !kind.has_json_suffix());
         }
         for other in ["", ";", "application/jsonp", "text/json", "json", "+json", "text/x+json"] {
-            assert!(!MediaType::of(other).is_json(), "{other}");
+            assert!(!MediaType::new(other).is_json(), "{other}");
         }
-        assert!(MediaType::of("application/a2a+json; a=b").is_json());
-        assert!(MediaType::of("text/x+JSON").has_json_suffix());
+        assert!(MediaType::new("application/a2a+json; a=b").is_json());
+        assert!(MediaType::new("text/x+JSON").has_json_suffix());
     }
 
     #[test]
     fn ranges_have_what_is_in_them() {
         for range in ["*/*", "text/*", "TEXT/*;q=0.1", "text/html"] {
-            assert!(MediaType::of(range).covers("text/html"), "{range}");
+            assert!(MediaType::new(range).covers("text/html"), "{range}");
         }
         for range in ["", "*", "/*", "tex*", "te/*", "text/htm", "image/*"] {
-            assert!(!MediaType::of(range).covers("text/html"), "{range}");
+            assert!(!MediaType::new(range).covers("text/html"), "{range}");
         }
         let listed: Vec<_> = MediaType::listed(["a/b;q=1, c/*", "d/e"]).collect();
-        assert_eq!(listed.iter().map(|it| it.as_str()).collect::<Vec<_>>(), ["a/b", "c/*", "d/e"]);
+        assert_eq!(
+            listed.iter().map(|range| range.as_str()).collect::<Vec<_>>(),
+            ["a/b", "c/*", "d/e"]
+        );
     }
 }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_loopback_origin_that_equals_the_host_is_our_own() {
+    fn only_a_loopback_origin_equal_to_the_host_is_ours() {
         for (origin, host, expected) in [
             ("http://localhost:8090", "localhost:8090", true),
             ("http://LOCALHOST:8090", "localhost:8090", true),

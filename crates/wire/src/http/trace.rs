@@ -25,7 +25,8 @@ impl Trace {
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let [version] = digits(parts.next()?)?;
-        let (id, span) = (digits(parts.next()?)?, digits(parts.next()?)?);
+        let id = digits(parts.next()?)?;
+        let span = digits(parts.next()?)?;
         let [flags] = digits(parts.next()?)?;
         // Later versions may append fields; version 0 may not, and version 255 is invalid.
         let has_more = parts.next().is_some();

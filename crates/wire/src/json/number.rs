@@ -88,7 +88,7 @@ impl Number {
     /// `None` if it does not fit.
     #[must_use]
     pub fn scaled(&self, places: u32) -> Option<i128> {
-        Decimal::of(&self.text()).scaled(places)
+        Decimal::from_text(&self.text()).scaled(places)
     }
 }
 

@@ -169,7 +169,9 @@ impl<'de> Deserializer<'de> for &'de Value {
         visitor: V,
     ) -> Result<V::Value, Error> {
         // Only this form passes on all digits of a number.
-        if let (RAW, Value::Number(number)) = (name, self) {
+        if name == RAW
+            && let Value::Number(number) = self
+        {
             return visitor.visit_map(MapDeserializer::new([(RAW, number.text())].into_iter()));
         }
         visitor.visit_newtype_struct(self)

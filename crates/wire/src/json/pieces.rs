@@ -25,7 +25,7 @@ impl SharedJson {
 
     /// Keeps the JSON text of a value.
     #[must_use]
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Arc<Self> {
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Arc<Self> {
         Self::new(written(value))
     }
 
@@ -268,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn pieces_say_what_one_text_says_as_it_is_and_in_a_text() {
-        let kept = SharedJson::of(&json!({"é\"\\\n": [1.50, "\u{1}"]}));
+    fn pieces_say_what_one_text_says_plain_and_quoted() {
+        let kept = SharedJson::from_value(&json!({"é\"\\\n": [1.50, "\u{1}"]}));
         let mut pieces = JsonPieces::new();
         pieces.push("[");
         pieces.keep(&kept);
@@ -285,7 +285,8 @@ mod tests {
         let plain = whole.to_string();
         assert_eq!(quoted(&pieces), to_string(&Value::from(plain.as_str())).unwrap());
         assert_eq!(pieces, JsonPieces::from(plain.clone()));
-        let (joined, mut one) = (pieces.joined(), JsonPieces::new());
+        let joined = pieces.joined();
+        let mut one = JsonPieces::new();
         one.keep(&joined);
         assert_eq!((one.to_string(), quoted(&one)), (plain.clone(), quoted(&pieces)));
         assert_eq!(joined.size(), plain.len() + quoted(&pieces).len() - 2);
@@ -295,7 +296,7 @@ mod tests {
         let twice = to_string(&Value::from(inside.to_string())).unwrap();
         assert_eq!(quoted(&inside), twice);
         let sent: Vec<u8> =
-            pieces.clone().into_iter().flat_map(|it| it.as_ref().to_vec()).collect();
+            pieces.clone().into_iter().flat_map(|piece| piece.as_ref().to_vec()).collect();
         assert_eq!(sent, plain.as_bytes());
         let indented = to_string_pretty(&whole).unwrap().replace("  ", "\t\r\n");
         let found = quoted(&JsonPieces::from(indented.clone()));

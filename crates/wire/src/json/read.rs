@@ -344,7 +344,8 @@ impl<'t> JsonReader<'t> {
             self.at += 1;
             return Ok(Some(Cow::Borrowed(plain)));
         }
-        let (mut text, mut whole) = (plain.to_owned(), true);
+        let mut text = plain.to_owned();
+        let mut whole = true;
         loop {
             match self.byte()? {
                 b'"' => return Ok(whole.then_some(Cow::Owned(text))),

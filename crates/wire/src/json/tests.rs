@@ -46,8 +46,10 @@ fn a_document_is_written_as_it_was_read() {
             inner: Option<Value>,
             list: Vec<Value>,
         }
-        let typed =
-            Typed { inner: Some(value.clone()).filter(|it| !it.is_null()), list: vec![value] };
+        let typed = Typed {
+            inner: Some(value.clone()).filter(|inner| !inner.is_null()),
+            list: vec![value],
+        };
         let text = to_string(&typed).unwrap();
         assert_eq!(from_str::<Typed>(&text).unwrap(), typed);
         assert_eq!(from_value::<Typed>(to_value(&typed).unwrap()).unwrap(), typed);
@@ -260,7 +262,7 @@ proptest! {
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         let ours = from_str::<Value>(&text);
         prop_assert_eq!(ours.is_ok(), theirs.is_ok());
-        if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+        if let Ok(ours) = ours && let Ok(theirs) = theirs {
             prop_assert_eq!(serde_json::Value::from(&ours), theirs);
         }
     }

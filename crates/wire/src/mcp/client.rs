@@ -112,14 +112,17 @@ pub fn param_headers(input_schema: &Value, arguments: &Map) -> Vec<(String, Stri
             if let Some(members) = argument.as_object() {
                 open.push((property, members));
             }
-            let wanted = property.get(ANNOTATION).and_then(Value::as_str).filter(|it| is_token(it));
+            let wanted =
+                property.get(ANNOTATION).and_then(Value::as_str).filter(|name| is_token(name));
             let text = match argument {
                 Value::String(text) => Some(text.clone()),
                 Value::Bool(flag) => Some(flag.to_string()),
                 Value::Number(number) => Some(number.to_string()),
                 Value::Null | Value::Array(_) | Value::Object(_) => None,
             };
-            if let (Some(wanted), Some(text)) = (wanted, text) {
+            if let Some(wanted) = wanted
+                && let Some(text) = text
+            {
                 let value = encoded_header_value(&text).into_owned();
                 headers.push((format!("mcp-param-{}", wanted.to_ascii_lowercase()), value));
             }
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_read_by_the_server_as_its_version() {
+    fn the_server_reads_what_is_sent_as_its_version() {
         for version in Version::ALL.iter().copied() {
             for (method, params) in [
                 ("tools/list", json!({})),
@@ -158,7 +161,7 @@ mod tests {
                     let found = sent.headers.iter().find(|(known, _)| *known == name);
                     found.map(|(_, value)| value.as_bytes())
                 };
-                let read = Lifecycle::of(header, method, &sent.params);
+                let read = Lifecycle::from_request(header, method, &sent.params);
                 assert_eq!(read, Ok(version.lifecycle()), "{version:?} {method}");
                 assert!(sent.headers.iter().all(|(_, value)| value.is_ascii()), "{sent:?}");
             }
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stateless_request_says_who_asks_and_what_it_can_show() {
+    fn a_stateless_request_says_who_asks_and_what_it_shows() {
         let sent = CLIENT.request(Version::V2026_07_28, "tools/list", Map::new());
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

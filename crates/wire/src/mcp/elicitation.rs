@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_be_asked_says_so_in_the_way_of_its_version() {
+    fn who_can_be_asked_says_so_as_its_version_does() {
         let hello = |version: &str, capabilities: Value| {
             let params = json!({"protocolVersion": version, "capabilities": capabilities});
             can_be_asked(Lifecycle::Handshake, params.as_object().unwrap())

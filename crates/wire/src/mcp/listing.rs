@@ -79,7 +79,7 @@ pub struct McpListing {
 impl McpListing {
     /// Serialises the lists of these tools and resources.
     #[must_use]
-    pub fn of(tools: &[ListedTool], resources: Vec<Resource>) -> Self {
+    pub fn new(tools: &[ListedTool], resources: Vec<Resource>) -> Self {
         let listed = |Resource { uri, name, title, description, mime_type, text }: &Resource| {
             json!({
                 "uri": uri,

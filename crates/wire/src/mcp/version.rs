@@ -41,7 +41,7 @@ impl Version {
     #[must_use]
     pub fn negotiated(asked: &str) -> Self {
         let known = Self::from_name(asked);
-        let with_handshake = known.filter(|it| it.lifecycle() == Lifecycle::Handshake);
+        let with_handshake = known.filter(|version| version.lifecycle() == Lifecycle::Handshake);
         with_handshake.unwrap_or(Self::NEWEST_WITH_HANDSHAKE)
     }
 }
@@ -84,7 +84,7 @@ pub enum Lifecycle {
 
 impl Lifecycle {
     /// Returns the lifecycle of a request, by its headers.
-    pub(super) fn of<'h>(
+    pub(super) fn from_request<'h>(
         header: impl Fn(&str) -> Option<&'h [u8]>,
         method: &str,
         params: &Map,
@@ -161,7 +161,9 @@ fn check_stateless<'h>(
     };
     let is = |name: &str, wanted: &str| {
         let encoded = encoded_header_value(wanted);
-        header(name).is_some_and(|value| [wanted, &encoded].iter().any(|it| it.as_bytes() == value))
+        header(name).is_some_and(|value| {
+            [wanted, &encoded].iter().any(|spelling| spelling.as_bytes() == value)
+        })
     };
     match said(params) {
         None => {

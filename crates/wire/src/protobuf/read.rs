@@ -196,7 +196,8 @@ impl Reader {
         bytes: &[u8],
         mut read: impl FnMut(&mut Self, u8, &mut Cursor<'_>) -> Result<Value, ProtobufReject>,
     ) -> Result<(String, Option<Value>), ProtobufReject> {
-        let (mut key, mut value) = ("", None);
+        let mut key = "";
+        let mut value = None;
         let mut cursor = Cursor(bytes);
         while let Some((number, wire)) = cursor.key()? {
             match number {
@@ -274,7 +275,8 @@ impl Reader {
 
     /// Reads a `google.protobuf.Any`: a known message as its members, another one as its bytes.
     fn any(&mut self, bytes: &[u8]) -> Result<Value, ProtobufReject> {
-        let (mut url, mut content): (&str, &[u8]) = ("", &[]);
+        let mut url = "";
+        let mut content: &[u8] = &[];
         let mut cursor = Cursor(bytes);
         while let Some((number, wire)) = cursor.key()? {
             match number {
@@ -333,7 +335,8 @@ fn double(number: f64) -> Result<Value, ProtobufReject> {
 
 /// Reads seconds and nanoseconds.
 fn moment(bytes: &[u8]) -> Result<(i64, i32), ProtobufReject> {
-    let (mut seconds, mut nanos) = (0, 0);
+    let mut seconds = 0;
+    let mut nanos = 0;
     let mut cursor = Cursor(bytes);
     while let Some((number, wire)) = cursor.key()? {
         match number {
@@ -355,7 +358,8 @@ impl<'b> Cursor<'b> {
             return Ok(None);
         }
         let key = u32::try_from(self.varint()?).map_err(|_| GARBLED)?;
-        let (number, wire) = (key >> 3, u8::try_from(key & 7).map_err(|_| GARBLED)?);
+        let number = key >> 3;
+        let wire = u8::try_from(key & 7).map_err(|_| GARBLED)?;
         if number == 0 { Err(GARBLED) } else { Ok(Some((number, wire))) }
     }
 
@@ -399,7 +403,8 @@ impl<'b> Cursor<'b> {
     /// Skips the value of an unknown field. Groups can nest, and are followed without recursion.
     fn skip(&mut self, number: u32, wire: u8) -> Result<(), ProtobufReject> {
         let mut open = Vec::new();
-        let (mut number, mut wire) = (number, wire);
+        let mut number = number;
+        let mut wire = wire;
         loop {
             match wire {
                 layout::VARINT => drop(self.varint()?),

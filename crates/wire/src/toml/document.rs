@@ -135,8 +135,8 @@ impl Document {
             if !matches!(wanted, (Keyword::Type, ProblemDetail::Expected("string"))) {
                 continue;
             }
-            if let (Some(text), Some(slot)) =
-                (self.literals.get(&problem.pointer), self.value.pointer_mut(&problem.pointer))
+            if let Some(text) = self.literals.get(&problem.pointer)
+                && let Some(slot) = self.value.pointer_mut(&problem.pointer)
             {
                 *slot = text.as_str().into();
                 restored = true;

@@ -15,7 +15,7 @@ fn codes_of(release: AdcpRelease) -> Vec<&'static str> {
 }
 
 #[test]
-fn adcp_codes_and_their_recovery_are_those_of_the_published_enum() {
+fn adcp_codes_and_their_recovery_are_as_published() {
     let Some(published) = published::json("spec/adcp/3.1/enums/error-code.json") else {
         return;
     };
@@ -61,7 +61,9 @@ fn adcp_codes_come_from_the_releases_that_the_requirements_name() {
     let mut found = Vec::new();
     for pair in listed.windows(2) {
         let name = pair[0].rsplit([' ', ':', ',']).next().unwrap();
-        if let (Some(code), Some(recovery)) = (AdcpCode::from_name(name), of_letter(pair[1])) {
+        if let Some(code) = AdcpCode::from_name(name)
+            && let Some(recovery) = of_letter(pair[1])
+        {
             assert_eq!(code.recovery(), recovery, "{code}");
             found.push(code.name());
         }

@@ -321,7 +321,8 @@ fn the_table_is_the_one_of_the_requirements() {
     assert_eq!(rows.len(), cases.len());
     for (id, _, _, expected) in cases {
         let row = rows.iter().find(|row| row[0].starts_with(id)).unwrap();
-        let (ajv, ours) = (row[1].as_str(), row.get(3).map_or("", String::as_str));
+        let ajv = row[1].as_str();
+        let ours = row.get(3).map_or("", String::as_str);
         if !ours.is_empty() {
             continue;
         }

@@ -75,7 +75,7 @@ impl File {
                 "use" => at = file.tree(&words, at + 1, &[]),
                 // `pub(in crate::tools)` says who sees it and not what it needs.
                 "in" if next == Some("crate") && at > 1 && words[at - 1] == "(" => {
-                    at += words[at..].iter().position(|it| it == ")").unwrap_or(1);
+                    at += words[at..].iter().position(|word| word == ")").unwrap_or(1);
                 }
                 "fn" | "struct" | "enum" | "trait" | "type" | "const" | "static" | "union" => {
                     file.defined.extend(next.map(ToOwned::to_owned));
@@ -83,8 +83,8 @@ impl File {
                 }
                 _ if next == Some("::") => {
                     let mut route = vec![word.clone()];
-                    while words.get(at + 1).is_some_and(|it| it == "::")
-                        && let Some(word) = words.get(at + 2).filter(|it| it.as_str() > "0")
+                    while words.get(at + 1).is_some_and(|word| word == "::")
+                        && let Some(word) = words.get(at + 2).filter(|word| word.as_str() > "0")
                     {
                         route.push(word.clone());
                         at += 2;
@@ -106,7 +106,7 @@ impl File {
             match word.as_str() {
                 "::" => {}
                 "{" => {
-                    while words.get(at).is_some_and(|it| it == "{" || it == ",") {
+                    while words.get(at).is_some_and(|word| word == "{" || word == ",") {
                         at = self.tree(words, at + 1, &route);
                     }
                     // Behind the brace.
@@ -139,7 +139,7 @@ impl File {
 struct Crate(BTreeMap<Route, File>);
 
 impl Crate {
-    fn of(files: impl IntoIterator<Item = (String, String)>) -> Self {
+    fn from_files(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let module = |path: &str| {
             let path = path.trim_end_matches(".rs");
             let is_root = path == "lib" || path == "main";
@@ -152,7 +152,8 @@ impl Crate {
 
     /// The file in which a path ends that stands in `from`.
     fn home(&self, from: &Route, path: &[String], steps: u8) -> Option<Route> {
-        let (mut at, mut rest) = (from.clone(), path);
+        let mut at = from.clone();
+        let mut rest = path;
         while let Some((first, after)) = rest.split_first() {
             let mut below = at.clone();
             below.push(first.clone());
@@ -189,33 +190,37 @@ impl Crate {
     fn named_by(&self, module: &Route) -> BTreeSet<Route> {
         let file = &self.0[module];
         let routes = file.imported.values().chain(&file.globs).chain(&file.inline);
-        let mut homes: BTreeSet<_> = routes.filter_map(|it| self.home(module, it, 8)).collect();
+        let mut homes: BTreeSet<_> =
+            routes.filter_map(|route| self.home(module, route, 8)).collect();
         homes.remove(module);
         homes
     }
 
     /// The largest set of files each of which leads to each other.
     fn largest_circle(&self) -> Vec<String> {
-        let arrows: BTreeMap<_, _> = self.0.keys().map(|it| (it, self.named_by(it))).collect();
+        let arrows: BTreeMap<_, _> =
+            self.0.keys().map(|module| (module, self.named_by(module))).collect();
         let reached = |from: &Route| {
-            let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
+            let mut seen = BTreeSet::new();
+            let mut open = vec![from.clone()];
             while let Some(module) = open.pop() {
                 let next = arrows.get(&module).into_iter().flatten();
-                open.extend(next.filter(|it| seen.insert((*it).clone())).cloned());
+                open.extend(next.filter(|named| seen.insert((*named).clone())).cloned());
             }
             seen
         };
-        let reached: BTreeMap<_, _> = self.0.keys().map(|it| (it, reached(it))).collect();
+        let reached: BTreeMap<_, _> =
+            self.0.keys().map(|module| (module, reached(module))).collect();
         let circle = |of: &Route| -> Vec<String> {
-            let others = reached[of].iter().filter(|it| reached[*it].contains(of));
-            others.map(|it| it.join("/")).collect()
+            let others = reached[of].iter().filter(|other| reached[*other].contains(of));
+            others.map(|other| other.join("/")).collect()
         };
         self.0.keys().map(circle).max_by_key(Vec::len).unwrap_or_default()
     }
 }
 
 #[test]
-fn no_circle_of_files_is_larger_than_somebody_keeps_in_mind() {
+fn no_circle_of_files_is_larger_than_permitted() {
     for entry in published::workspace().join("crates").read_dir().unwrap() {
         let folder = entry.unwrap().path().join("src");
         let mut found = Vec::new();
@@ -223,8 +228,8 @@ fn no_circle_of_files_is_larger_than_somebody_keeps_in_mind() {
         let short = |path: String| {
             Path::new(&path).strip_prefix(&folder).unwrap().to_str().unwrap().to_owned()
         };
-        let files = Crate::of(found.into_iter().map(|(path, code)| (short(path), code)));
-        let arrows: usize = files.0.keys().map(|it| files.named_by(it).len()).sum();
+        let files = Crate::from_files(found.into_iter().map(|(path, code)| (short(path), code)));
+        let arrows: usize = files.0.keys().map(|file| files.named_by(file).len()).sum();
         assert!(arrows > files.0.len(), "the imports of {} were not found", folder.display());
         let circle = files.largest_circle();
         assert!(circle.len() <= MOST, "{}: {} in {circle:?}", folder.display(), circle.len());
@@ -235,7 +240,7 @@ fn no_circle_of_files_is_larger_than_somebody_keeps_in_mind() {
 fn every_way_to_name_a_file_is_seen() {
     let circle = |files: &[(&str, &str)]| {
         let owned = files.iter().map(|(path, code)| ((*path).to_owned(), (*code).to_owned()));
-        Crate::of(owned).largest_circle()
+        Crate::from_files(owned).largest_circle()
     };
     let b = ("b.rs", "pub struct B;\nuse crate::a::A;");
     let a_and_b = ["a", "b"];

@@ -196,7 +196,7 @@ fn manifest(name: &str) -> String {
 /// Those of our own crates among these, by their folders.
 fn kin(found: &[String]) -> Vec<&str> {
     let folder = |name: &str| {
-        SENTENCES.iter().map(|it| it.name).find(|of| {
+        SENTENCES.iter().map(|sentence| sentence.name).find(|of| {
             name == *of && name == "tradepost" || name.strip_prefix("tradepost-") == Some(of)
         })
     };
@@ -212,7 +212,9 @@ pub(crate) fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with("tests.rs")
+        {
             let text = fs::read_to_string(&path).unwrap();
             let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             let is_code = |line: &&str| !line.trim_start().starts_with("//");
@@ -228,7 +230,7 @@ fn every_crate_has_a_sentence() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    let mut known: Vec<_> = SENTENCES.iter().map(|it| it.name).collect();
+    let mut known: Vec<_> = SENTENCES.iter().map(|sentence| sentence.name).collect();
     folders.sort_unstable();
     known.sort_unstable();
     assert_eq!(folders, known);
@@ -237,7 +239,8 @@ fn every_crate_has_a_sentence() {
 #[test]
 fn no_crate_depends_on_what_it_has_never_heard_of() {
     for sentence in SENTENCES {
-        let (name, manifest) = (sentence.name, manifest(sentence.name));
+        let name = sentence.name;
+        let manifest = manifest(sentence.name);
         let found = dependencies(&manifest, &TABLES);
         assert!(
             name == "wire" || found.contains(&"tradepost-wire".to_owned()),
@@ -253,7 +256,8 @@ fn no_crate_depends_on_what_it_has_never_heard_of() {
             assert_eq!(culprit, None, "{name} must not depend on {library}");
         }
         let in_tests = dependencies(&manifest, &["dev-dependencies"]);
-        let strangers = kin(&in_tests).into_iter().find(|it| !sentence.knows.contains(it));
+        let strangers =
+            kin(&in_tests).into_iter().find(|stranger| !sentence.knows.contains(stranger));
         assert_eq!(strangers, None, "the tests of {name} must not know it");
     }
 }

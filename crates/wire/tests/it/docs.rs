@@ -21,7 +21,8 @@ const MOMENT: &str = "2026-04-30T10:15:30Z";
 /// A refusal with this code, made as the dealer's agent makes it.
 fn example(code: AapCode) -> AapRefusal {
     let moment = MOMENT.parse().unwrap();
-    let (vin, stock) = ("1HGCV1F30NA123456", "DT-2611");
+    let vin = "1HGCV1F30NA123456";
+    let stock = "DT-2611";
     match code {
         AapCode::UnsupportedSkill => {
             aap::identify(&json!({"type": "vehicle.reserve.request"}), Skill::ALL).unwrap_err()
@@ -205,7 +206,9 @@ a value that you sent, except identifiers, idempotency keys, the payload type an
         protocol = A2a::ALL.len(),
     );
     for code in AapCode::ALL.iter().copied() {
-        let (number, http, hint) = (code.jsonrpc(), code.http(), code.hint());
+        let number = code.jsonrpc();
+        let http = code.http();
+        let hint = code.hint();
         let retry = if code.retryable() { "yes" } else { "no" };
         let anchor = code.name().to_lowercase();
         let _ = writeln!(out, "| [{code}](#{anchor}) | {number} | {http} | {retry} | {hint} |");
@@ -250,7 +253,10 @@ fn write_protocol(out: &mut String) {
          | code | JSON-RPC | HTTP | gRPC | what to do |\n|---|---|---|---|---|\n",
     );
     for code in A2a::ALL.iter().copied() {
-        let (number, http, grpc, hint) = (code.jsonrpc(), code.http(), code.grpc(), code.hint());
+        let number = code.jsonrpc();
+        let http = code.http();
+        let grpc = code.grpc();
+        let hint = code.hint();
         let anchor = format!("{number}-{}", code.name().to_lowercase());
         let _ = writeln!(out, "| [{code}](#{anchor}) | {number} | {http} | {grpc} | {hint} |");
     }
@@ -287,7 +293,9 @@ buyer makes of each is in [recovery.md](recovery.md); `tradepost explain CODE` s
         of(AdcpRelease::V3_2),
     );
     for code in Adcp::ALL.iter().copied() {
-        let (since, recovery, hint) = (code.since(), code.recovery(), code.hint());
+        let since = code.since();
+        let recovery = code.recovery();
+        let hint = code.hint();
         let mut meaning = docs(code);
         if let Some(instead) = code.retired() {
             let _ = write!(meaning, " Deprecated: {instead} instead.");
@@ -298,7 +306,7 @@ buyer makes of each is in [recovery.md](recovery.md); `tradepost explain CODE` s
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the person at the keyboard chooses")]
-fn the_page_of_errors_is_the_one_that_the_catalogs_write() {
+fn the_page_of_errors_is_written_from_the_catalogs() {
     let path = published::workspace().join("docs/errors.md");
     let page = page();
     if std::env::var("UPDATE_DOCS").is_ok_and(|value| value == "1") {

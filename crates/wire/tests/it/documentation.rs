@@ -16,7 +16,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with("tests.rs")
+        {
             found.push(path);
         }
     }
@@ -38,7 +40,7 @@ fn private(line: &str) -> Option<String> {
 }
 
 #[test]
-fn no_documentation_of_a_library_cites_what_only_we_can_look_up() {
+fn libraries_cite_nothing_that_only_we_can_look_up() {
     let mut lines = 0;
     for library in LIBRARIES {
         let folder = published::workspace().join("crates").join(library);
@@ -47,7 +49,7 @@ fn no_documentation_of_a_library_cites_what_only_we_can_look_up() {
         assert!(found.len() > 5, "the sources of {library} were not found");
         for path in found {
             let text = fs::read_to_string(&path).unwrap();
-            let is_source = path.extension().is_some_and(|it| it == "rs");
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
             let said: Vec<_> =
                 if is_source { documentation(&text).collect() } else { text.lines().collect() };
             lines += said.len();
@@ -59,7 +61,7 @@ fn no_documentation_of_a_library_cites_what_only_we_can_look_up() {
 }
 
 #[test]
-fn a_citation_in_documentation_is_seen_and_one_in_a_comment_is_not() {
+fn citations_are_seen_in_documentation_and_not_in_comments() {
     let text = "/// What it is (`R-LD-03`).\n// E-042\npub fn it() {}\n";
     let cited: Vec<_> = documentation(text).filter_map(private).collect();
     assert_eq!(cited, ["R-LD-03"]);

@@ -114,7 +114,7 @@ fn no_json_causes_a_panic() {
 }
 
 #[test]
-fn a_canonical_text_does_not_depend_on_order_or_spelling_and_is_its_own() {
+fn canonical_text_ignores_order_and_spelling_and_is_its_own() {
     holds(1_000, &(json_value(), any::<u64>()), |(value, seed)| {
         let text = canonical::to_string(&value);
         let again: Value =
@@ -192,7 +192,7 @@ fn exponents_without_measure_are_their_own_canonical_text() {
 }
 
 #[test]
-fn a_damaged_request_that_is_accepted_has_a_stable_canonical_text() {
+fn accepted_damaged_requests_have_stable_canonical_text() {
     let seeds = seeds::rich();
     holds(500, &(0..seeds.len(), mutations()), |(index, mutations)| {
         let Seed { version, skill, mut data, .. } = seeds[index].clone();

@@ -81,7 +81,7 @@ impl Oracle {
     }
 
     /// A judge of v1.1 by our own schemas.
-    pub(crate) fn of(schemas: impl Iterator<Item = (Skill, Value)>) -> Self {
+    pub(crate) fn from_schemas(schemas: impl Iterator<Item = (Skill, Value)>) -> Self {
         let compile = |(skill, schema): (Skill, Value)| {
             let options = jsonschema::options().should_validate_formats(true);
             (

@@ -45,14 +45,14 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }
 }
 
 #[test]
-fn no_test_looks_beside_the_workspace_but_where_it_is_said_when_nothing_is_there() {
+fn only_one_file_looks_beside_the_workspace() {
     let mut found = Vec::new();
     sources(&workspace().join("crates"), &mut found);
     let quote = '"';

@@ -11,7 +11,7 @@ use crate::oracle::{self, Oracle};
 use crate::seeds;
 
 fn ours() -> Oracle {
-    Oracle::of(Skill::ALL.iter().map(|skill| (*skill, schema::request(*skill).into())))
+    Oracle::from_schemas(Skill::ALL.iter().map(|skill| (*skill, schema::request(*skill).into())))
 }
 
 fn compare(ours: &Oracle, skill: Skill, data: &Value) -> Result<(), String> {
@@ -42,7 +42,8 @@ fn damaged_requests_have_the_problems_that_our_schemas_find() {
     }
     let strategy = (0..seeds.len(), mutations());
     let result = TestRunner::new(config(4_000)).run(&strategy, |(index, mutations)| {
-        let (skill, mut data) = (seeds[index].skill, seeds[index].data.clone());
+        let skill = seeds[index].skill;
+        let mut data = seeds[index].data.clone();
         mutations.iter().for_each(|mutation| apply(&mut data, mutation));
         compare(&ours, skill, &data)
             .map_err(|reason| TestCaseError::fail(format!("{reason}\n{data}")))

@@ -73,7 +73,7 @@ fn no_refusal_of_a_profile_repeats_a_value() {
 }
 
 #[test]
-fn a_marked_request_is_refused_in_every_skill_that_has_a_value() {
+fn a_marked_request_is_refused_in_every_skill_with_values() {
     // The test above would pass for want of refusals; these are certain ones.
     for Seed { version, skill, mut data, .. } in seeds::rich() {
         mark(&mut data, 1, &mut 0);

@@ -13,7 +13,8 @@ fn a_published_vehicle_is_written_as_it_was_read() {
         let path = format!("spec/aap/{version}/examples/vehicle-detail-response.example.json");
         let Some(example) = published::json(&path) else { return };
         let mut problems = Problems::new();
-        let (root, sale) = (DocumentPlace::Root, Vocabularies::Sale);
+        let root = DocumentPlace::Root;
+        let sale = Vocabularies::Sale;
         let mut data = example["data"].clone();
         // v1.0's price for a ZIP code is read and not kept: it takes desking to make one.
         data.as_object_mut().unwrap().shift_remove("offered_price");

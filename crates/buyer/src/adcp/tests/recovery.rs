@@ -20,7 +20,7 @@ fn buy(fake: &Fake, world: Virtual) -> Result<Recovered<SellerAnswer>, Box<GaveU
 }
 
 #[test]
-fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_else() {
+fn a_purchase_is_repeated_only_where_its_key_is_known() {
     let lost = || CannedReply::Bytes(Vec::new());
     let bought = || json_reply(&tool(&json!({"media_buy_id": "m"})));
     let busy = || {
@@ -68,7 +68,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
 }
 
 #[test]
-fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
+fn e_4_retries_keep_the_key_and_corrections_change_it() {
     let tool_error =
         |code| json_reply(&json!({"isError": true, "structuredContent": failed(code)}));
     let fake = Fake::start(vec![
@@ -98,7 +98,7 @@ fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
 }
 
 #[test]
-fn a_task_that_may_act_and_has_no_key_is_not_sent_again_when_in_doubt() {
+fn in_doubt_acting_tasks_without_a_key_are_not_repeated() {
     let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     for (name, attempts) in [
         ("x_buy_everything", 1),
@@ -139,7 +139,7 @@ fn rejected(suggested: Option<&str>) -> CannedReply {
 }
 
 #[test]
-fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
+fn b_5_the_loop_takes_the_suggested_billing_once() {
     let created = json_reply(&tool(&json!({"accounts": [{"brand": {"domain": "b.example"},
         "operator": "o.example", "action": "created", "status": "active"}]})));
     for (second, left, asked) in [(created, 0, 2), (rejected(Some("advertiser")), 1, 2)] {
@@ -178,7 +178,7 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
 }
 
 #[test]
-fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
+fn transient_rows_are_sent_again_within_limits_keeping_doubt() {
     let busy = || {
         let error = json!({"code": "SERVICE_UNAVAILABLE", "message": "m"});
         json_reply(&tool(&json!({"accounts": [{"brand": {"domain": "b.example"},
@@ -203,7 +203,7 @@ fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
 }
 
 #[test]
-fn r_12_what_a_seller_permits_is_asked_again_after_300_seconds() {
+fn r_12_permissions_are_read_again_after_300_seconds() {
     let listed = |tasks: &Value| {
         let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
         json_reply(&tool(&json!({"accounts": [{"account_id": "a0"}, account]})))
@@ -254,7 +254,7 @@ fn what_a_seller_permits_is_not_known_of_another_token() {
 }
 
 #[test]
-fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
+fn r_12_tasks_are_not_sent_until_they_are_permitted() {
     let listed = |tasks: &Value| {
         let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
         json_reply(&tool(&json!({"accounts": [account]})))

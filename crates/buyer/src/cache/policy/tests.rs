@@ -72,7 +72,7 @@ fn d_06_how_long_an_answer_is_fresh() {
 }
 
 #[test]
-fn the_time_on_the_way_counts_and_a_clock_set_back_tells_nothing() {
+fn time_on_the_way_counts_and_clocks_may_go_back() {
     let header = headers(&["cache-control: max-age=60", "age: 5"]);
     let slow = CacheTerms::read(&header, at(-10), at(0));
     assert_eq!(slow.at(at(44), Duration::ZERO), CacheUse::Fresh);
@@ -81,7 +81,7 @@ fn the_time_on_the_way_counts_and_a_clock_set_back_tells_nothing() {
 }
 
 #[test]
-fn what_is_stale_is_used_only_when_the_buyer_or_the_seller_permits_it() {
+fn stale_cards_are_used_only_when_buyer_or_seller_permits() {
     // Headers, the buyer's patience, the second, and true when the stale answer may be used.
     let table: &[(&[&str], u64, i64, bool)] = &[
         (&["cache-control: max-age=60"], 0, 60, true),

@@ -32,7 +32,7 @@ fn payloads(fake: &Fake) -> Vec<Value> {
 }
 
 #[test]
-fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
+fn a_lead_keeps_its_key_and_retries_are_not_early() {
     let replies = vec![
         refused("RATE_LIMITED", &json!({"retry_after_ms": 30_000})),
         CannedReply::http(503, &[("retry-after", "2")], ""),
@@ -41,7 +41,8 @@ fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
     ];
     let fake = Fake::start(replies);
     let world = Virtual::new(0.0);
-    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let client = client(&fake);
+    let recoverer = recoverer(&world);
     let call = client.call_with_recovery(
         Skill::LeadSubmit,
         json!({"customer": {}}),
@@ -58,13 +59,14 @@ fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
 }
 
 #[test]
-fn an_error_where_a_result_belongs_says_how_long_to_wait() {
+fn an_error_in_a_result_says_how_long_to_wait() {
     let error = json!({"type": "aap.error", "code": "RATE_LIMITED", "message": "m",
         "details": {"retry_after_ms": 30_000}});
     let instead = CannedReply::http(200, &[], result(&json!({"data": error}).to_string()));
     let fake = Fake::start(vec![instead, accepted("lead.submit.response")]);
     let world = Virtual::new(0.0);
-    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let client = client(&fake);
+    let recoverer = recoverer(&world);
     let payload = json!({"customer": {}});
     let call = client.call_with_recovery(Skill::LeadSubmit, payload, &recoverer, uncorrected);
     fake.run(call).unwrap();
@@ -72,14 +74,15 @@ fn an_error_where_a_result_belongs_says_how_long_to_wait() {
 }
 
 #[test]
-fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
+fn a_corrected_lead_has_a_fresh_key_unless_given_one() {
     for (own, conflict) in [(None, true), (Some("mine-2"), false)] {
         let fake = Fake::start(vec![
             refused("IDEMPOTENCY_CONFLICT", &json!({})),
             accepted("lead.submit.response"),
         ]);
         let world = Virtual::new(0.0);
-        let (client, recoverer) = (client(&fake), recoverer(&world));
+        let client = client(&fake);
+        let recoverer = recoverer(&world);
         let payload = json!({"customer": {}, "idempotency_key": "mine"});
         let mut changes = Vec::new();
         let correct = |fix: &Fix, _: &CallFailure, payload: &mut Value| {
@@ -143,20 +146,22 @@ fn a_rejected_token_is_not_presented_again() {
 }
 
 #[test]
-fn a_payload_that_cannot_have_a_key_is_not_sent_twice_when_in_doubt() {
+fn in_doubt_payloads_without_a_key_are_not_sent_twice() {
     let fake = Fake::start(vec![CannedReply::Bytes(Vec::new())]);
     let world = Virtual::new(0.0);
-    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let client = client(&fake);
+    let recoverer = recoverer(&world);
     let call = client.call_with_recovery(Skill::LeadSubmit, json!([]), &recoverer, uncorrected);
     assert_eq!(fake.run(call).unwrap_err().advice, RecoveryAdvice::Ask(AskReason::InDoubt));
 }
 
 #[test]
-fn a_dealer_who_takes_a_lead_and_goes_down_leaves_doubt_and_the_key() {
+fn a_dealer_that_goes_down_leaves_doubt_and_the_key() {
     let world = Virtual::new(0.0);
     for (skill, in_doubt) in [(Skill::LeadSubmit, true), (Skill::InventorySearch, false)] {
         let fake = Fake::start(vec![CannedReply::GoDown]);
-        let (client, recoverer) = (client(&fake), recoverer(&world));
+        let client = client(&fake);
+        let recoverer = recoverer(&world);
         let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
         let gave_up = fake.run(call).unwrap_err();
         assert!(
@@ -202,7 +207,7 @@ fn card_of(agent: &Fake) -> CannedReply {
 }
 
 #[test]
-fn an_agent_that_has_moved_is_found_by_its_card_once() {
+fn an_agent_that_moved_is_found_by_its_card_once() {
     for status in [404, 405, 410] {
         let new = Fake::start(vec![accepted("lead.submit.response")]);
         let old = Fake::start(vec![CannedReply::http(status, &[], "gone"), card_of(&new)]);

@@ -94,7 +94,7 @@ fn every_filter_is_written_as_dealers_read_it() {
 }
 
 #[test]
-fn the_five_skills_are_asked_and_answer_with_what_the_protocol_defines() {
+fn the_five_skills_answer_as_the_protocol_defines() {
     let vehicle = json!({"vin": "1HGCY2F57RA000001", "vehicle_id": "v1", "stock": "S1", "year": 2024.0,
         "make": "Honda", "model": "CR-V", "condition": "used", "status": "pending", "price": 32995,
         "list_price": 31495, "mileage": 14820, "rooftop": "Main", "x-own": [1]});
@@ -129,9 +129,9 @@ fn the_five_skills_are_asked_and_answer_with_what_the_protocol_defines() {
         );
         assert_eq!(dealer.data()["rooftops"][0]["x"], 1);
         let counts = client.facets(&Filters::default()).await.unwrap();
-        assert_eq!(counts.of(Facet::Makes), [(&json!("Honda"), 2)]);
-        assert_eq!(counts.of(Facet::Years), [(&json!(2024), 1)]);
-        assert_eq!(counts.of(Facet::Fuels), []);
+        assert_eq!(counts.values(Facet::Makes), [(&json!("Honda"), 2)]);
+        assert_eq!(counts.values(Facet::Years), [(&json!(2024), 1)]);
+        assert_eq!(counts.values(Facet::Fuels), []);
         assert_eq!((counts.prices(), counts.mileages()), (Some((1, 9)), None));
         let page = client.search(&Search { limit: Some(2), ..Search::default() }).await.unwrap();
         assert_eq!((page.total(), page.skip(), page.limit()), (Some(7), Some(0), Some(2)));
@@ -173,7 +173,7 @@ fn an_answer_of_other_types_gives_nothing_and_is_kept() {
         let dealer = client.dealer_information().await.unwrap();
         assert!(dealer.name().is_none() && dealer.information().is_none());
         assert_eq!(dealer.data(), &odd);
-        assert_eq!(client.facets(&Filters::default()).await.unwrap().of(Facet::Makes), []);
+        assert_eq!(client.facets(&Filters::default()).await.unwrap().values(Facet::Makes), []);
         let page = client.search(&Search::default()).await.unwrap();
         assert_eq!((page.total(), page.listings().len()), (None, 0));
         let receipt = client.submit_lead(&a_lead()).await.unwrap();
@@ -182,7 +182,7 @@ fn an_answer_of_other_types_gives_nothing_and_is_kept() {
 }
 
 #[test]
-fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
+fn r_card_12_requests_a_dealer_would_refuse_never_leave() {
     let fake = Fake::start(vec![]);
     fake.run(async {
         let failure = with_two_skills(&fake).submit_lead(&a_lead()).await.unwrap_err();
@@ -212,7 +212,7 @@ fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
 }
 
 #[test]
-fn r_ld_14_one_lead_has_one_key_over_retries_and_over_calls() {
+fn r_ld_14_one_lead_has_one_key_throughout() {
     let taken = || answer("lead.submit.response", &json!({"lead_id": "l1", "status": "received"}));
     let fake = Fake::start(vec![
         CannedReply::http(503, &[], ""),

@@ -76,7 +76,8 @@ fn run(
     let edge = PollClock {
         now: || Timestamp::from_millisecond(clock.get().as_millis() as i64).unwrap(),
         sleep: async |wait: Duration| {
-            let (from, to) = (clock.get(), clock.get() + wait);
+            let from = clock.get();
+            let to = clock.get() + wait;
             for (at, state, second) in pushed {
                 let at = Duration::from_secs(*at);
                 if from < at && at <= to {
@@ -95,7 +96,7 @@ fn run(
             Nothing => Err(CallFailure::Unanswered(Unanswered::TimedOut(Duration::from_secs(30)))),
         }
     };
-    let watching = watch(("", "t"), &inbox, &metrics, policy, edge, ask);
+    let watching = watch("", "t", &inbox, &metrics, policy, edge, ask);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = match runtime.block_on(watching) {
         Ok(PollEnd::Complete) => "complete".to_owned(),
@@ -117,7 +118,7 @@ fn nobody_is_asked_while_deliveries_come() {
 }
 
 #[test]
-fn a_task_without_deliveries_is_asked_for_with_growing_pauses_until_its_end() {
+fn without_deliveries_a_task_is_polled_with_growing_pauses() {
     let replies = vec![
         Task("SUBMITTED", 0),
         Task("SUBMITTED", 0),
@@ -133,14 +134,14 @@ fn a_task_without_deliveries_is_asked_for_with_growing_pauses_until_its_end() {
 }
 
 #[test]
-fn jitter_shortens_pauses_by_half_at_most_and_never_what_the_seller_asks_for() {
+fn jitter_halves_pauses_at_most_and_never_the_sellers() {
     let replies = vec![Nothing, No(429, Some(60)), Task("COMPLETED", 2)];
     let (_, asked, _) = run(PollPolicy::default(), 0.0, &[], replies);
     assert_eq!(asked, [120, 122, 182]);
 }
 
 #[test]
-fn deliveries_that_come_again_end_the_asking_and_nothing_is_kept_twice() {
+fn returning_deliveries_end_the_polling_and_nothing_is_kept_twice() {
     let replies = vec![Task("WORKING", 1), Task("WORKING", 1)];
     let pushed = [(121, "WORKING", 1), (130, "WORKING", 2), (200, "COMPLETED", 3)];
     let (ended, asked, kept) = run(PollPolicy::default(), 1.0, &pushed, replies);
@@ -149,7 +150,7 @@ fn deliveries_that_come_again_end_the_asking_and_nothing_is_kept_twice() {
 }
 
 #[test]
-fn watching_ends_when_the_seller_refuses_for_good_or_the_time_is_up() {
+fn watching_ends_with_a_final_refusal_or_the_time() {
     let (ended, asked, _) = run(PollPolicy::default(), 1.0, &[], vec![No(404, None)]);
     assert_eq!(
         (ended.as_str(), asked.as_slice()),

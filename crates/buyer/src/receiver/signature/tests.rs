@@ -141,7 +141,7 @@ impl Sender {
 }
 
 #[test]
-fn a_signature_counts_when_it_covers_enough_and_is_in_force() {
+fn signatures_count_when_they_cover_enough_and_are_valid() {
     let sender = Sender::new();
     assert!(sender.sends(&usual(), None));
     let ec = format!(r#";created={NOW};nonce="n";keyid="ec";alg="ecdsa-p256-sha256""#);

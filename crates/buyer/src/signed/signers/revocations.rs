@@ -50,7 +50,8 @@ impl Revocations {
         let content = json::read(std::str::from_utf8(&decode(payload)?).ok()?).ok()?;
         let moment = |name: &str| content.get(name)?.as_str()?.parse::<Timestamp>().ok();
         let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
-        let (updated, next_update) = (moment("updated")?, moment("next_update")?);
+        let updated = moment("updated")?;
+        let next_update = moment("next_update")?;
         let interval = next_update.duration_since(updated).clamp(FLOOR, CEILING);
         // Four intervals of grace, as the profile recommends.
         let grace = interval.checked_mul(4)?;
@@ -61,7 +62,8 @@ impl Revocations {
             return None;
         }
         let kids = content.get("revoked_kids")?.as_array()?.iter();
-        let (earliest, latest) = (now.checked_add(FLOOR).ok()?, now.checked_add(CEILING).ok()?);
+        let earliest = now.checked_add(FLOOR).ok()?;
+        let latest = now.checked_add(CEILING).ok()?;
         Some(Self {
             kids: kids.map(|kid| kid.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             // Within the bounds even if the list says later, so that new revocations are noticed.
@@ -85,7 +87,7 @@ fn is_signed(signature: &Value, payload: &str, keys: &[Value]) -> Option<bool> {
     }
     let kid = text("kid")?;
     let key = PublicKey::read(keys.iter().find(|key| named(key, kid))?).ok()??;
-    let fits = text("alg").and_then(Algorithm::of) == Some(key.algorithm());
+    let fits = text("alg").and_then(Algorithm::from_jws_name) == Some(key.algorithm());
     let bytes = decode(signature.get("signature")?.as_str()?)?;
     Some(fits && key.verifies(format!("{protected}.{payload}").as_bytes(), &bytes))
 }

@@ -76,7 +76,8 @@ fn keys(kids: &[&str]) -> Value {
 fn known(site: &Arc<Site>, brand_json: Option<&str>) -> Signers<()> {
     let source = KeyLocation::Published(brand_json.map(str::to_owned));
     let keys = AgentKeys { source, revoked: Vec::new(), cap: 10 };
-    let (id, url) = ("s".to_owned(), Some(SELLER.to_owned()));
+    let id = "s".to_owned();
+    let url = Some(SELLER.to_owned());
     let agents = vec![SigningAgent { whose: (), id, url, keys }];
     let read: ReadFile = |_| Err(std::io::ErrorKind::Unsupported.into());
     Signers::open(Arc::clone(site) as Arc<dyn PublishedKeys>, agents, read).unwrap()
@@ -95,7 +96,7 @@ fn finds(signers: &Signers<()>, kid: &str, now: &str) -> String {
 }
 
 #[test]
-fn the_brand_leads_to_the_keys_in_one_step_or_two() {
+fn the_brand_leads_to_keys_in_one_step_or_two() {
     let elsewhere = "https://house.example/.well-known/brand.json";
     let site = |pages: &[(&str, Value)]| known(&Site::new(pages), None);
     let twice = json!({"agents": [{"url": SELLER}, {"url": SELLER}]});
@@ -130,7 +131,8 @@ fn the_brand_leads_to_the_keys_in_one_step_or_two() {
 
 /// Signs a list as its operator does.
 fn list(content: &Value, header: &Value) -> Value {
-    let (protected, payload) = (encode(header.to_string()), encode(content.to_string()));
+    let protected = encode(header.to_string());
+    let payload = encode(content.to_string());
     let signature = pair().sign(format!("{protected}.{payload}").as_bytes());
     json!({"payload": payload,
         "signatures": [{"protected": protected, "signature": encode(signature)}]})
@@ -151,7 +153,7 @@ fn with(mut document: Value, name: &str, value: Value) -> Value {
 }
 
 #[test]
-fn a_list_revokes_keys_and_one_that_is_not_the_operators_own_is_as_good_as_none_in_time() {
+fn lists_revoke_keys_and_those_of_others_count_as_stale() {
     let stale = "request_signature_revocation_stale";
     let flat = |list: Value| {
         let mut flat = list["signatures"][0].clone();
@@ -187,7 +189,7 @@ fn a_list_revokes_keys_and_one_that_is_not_the_operators_own_is_as_good_as_none_
 }
 
 #[test]
-fn lists_and_keys_are_looked_for_in_their_time_and_old_ones_do_for_half_an_hour() {
+fn old_lists_and_keys_serve_for_half_an_hour() {
     let pages =
         [(BRAND, brand()), (KEYS, keys(&["k", "old"])), (LIST, list(&content(), &header()))];
     let site = Site::new(&pages);

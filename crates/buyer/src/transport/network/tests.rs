@@ -58,7 +58,7 @@ fn proxies_are_chosen_by_scheme_and_host() {
 }
 
 #[test]
-fn a_variable_that_names_no_proxy_is_named_without_its_value() {
+fn bad_proxy_variables_are_named_without_their_value() {
     for (value, why) in [
         ("socks5://u:s3cret@p.example", "is neither http nor https"),
         ("http://u:s3cret@", "is no address of a proxy"),

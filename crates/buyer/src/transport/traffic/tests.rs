@@ -75,7 +75,7 @@ fn requests_and_answers_are_shown_without_their_secrets() {
 }
 
 #[test]
-fn forms_and_messages_of_grpc_are_shown_as_far_as_they_can_be() {
+fn forms_and_grpc_messages_are_shown_where_possible() {
     let text = shown(|log| {
         let mut request =
             Request::new(Method::POST, Url::parse("https://a.example/token").unwrap());

@@ -323,7 +323,7 @@ fn times_are_of_the_rooftop_unless_they_have_an_offset() {
 }
 
 #[test]
-fn every_refusal_has_a_code_of_its_own_and_says_what_to_do() {
+fn every_refusal_has_its_own_code_and_advice() {
     let state = AppointmentState::Confirmed;
     let refusals = [
         CalendarRefusal::NotFound,

@@ -82,7 +82,7 @@ pub(super) enum DemoCell {
 }
 
 impl DemoCell {
-    fn of(self, unit: &FeedUnit) -> String {
+    fn text(self, unit: &FeedUnit) -> String {
         match self {
             Self::Of(write) => write(unit),
             Self::Photo(place) => unit.vehicle.photos.get(place).cloned().unwrap_or_default(),
@@ -103,7 +103,7 @@ pub(super) fn table(
 
 /// Returns the cells of a unit.
 pub(super) fn row(unit: &FeedUnit, columns: &[DemoColumn]) -> Vec<String> {
-    columns.iter().map(|(_, cell)| cell.of(unit)).collect()
+    columns.iter().map(|(_, cell)| cell.text(unit)).collect()
 }
 
 /// Writes rows below a heading, unless `heading` is empty.
@@ -144,8 +144,8 @@ fn rss(units: &[FeedUnit]) -> Vec<u8> {
                         element(&mut out, "g:vehicle_option", feature);
                     }
                 }
-                "description" | "title" | "link" => element(&mut out, name, &cell.of(unit)),
-                _ => element(&mut out, &format!("g:{name}"), &cell.of(unit)),
+                "description" | "title" | "link" => element(&mut out, name, &cell.text(unit)),
+                _ => element(&mut out, &format!("g:{name}"), &cell.text(unit)),
             }
         }
         out.push_str("</item>\n");
@@ -161,11 +161,12 @@ fn listings(units: &[FeedUnit]) -> Vec<u8> {
     for unit in units {
         out.push_str("<listing>\n");
         for (name, cell) in META {
-            let text = cell.of(unit);
+            let text = cell.text(unit);
             match name.split_once('.') {
                 Some((around, inner)) if !text.is_empty() => {
                     let bare = |name: &'static str| name.split('[').next().unwrap_or_default();
-                    let (around, inner) = (bare(around), bare(inner));
+                    let around = bare(around);
+                    let inner = bare(inner);
                     let _ = write!(out, "<{around}>");
                     element(&mut out, inner, &text);
                     let _ = writeln!(out, "</{around}>");

@@ -93,13 +93,13 @@ impl Collector<'_> {
         // VIN first, the most reliable identifier: a row dropped by its VIN takes no stock number
         // from another.
         self.drop_duplicates(&mut lost, SkipReason::DuplicateVin, |names| {
-            names.vin.map(UnitIdentifier::of)
+            names.vin.map(UnitIdentifier::new)
         });
         self.drop_duplicates(&mut lost, SkipReason::DuplicateStock, |names| {
             Some(UnitIdentifier { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
         });
         self.drop_duplicates(&mut lost, SkipReason::DuplicateId, |names| {
-            names.vehicle_id.map(UnitIdentifier::of)
+            names.vehicle_id.map(UnitIdentifier::new)
         });
         let Self { mut units, heads, mut report, takes_without_prices, .. } = self;
         let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
@@ -118,7 +118,7 @@ impl Collector<'_> {
             let is_changed = |place: usize| is_lost(place) || splits.contains_key(&place);
             units = units.changed(is_changed, |place, unit| match splits.get(&place) {
                 _ if is_lost(place) => None,
-                Some(split) => Some(split.of(unit)),
+                Some(split) => Some(split.separate(unit)),
                 None => Some(unit),
             });
         }
@@ -201,7 +201,8 @@ impl Collector<'_> {
         let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
         let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
         for (_, names) in heads.iter() {
-            if let (Some(make), Some(model)) = (names.make, names.model)
+            if let Some(make) = names.make
+                && let Some(model) = names.model
                 && seen.insert((make, model, names.trim))
             {
                 let trims = models.entry((make.to_lowercase(), model.to_lowercase())).or_default();
@@ -211,9 +212,8 @@ impl Collector<'_> {
         drop(seen);
         let mut splits = HashMap::new();
         for (place, (head, names)) in heads.iter().enumerate() {
-            let (Some(make), Some(model)) = (names.make, names.model) else {
-                continue;
-            };
+            let Some(make) = names.make else { continue };
+            let Some(model) = names.model else { continue };
             if !model.contains(' ') {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Collector<'_> {
 struct ModelEnd(usize);
 
 impl ModelEnd {
-    fn of(self, mut unit: FeedUnit) -> FeedUnit {
+    fn separate(self, mut unit: FeedUnit) -> FeedUnit {
         let vehicle = &mut unit.vehicle;
         let whole = vehicle.model.take().unwrap_or_default();
         let (model, rest) = whole.split_at_checked(self.0).unwrap_or((&whole, ""));
@@ -271,7 +271,7 @@ struct UnitIdentifier<'h> {
 }
 
 impl<'h> UnitIdentifier<'h> {
-    fn of(id: &'h str) -> Self {
+    fn new(id: &'h str) -> Self {
         Self { rooftop: "", id }
     }
 }

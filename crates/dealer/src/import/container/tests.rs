@@ -45,7 +45,7 @@ fn a_packed_feed_is_read_like_a_plain_one() {
 }
 
 #[test]
-fn what_is_packed_in_another_way_is_refused_with_a_reason() {
+fn another_way_of_packing_is_refused_with_a_reason() {
     let bomb = vec![b' '; 65 << 20];
     let whole = gzip(FEED);
     let sheet: &[(&str, &[u8])] = &[("[Content_Types].xml", b"<a/>"), ("xl/sheet.xml", b"<a/>")];

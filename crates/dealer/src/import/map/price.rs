@@ -62,7 +62,9 @@ impl RowMapper<'_> {
             .iter()
             .any(|amount| matches!(amount, NumberCell::Unreadable | NumberCell::FarOff));
         if self.prices_disagree(vehicle) {
-            (vehicle.msrp, vehicle.list_price, vehicle.price) = (None, None, None);
+            vehicle.msrp = None;
+            vehicle.list_price = None;
+            vehicle.price = None;
         } else if vehicle.price.is_none() && !sold && !is_left_out && computed != Some(None) {
             self.warn(RowWarning::NotPriced, "buyers who filter by price do not find it");
         }

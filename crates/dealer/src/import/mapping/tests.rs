@@ -29,7 +29,7 @@ fn read_with(mapping: &str, text: &str, truth: PricePolicy) -> DealerFeed {
 #[test]
 fn every_preset_is_a_mapping() {
     for preset in Preset::ALL {
-        let mapping = Mapping::of(*preset);
+        let mapping = Mapping::from_preset(*preset);
         assert_eq!(mapping.preset(), Some(*preset));
         assert!(!mapping.columns.is_empty(), "{preset}");
     }
@@ -67,7 +67,7 @@ fees = "maybe"
 }
 
 #[test]
-fn columns_constants_words_and_names_of_a_dealers_own_are_understood() {
+fn a_dealers_own_columns_constants_words_and_names_are_understood() {
     let feed = read_with(
         r#"
             in_production = "intransit"
@@ -105,7 +105,7 @@ fn columns_constants_words_and_names_of_a_dealers_own_are_understood() {
 }
 
 #[test]
-fn the_price_is_worked_out_by_the_rule_and_what_is_not_the_whole_truth_is_told_or_held_back() {
+fn prices_follow_the_rule_and_incomplete_ones_are_reported() {
     const HEADING: &str = "Stock,Rooftop,Price,OTD Price,Extras,Cash Back,Doc";
     const COLUMNS: &str = r#"
         [columns]

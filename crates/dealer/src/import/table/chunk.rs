@@ -42,7 +42,8 @@ impl RowChunk {
         }
         self.bytes += cells.as_slice().len();
         if let Some(row) = self.rows.get_mut(self.used) {
-            (row.line, row.is_cut_off) = (line, false);
+            row.line = line;
+            row.is_cut_off = false;
             std::mem::swap(&mut row.cells, cells);
         }
         self.used += 1;

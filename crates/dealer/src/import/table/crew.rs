@@ -50,9 +50,11 @@ pub(super) fn sort(
     thread::scope(|scope| {
         let mut crew =
             Workers { columns, sorter, cells: RowCells::new(), hands: Vec::new(), done: 0 };
-        let (mut record, mut given) = (StringRecord::new(), 0);
+        let mut record = StringRecord::new();
+        let mut given = 0;
         // The last row is held back until it is known what follows it.
-        let (mut chunk, mut spare) = (RowChunk::default(), Vec::new());
+        let mut chunk = RowChunk::default();
+        let mut spare = Vec::new();
         let unclosed = loop {
             match next(&mut record)? {
                 TableItem::Row(line) => {
@@ -111,7 +113,8 @@ impl<'env, 't: 'env> Workers<'env, '_, 't> {
         for _ in 0..cores.min(MOST) {
             let (chunks, waiting) = sync_channel::<RowChunk>(WAITING);
             let (done, harvests) = channel();
-            let (columns, mut sorter) = (self.columns, self.sorter.part());
+            let columns = self.columns;
+            let mut sorter = self.sorter.part();
             scope.spawn(move || {
                 let mut cells = RowCells::new();
                 for chunk in waiting {

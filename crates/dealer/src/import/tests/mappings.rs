@@ -45,7 +45,7 @@ fn a_line_that_matches_no_column_is_an_error() {
 }
 
 #[test]
-fn every_lost_line_is_told_and_those_of_a_preset_are_not() {
+fn lost_lines_are_told_and_those_of_presets_are_not() {
     let mapping =
         "preset = \"homenet\"\n[columns]\n\"Colour\" = \"exterior_color\"\n\"Lot\" = \"notes\"\n";
     let error = read_with(mapping, "Stock,DateInStock,Miles,ExteriorColor\nA1,,,\n").unwrap_err();
@@ -143,7 +143,7 @@ fn constants_that_are_values_are_taken() {
 }
 
 #[test]
-fn a_misspelled_field_is_told_with_the_one_that_was_meant() {
+fn a_misspelled_field_is_told_with_the_one_meant() {
     for (field, meant) in [
         ("prise", Some("price")),
         ("exterior_colour", Some("exterior_color")),
@@ -162,7 +162,7 @@ fn a_misspelled_field_is_told_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn the_format_of_a_mapping_is_that_of_numbers_dates_and_distances() {
+fn a_mapping_sets_the_format_of_numbers_dates_and_distances() {
     const HEADING: &str = "Stock;Price;Km;Since;Registered;Engine L;EV Range;City MPG;Rooftop";
     const COLUMNS: &str = "[columns]\nKm = \"mileage\"\nSince = \"inventory_date\"\n\
                            Registered = { field = \"year\", date = \"MM.YYYY\" }\n\
@@ -294,7 +294,7 @@ fn a_feed_without_years_or_photos_is_told() {
 }
 
 #[test]
-fn the_year_of_the_vin_is_taken_with_a_warning_where_there_is_no_other() {
+fn the_vins_year_is_taken_with_a_warning_without_another() {
     for (year, expected, kinds) in [
         ("2021", Some(2021), vec![]),
         ("", Some(2022), vec![RowWarning::YearFromVin]),

@@ -41,7 +41,7 @@ fn a_car_costs_the_same_in_xml_csv_and_json() {
 }
 
 #[test]
-fn only_the_type_of_aap_makes_price_the_one_out_of_the_door() {
+fn only_aaps_type_makes_price_the_out_the_door_one() {
     let vehicle = r#"{"stock": "A1", "rooftop": "Acme North", "price": 20495}"#;
     let typed = r#""type": "inventory.search.response""#;
     for (text, price) in [
@@ -55,14 +55,14 @@ fn only_the_type_of_aap_makes_price_the_one_out_of_the_door() {
         assert_eq!(prices(&text).1, Some(price), "{text}");
     }
     // A preset that the caller names is used without checks.
-    let mapping = Mapping::of(Preset::AapJson);
+    let mapping = Mapping::from_preset(Preset::AapJson);
     let text = format!("[{vehicle}]");
     let sorted = read_as(Cursor::new(&text), &[target()], Some(&mapping), now()).unwrap();
     assert_eq!(sorted.feeds[0].units.to_vec()[0].vehicle.price, Some(20_495));
 }
 
 #[test]
-fn vehicles_of_aap_without_the_type_are_taken_with_a_warning() {
+fn aap_vehicles_without_the_type_are_taken_with_a_warning() {
     let vehicle = r#"{"vehicle_id": "v1", "stock": "A1", "list_price": 20000, "price": 20500}"#;
     for (text, expected) in [
         (format!("[{vehicle}]"), 1),

@@ -24,7 +24,7 @@ fn listings(preset: Preset, feed: &[u8]) -> String {
         rooftops: vec![rooftop("Acme North", "MP-1", 500), rooftop("Acme South", "MP-2", 700)],
         price_truth: PricePolicy::Warn,
     };
-    let mapping = Mapping::of(preset);
+    let mapping = Mapping::from_preset(preset);
     let sorted =
         read_as(Cursor::new(feed), std::slice::from_ref(&target), Some(&mapping), now).unwrap();
     let [feed_of_acme] = sorted.feeds.as_slice() else { panic!("one dealer, one feed") };

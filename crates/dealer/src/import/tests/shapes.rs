@@ -126,7 +126,7 @@ fn schema_org_graphs_have_other_things_beside_cars() {
 }
 
 #[test]
-fn prices_in_another_currency_are_left_out_and_the_report_shows_one() {
+fn foreign_prices_are_left_out_and_the_report_shows_one() {
     check(
         include_bytes!("shapes/meta_cad.xml"),
         &expect![[r#"
@@ -174,7 +174,7 @@ fn every_shape_is_read_alike_by_naming_its_preset() {
         (Preset::Meta, include_bytes!("shapes/meta_cad.xml")),
         (Preset::MobileDe, include_bytes!("shapes/mobile_de.csv")),
     ] {
-        assert_eq!(told(feed, Some(&Mapping::of(preset))), told(feed, None), "{preset}");
+        assert_eq!(told(feed, Some(&Mapping::from_preset(preset))), told(feed, None), "{preset}");
         // The mapping written from the report reads the feed in the same way.
         let saved = read(feed, None).mapping.to_toml();
         let saved = Mapping::parse(&saved).unwrap_or_else(|wrong| panic!("{wrong:?}\n{saved}"));

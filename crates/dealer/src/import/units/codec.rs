@@ -129,8 +129,8 @@ impl ListingMember for Timestamp {
     }
 
     fn read(from: &mut &[u8]) -> Self {
-        let (second, nanosecond) =
-            (i64::from_le_bytes(array(from)), i32::from_le_bytes(array(from)));
+        let second = i64::from_le_bytes(array(from));
+        let nanosecond = i32::from_le_bytes(array(from));
         Self::new(second, nanosecond).expect(WRITTEN)
     }
 }

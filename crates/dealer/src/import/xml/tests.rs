@@ -19,7 +19,7 @@ fn try_read(text: &str) -> Result<DealerFeed, FeedError> {
 }
 
 #[test]
-fn what_stands_in_a_vehicle_is_a_cell_under_the_names_that_lead_to_it() {
+fn values_in_a_vehicle_are_cells_named_by_their_path() {
     let feed = try_read(
         "<?xml version='1.0'?><!-- x --><inventory><dealer><name>Other</name></dealer><vehicle id='7'>\
          <stock>A1</stock><make>Ford</make><model>F&#45;150 &amp; <![CDATA[<b>]]></model>\
@@ -65,7 +65,7 @@ fn xml_that_is_no_feed_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_vehicle_beyond_all_measure_is_skipped_and_the_others_are_not() {
+fn an_oversized_vehicle_is_skipped_and_the_others_are_not() {
     let huge = "x".repeat(crate::import::MAX_CELL + 1);
     let many = "<x>1</x>".repeat(2_001);
     let feed = try_read(&format!(

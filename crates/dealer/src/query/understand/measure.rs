@@ -70,9 +70,10 @@ impl Interpreter<'_> {
         let liters = ["liters", "liter", "litres", "litre"];
         let engine = liters.iter().find_map(|unit| key.strip_suffix(unit));
         let engine = engine.map(|number| format!("{number}l"));
-        let engine = engine.and_then(|key| self.of(&key, &[Attribute::Engine, Attribute::Trim]));
+        let engine =
+            engine.and_then(|key| self.valued(&key, &[Attribute::Engine, Attribute::Trim]));
         let want = engine
-            .or_else(|| self.of(&key, &[Attribute::Feature]))
+            .or_else(|| self.valued(&key, &[Attribute::Feature]))
             .or_else(|| self.featured(at, length));
         match want {
             Some(want) => self.push(want),

@@ -295,9 +295,8 @@ fn narrow_make(last: &mut RequiredPhrase, want: &RequiredPhrase) -> bool {
         let same = values.iter().all(|value| value.attribute == of);
         same.then(|| values.iter().map(|value| value.id).collect())
     };
-    let makes = ids(&last.any, Attribute::Make);
-    let models = ids(&want.any, Attribute::Model);
-    let Some((makes, models)) = makes.zip(models) else { return false };
+    let Some(makes) = ids(&last.any, Attribute::Make) else { return false };
+    let Some(models) = ids(&want.any, Attribute::Model) else { return false };
     let pairs = makes
         .iter()
         .flat_map(|make| models.iter().map(|model| Predicate::Pair { make: *make, model: *model }));

@@ -3,7 +3,7 @@ use tradepost_wire::json::{from_str, json, to_string};
 use super::*;
 
 #[test]
-fn whatever_a_document_has_it_can_be_read_and_is_kept_as_it_was() {
+fn any_document_can_be_read_and_is_kept_unchanged() {
     let text = r#"{"published":{"product_id":5,"name":null,"channels":["ctv",3],"pricing_options":[1,{"currency":"EUR","fixed_price":5.50,"x":1}],"format_ids":{},"allowed_actions":"all","z":[2.0]},"terms":{"sold_out":true,"expires_at":null,"approval":false,"approval_seconds":null,"declines":false,"refused_industries":[],"creative_lead_hours":null,"minimum_budget":1.5,"countries":[],"keywords":[],"rates":[]}}"#;
     let product: Product = from_str(text).unwrap();
     assert_eq!((product.id(), product.channels()), ("", ["ctv".to_owned()].as_slice()));
@@ -14,7 +14,7 @@ fn whatever_a_document_has_it_can_be_read_and_is_kept_as_it_was() {
 }
 
 #[test]
-fn what_is_worked_out_follows_from_what_a_product_is_now() {
+fn worked_out_values_follow_from_what_a_product_is_now() {
     let published = json!({"product_id": "p", "b": 1, "a": 2.0});
     let product = Product::new(published.as_object().unwrap().clone(), ProductTerms::default());
     assert_eq!(product.digest()[..], Sha256::digest(r#"{"a":2,"b":1,"product_id":"p"}"#)[..]);
@@ -31,7 +31,7 @@ fn what_is_worked_out_follows_from_what_a_product_is_now() {
     );
 }
 #[test]
-fn the_text_of_a_product_says_what_is_shown_of_it_with_and_without_a_reason() {
+fn a_products_text_says_what_is_shown_with_any_reason() {
     let until = || ProductTerms {
         expires_at: "2026-07-01T00:00:00Z".parse().ok(),
         ..ProductTerms::default()

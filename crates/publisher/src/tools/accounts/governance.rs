@@ -16,7 +16,8 @@ pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &SyncGovernance,
 ) -> Result<ToolReply, ToolError> {
-    let (mut done, mut results) = (BTreeSet::new(), Vec::new());
+    let mut done = BTreeSet::new();
+    let mut results = Vec::new();
     for row in &form.accounts {
         let reference = &row.account.sent;
         results.push(match row_of(work, row, &mut done) {
@@ -40,7 +41,9 @@ fn row_of<'r>(
 ) -> Result<&'r str, ToolError> {
     let rights = work.admitted.reach.rights();
     let find = |phase| {
-        let (publisher, ask, shelf) = (work.publisher, work.ask, work.shelf);
+        let publisher = work.publisher;
+        let ask = work.ask;
+        let shelf = work.shelf;
         admit::account(publisher, ask, rights, &row.account, "account", shelf, phase)
     };
     // A refused row must not create an account.

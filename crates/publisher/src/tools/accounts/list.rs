@@ -40,9 +40,11 @@ pub(in crate::tools) fn perform(
         Some(reference) => {
             let mut own: Vec<_> = match &reference.account_id {
                 Some(id) => rights.account_by_id(tenant, id, work.shelf)?.into_iter().collect(),
-                None => {
-                    rights.accounts_led_to_by(&NaturalKey::of(reference), tenant, work.shelf)?
-                }
+                None => rights.accounts_led_to_by(
+                    &NaturalKey::from_reference(reference),
+                    tenant,
+                    work.shelf,
+                )?,
             };
             own.retain(|account| account.record.owner == *tenant && fits(form, &account.thing));
             total += own.len();
@@ -87,6 +89,6 @@ fn fits(form: &ListAccounts, account: &Account) -> bool {
 fn is(reference: &Reference, account: &Account) -> bool {
     match &reference.account_id {
         Some(id) => *id == account.account_id,
-        None => NaturalKey::of(reference).may_mean(account),
+        None => NaturalKey::from_reference(reference).may_mean(account),
     }
 }

@@ -52,9 +52,9 @@ pub(in crate::tools) async fn prepare(
                 id
             }
         };
-        for subscriber in configs.iter().filter(|it| it.is_active()) {
+        for subscriber in configs.iter().filter(|config| config.is_active()) {
             let proof = subscriber.proof(&account_id);
-            let is_known = known.as_ref().is_some_and(|it| it.thing.proofs.contains(&proof));
+            let is_known = known.as_ref().is_some_and(|known| known.thing.proofs.contains(&proof));
             // Addresses above the limit count as not proven: one request must not make us call an
             // arbitrary number of hosts.
             if !is_known && asked.len() < MOST {
@@ -91,8 +91,9 @@ fn named(
             let key = NaturalKey::new(row.brand.as_ref(), row.operator.as_deref(), row.sandbox);
             let mut own =
                 admitted.reach.rights().accounts_led_to_by(&key, tenant, shelf)?.into_iter();
-            Ok(own
-                .find(|it| it.record.owner == *tenant && !it.thing.is_over() && key.is(&it.thing)))
+            Ok(own.find(|kept| {
+                kept.record.owner == *tenant && !kept.thing.is_over() && key.is(&kept.thing)
+            }))
         }
     };
     form.accounts.iter().map(find).collect()
@@ -123,8 +124,9 @@ pub(super) fn shown(
     configs: &[NotificationConfig],
     proofs: &Proofs,
 ) -> (Vec<String>, Vec<AdcpError>) {
-    let (mut proven, mut problems) = (Vec::new(), Vec::new());
-    for (index, subscriber) in configs.iter().enumerate().filter(|(_, it)| it.is_active()) {
+    let mut proven = Vec::new();
+    let mut problems = Vec::new();
+    for (index, subscriber) in configs.iter().enumerate().filter(|(_, config)| config.is_active()) {
         let proof = subscriber.proof(&account.account_id);
         if account.proofs.contains(&proof) || proofs.shown.contains(&proof) {
             proven.push(proof);

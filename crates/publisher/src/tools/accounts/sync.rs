@@ -75,7 +75,7 @@ impl SyncContext<'_> {
         let mut absent = Vec::new();
         let rights = self.work.admitted.reach.rights();
         for (index, row) in self.form.accounts.iter().enumerate() {
-            let reference = row.account.as_ref().filter(|it| it.account_id.is_some());
+            let reference = row.account.as_ref().filter(|reference| reference.account_id.is_some());
             let field = format!("accounts[{index}].account");
             if let Some(reference) = reference
                 && rights.account(&self.tenant, reference, &field, self.work.shelf)?.is_none()
@@ -140,7 +140,7 @@ impl SyncContext<'_> {
         let mut problems = self.problems(row);
         problems.extend(self.unprovisionable(key, billing));
         AdcpRefusal::of_all(problems)?;
-        let known = self.own.iter().find(|it| !it.thing.is_over() && key.is(&it.thing));
+        let known = self.own.iter().find(|kept| !kept.thing.is_over() && key.is(&kept.thing));
         match known.cloned() {
             Some(mut account) => {
                 self.work.admitted.reach.rights().permit(Some(&account.record.id))?;
@@ -179,7 +179,8 @@ impl SyncContext<'_> {
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
         self.set(&mut account, row)?;
         if !self.form.dry_run {
-            let (shelf, now) = (self.work.shelf, self.work.ask.now);
+            let shelf = self.work.shelf;
+            let now = self.work.ask.now;
             let kept = account.clone().open(shelf, &self.tenant, now)?;
             self.work.staff_events().note_waiting_account(&kept)?;
             self.own.push(kept);
@@ -199,7 +200,7 @@ impl SyncContext<'_> {
         AdcpRefusal::of_all(self.problems(row))?;
         self.once(&account.record.id)?;
         // Changes made by earlier rows of this request are in our own list.
-        let known = self.own.iter().find(|it| it.record.id == account.record.id);
+        let known = self.own.iter().find(|kept| kept.record.id == account.record.id);
         let mut account = known.cloned().unwrap_or(account);
         let before = account.thing.clone();
         self.set(&mut account.thing, row)?;
@@ -240,7 +241,7 @@ impl SyncContext<'_> {
         let action = if changed { "updated" } else { "unchanged" };
         let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };
         // Later rows start from the changed account.
-        if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
+        if let Some(known) = self.own.iter_mut().find(|kept| kept.record.id == account.record.id) {
             *known = account;
         }
         Ok(done)
@@ -343,7 +344,7 @@ impl SyncContext<'_> {
             let error = refuse::at(AdcpCode::BillingNotPermittedForAgent, "billing", message);
             let error = error.with("rejected_billing", billing.name());
             let mut others = profile.billing.iter().copied().filter(|other| permits(*other));
-            let other = others.find(|it| admit::bills(profile, *it, &key.operator));
+            let other = others.find(|other| admit::bills(profile, *other, &key.operator));
             return Some(match other {
                 Some(other) => error.with("suggested_billing", other.name()),
                 None => error,

@@ -155,7 +155,8 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
 /// assigned and are not checked against its policies again.
 pub(super) fn assignments(
     desk: &BuyContext<'_>,
-    (product, before): (Option<&Product>, &[Assigned]),
+    product: Option<&Product>,
+    before: &[Assigned],
     given: &[PackageCreative],
     place: &str,
     problems: &mut Vec<AdcpError>,
@@ -176,7 +177,8 @@ pub(super) fn assignments(
                 }
             }
         }
-        let (creative_id, given) = (Some(id.to_owned()), assignment.sent.clone());
+        let creative_id = Some(id.to_owned());
+        let given = assignment.sent.clone();
         assigned.push(Assigned { creative_id, given });
     }
     Ok(assigned)

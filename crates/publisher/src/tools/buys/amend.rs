@@ -80,7 +80,8 @@ impl UpdateDraft {
 /// # Errors
 /// All problems of the update.
 pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolError> {
-    let (before, form, now) = (amending.before, amending.form, amending.desk.now);
+    let UpdateContext { before, form, .. } = *amending;
+    let now = amending.desk.now;
     // Once a media buy has ended, its other problems do not matter.
     over(before, form, now)?;
     let mut found = UpdateDraft {
@@ -201,8 +202,9 @@ fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
 
 /// Changes the flight of the whole media buy.
 fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
-    let (before, form, now) = (amending.before, amending.form, amending.desk.now);
-    let (start, end) = (form.start_time.map(|start| start.at(now)), form.end_time);
+    let UpdateContext { before, form, .. } = *amending;
+    let now = amending.desk.now;
+    let start = form.start_time.map(|start| start.at(now));
     if let Some(start) = start.filter(|start| *start != before.start_time) {
         // The action counts even if the time is corrected below, because products permit or forbid
         // what was requested.
@@ -210,7 +212,7 @@ fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         // A flight cannot be moved into the past; one that has begun keeps its start.
         found.buy.start_time = start.max(now.min(before.start_time));
     }
-    if let Some(end) = end.filter(|end| *end != before.end_time) {
+    if let Some(end) = form.end_time.filter(|end| *end != before.end_time) {
         let later = end > before.end_time;
         found.act(
             if later { BuyAction::ExtendFlight } else { BuyAction::ShortenFlight },
@@ -218,7 +220,7 @@ fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         );
         found.buy.end_time = end;
     }
-    if start.is_some() || end.is_some() {
+    if start.is_some() || form.end_time.is_some() {
         // A past start that the request does not change is no error of this request.
         let begins = start.or((before.start_time > now).then_some(before.start_time));
         draft::check_flight(now, begins, found.buy.end_time, &mut found.problems);
@@ -253,7 +255,7 @@ fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(),
             continue;
         }
         found.affected.push(position);
-        one(amending, (position, before), given, &place, found)?;
+        one(amending, position, before, given, &place, found)?;
     }
     Ok(())
 }
@@ -261,7 +263,8 @@ fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(),
 /// Changes one package.
 fn one(
     amending: &UpdateContext<'_>,
-    (position, before): (usize, &Package),
+    position: usize,
+    before: &Package,
     given: &PackageUpdate,
     place: &str,
     found: &mut UpdateDraft,
@@ -366,7 +369,7 @@ fn check_added_keywords(
 /// Changes the targeting of a package: an overlay replaces the previous one, keywords are added and
 /// removed one by one.
 fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut UpdateDraft) {
-    let before = after.shown.targeting_overlay.clone().unwrap_or_default();
+    let mut before = after.shown.targeting_overlay.clone().unwrap_or_default();
     let mut overlay = match &given.targeting_overlay {
         Some(overlay) => scrubbed_members(&overlay.sent),
         None => before.clone(),
@@ -402,11 +405,11 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
     found.problems.extend(new);
     // Frequency caps are an action of their own, which a product may permit without other targeting
     // changes.
-    let (mut now, mut then) = (overlay.clone(), before);
-    if now.swap_remove(CAP) != then.swap_remove(CAP) {
+    let mut now = overlay.clone();
+    if now.swap_remove(CAP) != before.swap_remove(CAP) {
         found.act(BuyAction::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
     }
-    if now != then {
+    if now != before {
         found.act(BuyAction::UpdateTargeting, format!("{place}.targeting_overlay"));
     }
     after.shown.set("targeting_overlay", overlay.into());
@@ -424,8 +427,8 @@ fn creatives(
     let Some(given) = &given.creative_assignments else {
         return Ok(());
     };
-    let shown = (product, after.creative_assignments.as_slice());
-    let assigned = aim::assignments(desk, shown, given, place, &mut found.problems)?;
+    let shown = after.creative_assignments.as_slice();
+    let assigned = aim::assignments(desk, product, shown, given, place, &mut found.problems)?;
     if assigned == after.creative_assignments {
         return Ok(());
     }
@@ -452,8 +455,8 @@ fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result
     // Packages added to a running media buy cannot start before now.
     let start = found.buy.start_time.max(amending.desk.now);
     let flight = BuyFlight { start, end: found.buy.end_time };
-    let (desk, list) = (&amending.desk, "new_packages");
-    let bought = draft::packages(desk, given, list, flight, &mut found.problems)?;
+    let list = "new_packages";
+    let bought = draft::packages(&amending.desk, given, list, flight, &mut found.problems)?;
     for one in bought {
         if one.currency != found.buy.currency {
             let message =
@@ -470,8 +473,10 @@ fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result
 /// Checks the changed budgets.
 fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let before = amending.before;
-    let (mut raised, mut lowered) = (Vec::new(), Vec::new());
-    let (mut old, mut new) = (MoneyAmount::ZERO, MoneyAmount::ZERO);
+    let mut raised = Vec::new();
+    let mut lowered = Vec::new();
+    let mut old = MoneyAmount::ZERO;
+    let mut new = MoneyAmount::ZERO;
     // New packages follow the existing ones.
     let pairs = before.packages.iter().zip(&found.buy.packages).enumerate();
     // Canceling a package is an action of its own, not a change of its budget.
@@ -528,7 +533,7 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         let field = raised.first().map_or("new_packages", String::as_str);
         found.problems.extend(amending.desk.beyond_today(more, &before.currency, field));
         let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
-        let beyond = funds.and_then(|it| draft::afford(it, more, &before.currency, field));
+        let beyond = funds.and_then(|funds| draft::afford(funds, more, &before.currency, field));
         found.problems.extend(beyond);
     }
 }
@@ -544,7 +549,8 @@ fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         }
         let place = amending.form.place_of(&package.package_id);
         let place = place.map(|index| format!("packages[{index}]"));
-        let (start, end) = (package.start_time, package.end_time);
+        let start = package.start_time;
+        let end = package.end_time;
         let problems = package::dates(start, end, flight, place.as_deref().unwrap_or_default());
         if place.is_some() {
             found.problems.extend(problems);
@@ -561,7 +567,8 @@ fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
 
 /// Checks that the media buy and its products permit the actions.
 fn permitted(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
-    let (before, products, now) = (amending.before, amending.products, amending.desk.now);
+    let UpdateContext { before, products, .. } = *amending;
+    let now = amending.desk.now;
     let open = || action::available(&action::permitted(before, products, now));
     let mut seen = Vec::new();
     for (action, field) in &found.actions {

@@ -27,7 +27,8 @@ pub(super) fn question(
     form: &CreateMediaBuy,
 ) -> Result<Option<GovernanceQuestion>, ToolError> {
     let BuyDraft { buy, products } = draft::make(desk, form)?;
-    let (token, phase) = (form.governance_context.as_deref(), AskedPhase::Purchase);
+    let token = form.governance_context.as_deref();
+    let phase = AskedPhase::Purchase;
     governance::question(desk, desk.account, &buy, token, phase, &products)
 }
 
@@ -39,8 +40,9 @@ pub(in crate::tools) fn perform(
     let offer = work.publisher.products(work.shelf)?;
     // Validated again, because the offer or the account may have changed since the governance agent
     // was asked.
-    let mut draft = draft::make(&BuyContext::of(work, &offer), form)?;
-    let (account, sent) = (work.account()?, form.governance_context.as_deref());
+    let mut draft = draft::make(&BuyContext::from_work(work, &offer), form)?;
+    let account = work.account()?;
+    let sent = form.governance_context.as_deref();
     let token = governance::decided(work, &account.thing, &draft.buy, sent, &form.sent)?;
     if token.is_some() {
         draft.buy.governance_context = token;
@@ -67,7 +69,8 @@ pub(in crate::tools) fn perform(
 /// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
 /// confirmed returns both.
 fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
-    let (shelf, now) = (work.shelf, work.ask.now);
+    let shelf = work.shelf;
+    let now = work.ask.now;
     let buy = &draft.buy;
     if let Some(id) = &buy.proposal_id
         && let Some(mut proposal) = shelf.find::<Proposal>(id)?
@@ -105,12 +108,14 @@ pub(super) fn charge(
 
 /// Confirms a buy at once.
 fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
-    let (now, mut thing) = (work.ask.now, draft.buy);
+    let now = work.ask.now;
+    let mut thing = draft.buy;
     let account = work.account()?;
     thing.confirm(now);
     let by = work.ask.caller.tenant();
     thing.note(1, now, "created", "the buyer created the buy", Some(&by));
-    let (id, whose) = (&thing.media_buy_id, work.whose());
+    let id = &thing.media_buy_id;
+    let whose = work.whose();
     work.add(id, whose, "", &thing)?;
     let absent = || InternalError::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;

@@ -35,7 +35,8 @@ pub(super) struct BuyDraft {
 /// All problems of the request.
 pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDraft, ToolError> {
     let mut problems: Vec<AdcpError> = all_not_done(&form.not_done, "").collect();
-    let (start, end) = (form.start_time.at(desk.now), form.end_time);
+    let start = form.start_time.at(desk.now);
+    let end = form.end_time;
     check_flight(desk.now, Some(start), end, &mut problems);
     // A start within the tolerance is moved to now.
     let flight = BuyFlight { start: start.max(desk.now), end };
@@ -54,7 +55,9 @@ pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDr
     let total: MoneyAmount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
     // With a proposal the total is divided among the packages and cannot disagree with them.
-    if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
+    if form.proposal_id.is_none()
+        && let Some(named) = &form.total_budget
+    {
         total_budget(named, total, &currency, &mut problems);
     }
     if let Some(account) = desk.account
@@ -220,7 +223,8 @@ fn proposed(
     for (part, share) in proposal.divide(amount) {
         let account = desk.account.map(|account| &account.thing);
         let product = desk.product(&part.product_id);
-        let option = product.and_then(|it| it.price_for(account, &part.pricing_option_id));
+        let option =
+            product.and_then(|product| product.price_for(account, &part.pricing_option_id));
         let (Some(product), Some(option)) = (product, option) else {
             let message =
                 "a product of the proposal is no longer to be had; ask for another proposal";
@@ -228,7 +232,7 @@ fn proposed(
             continue;
         };
         package::minimum(product, option, share, "total_budget.amount", problems);
-        bought.push(Bought::of(product, option, share));
+        bought.push(Bought::new(product, option, share));
     }
     // The buy may grow up to the budget of the proposal without another quote, because the price
     // holds for all of it.

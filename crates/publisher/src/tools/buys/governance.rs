@@ -184,7 +184,8 @@ fn denied(decision: &GovernanceAnswer) -> AdcpError {
         "the account's governance agent denied this; details.findings says on what grounds";
     let error = refuse::error(AdcpCode::GovernanceDenied, message);
     let finding = |finding: &Value| {
-        let words = finding.as_object().map(|it| typed::kept(it, &["category_id", "severity"]));
+        let words = finding.as_object();
+        let words = words.map(|members| typed::kept(members, &["category_id", "severity"]));
         let short = |(name, word): (String, Value)| {
             // Another party's text is shortened, because `details` has to stay small (`Z-4`).
             let word = word.as_str()?.chars().take(64).collect::<String>();
@@ -212,12 +213,9 @@ impl GovernanceCondition {
     /// Returns true when a request meets the condition; its field is a path in the request
     /// (`packages[0].budget`).
     fn is_met(&self, request: &Map) -> bool {
-        let (Some(wanted), Some(field)) =
-            (&self.required_value, self.field.as_ref().and_then(Value::as_str))
-        else {
-            // A condition without a value cannot be checked against the request.
-            return false;
-        };
+        // A condition without a value cannot be checked against the request.
+        let Some(wanted) = &self.required_value else { return false };
+        let Some(field) = self.field.as_ref().and_then(Value::as_str) else { return false };
         let found = field.replace('[', ".").replace(']', "");
         let pointer: String = found.split('.').flat_map(|part| ["/", part]).collect();
         let request = Value::Object(request.clone());

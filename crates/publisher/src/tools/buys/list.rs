@@ -54,7 +54,7 @@ fn page(
     if let Some(ids) = form.media_buy_ids.as_deref() {
         let buys = chosen(work, Some(ids), filter)?;
         let scope = page::scope(&work.ask.arguments, account);
-        return Ok(page::of(buys, form.pagination.as_ref(), &scope)?);
+        return Ok(page::requested(buys, form.pagination.as_ref(), &scope)?);
     }
     let statuses =
         filter.map_or(&[MediaBuyStatus::Active][..], |OneOrMore(asked)| asked.as_slice());
@@ -101,7 +101,8 @@ impl Known {
         buy: &Stored<MediaBuy>,
     ) -> Result<Vec<Stored<Creative>>, InternalError> {
         let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
-        let ids: BTreeSet<&String> = assigned.filter_map(|it| it.creative_id.as_ref()).collect();
+        let ids = assigned.filter_map(|assigned| assigned.creative_id.as_ref());
+        let ids: BTreeSet<&String> = ids.collect();
         let mut library = Vec::new();
         for id in ids {
             let place = (buy.record.account.clone(), id.clone());
@@ -130,7 +131,8 @@ pub(crate) fn chosen(
     let wanted = filter.map(|OneOrMore(asked)| asked.as_slice());
     let Some(ids) = ids else {
         let query = in_status(wanted.unwrap_or_default());
-        let (reach, account) = (&work.admitted.reach, work.admitted.account_id());
+        let reach = &work.admitted.reach;
+        let account = work.admitted.account_id();
         return Ok(reach.page(work.shelf, account, &query, work.ask.now)?);
     };
     // Every id is looked up, even after one that does not resolve.
@@ -156,7 +158,8 @@ fn row(
     offer: &[Product],
     library: &[Stored<Creative>],
 ) -> Result<Map, InternalError> {
-    let (buy, now) = (&kept.thing, work.ask.now);
+    let buy = &kept.thing;
+    let now = work.ask.now;
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
     // Rows name it `status`; the longer name only distinguishes it from the status of a task.
     row.shift_remove("media_buy_status");
@@ -177,7 +180,7 @@ fn row(
         ("created_at", Some(json!(kept.record.created_at))),
         ("updated_at", Some(json!(kept.record.updated_at))),
         ("proposal_id", buy.proposal_id.clone().map(Value::from)),
-        ("cancellation", buy.cancellation.as_ref().map(|it| json!(it))),
+        ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
         ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
         ("context", buy.shown.get("context").cloned()),
         ("history", history.map(Value::from)),
@@ -197,7 +200,8 @@ fn packages(
     library: &[Stored<Creative>],
     snapshot: bool,
 ) -> Result<Value, InternalError> {
-    let (buy, now) = (&kept.thing, work.ask.now);
+    let buy = &kept.thing;
+    let now = work.ask.now;
     let shares = if snapshot {
         let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();

@@ -31,7 +31,7 @@ pub(super) struct Bought {
 
 impl Bought {
     /// Creates a package with product, price and budget only. It has no id yet.
-    pub(super) fn of(product: &Product, option: &PricingOption, budget: MoneyAmount) -> Self {
+    pub(super) fn new(product: &Product, option: &PricingOption, budget: MoneyAmount) -> Self {
         let package = Package {
             package_id: String::new(),
             product_id: product.id().to_owned(),
@@ -79,14 +79,15 @@ pub(super) fn bought(
     formats(product, given, place, problems);
     problems.extend(terms::problems(product, given, place));
     aim::check_targeting(desk, Some(product), given.targeting_overlay.as_ref(), place, problems)?;
-    let mut bought = Bought::of(product, option, given.budget);
+    let mut bought = Bought::new(product, option, given.budget);
     if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
                        by creative_id";
         problems.push(at(AdcpCode::UnsupportedFeature, &format!("{place}.creatives"), message));
     }
-    let (new, assigned) = ((Some(product), [].as_slice()), &given.creative_assignments);
-    bought.package.creative_assignments = aim::assignments(desk, new, assigned, place, problems)?;
+    let assigned = &given.creative_assignments;
+    bought.package.creative_assignments =
+        aim::assignments(desk, Some(product), &[], assigned, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
     // The time of the promise is added on confirmation.
     shown.extend(given.promised.clone());
@@ -95,7 +96,7 @@ pub(super) fn bought(
     }
     let PackageRequest { start_time, end_time, paused, .. } = *given;
     bought.package = Package { start_time, end_time, paused, ..bought.package };
-    bought.package.shown = ShownMembers::of(shown);
+    bought.package.shown = ShownMembers::from_members(shown);
     Ok(Some(bought))
 }
 
@@ -120,9 +121,8 @@ pub(super) fn bid(
     bid: Option<MoneyAmount>,
     place: &str,
 ) -> Option<AdcpError> {
-    let (Some(bid), ProductPrice::Auction(Some(floor))) = (bid, option.price()) else {
-        return None;
-    };
+    let bid = bid?;
+    let ProductPrice::Auction(Some(floor)) = option.price() else { return None };
     let message = "the bid is below the floor of this price, which details.minimum has";
     let error = invalid(&format!("{place}.bid_price"), message).with("minimum", floor);
     (bid < floor).then(|| error.with("currency", option.currency()))
@@ -169,7 +169,8 @@ pub(super) fn dates(
     }
     if end.is_some_and(|end| end > flight.end || end <= flight.start) {
         problems.push(invalid(&format!("{place}.end_time"), message));
-    } else if let (Some(start), Some(end)) = (start, end)
+    } else if let Some(start) = start
+        && let Some(end) = end
         && end <= start
     {
         problems.push(invalid(&format!("{place}.end_time"), "the end is not after the beginning"));

@@ -19,7 +19,7 @@ const LEAST_VARIANCE: MoneyAmount = MoneyAmount::whole(5);
 /// Returns the problems of a package's terms.
 pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<AdcpError> {
     let terms = given.measurement_terms.iter();
-    let mut problems: Vec<_> = terms.flat_map(|it| measurement(product, it, place)).collect();
+    let mut problems: Vec<_> = terms.flat_map(|terms| measurement(product, terms, place)).collect();
     problems.extend(standards(product, &given.performance_standards, place));
     problems.extend(metrics(product, &given.committed_metrics, place));
     problems.extend(goals(product, &given.optimization_goals, place));
@@ -59,11 +59,12 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
         reject("billing_measurement.measurement_window", message, json!(windows));
     }
     let offered = ours.and_then(|ours| ours.makegood_policy.as_ref());
-    if let (Some(offered), Some(asked)) = (offered, &terms.makegood_policy)
+    if let Some(offered) = offered
+        && let Some(asked) = &terms.makegood_policy
         && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))
     {
-        let (message, offered) =
-            ("the seller makes good in other ways", &offered.available_remedies);
+        let message = "the seller makes good in other ways";
+        let offered = &offered.available_remedies;
         reject("makegood_policy.available_remedies", message, json!(offered));
     }
     problems
@@ -84,7 +85,8 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpErro
             let field = format!("{place}.performance_standards[{index}]");
             let message =
                 "the product does not promise that; its performance_standards says what it does";
-            let accepted = promised.map(|it| json!({"metric": metric, "threshold": it}));
+            let accepted =
+                promised.map(|promised| json!({"metric": metric, "threshold": promised}));
             problems.push(rejected(&field, message, accepted.into_iter().collect()));
         }
     }
@@ -95,7 +97,8 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpErro
 fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<AdcpError> {
     let known = product.metrics();
     let is_known = |asked: &CommittedMetric| {
-        asked.scope == MetricScope::Standard && known.iter().any(|it| *it == asked.metric_id)
+        asked.scope == MetricScope::Standard
+            && known.iter().any(|metric| *metric == asked.metric_id)
     };
     let reject = |(index, _): (usize, &CommittedMetric)| {
         let field = format!("{place}.committed_metrics[{index}]");
@@ -113,7 +116,8 @@ pub(super) fn goals(product: &Product, given: &[OptimizationGoal], place: &str) 
         let place = format!("{place}.optimization_goals[{index}]");
         match goal.kind {
             GoalKind::Metric => {
-                problems.extend(declared.into_iter().flat_map(|it| metric_goal(it, goal, &place)));
+                let declared = declared.into_iter();
+                problems.extend(declared.flat_map(|declared| metric_goal(declared, goal, &place)));
             }
             GoalKind::VendorMetric => {
                 let message =
@@ -135,16 +139,18 @@ fn metric_goal(
         invalid(&format!("{place}.{member}"), message).with("accepted_values", known)
     };
     let one_of = |known: &Option<Vec<Value>>, member: &str, asked: &Option<Value>| {
-        let (known, asked) = (known.as_ref()?, asked.as_ref()?);
+        let known = known.as_ref()?;
+        let asked = asked.as_ref()?;
         // A number may be sent as `15` or as `15.0`.
         let fits = known.iter().any(|one| one == asked || money::same(one, asked));
         let message =
             "the product cannot be optimized for that; details.accepted_values lists for what";
         (!fits).then(|| error(member, message, json!(known)))
     };
-    let (target, known) = (goal.target.as_ref(), declared.supported_targets.as_ref());
+    let target = goal.target.as_ref();
+    let known = declared.supported_targets.as_ref();
     let target = target.zip(known);
-    let target = target.filter(|(target, known)| !known.iter().any(|it| *it == target.kind));
+    let target = target.filter(|(target, known)| !known.iter().any(|kind| *kind == target.kind));
     let message = "the product takes no such target; details.accepted_values lists which it takes";
     let seconds = &goal.view_duration_seconds;
     let problems = [

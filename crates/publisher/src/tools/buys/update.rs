@@ -35,7 +35,8 @@ pub(super) fn question(
     let found = find(desk, form)?;
     let change = work_out(desk, form, &found)?;
     let account = found.account.as_ref().filter(|_| change.commits());
-    let (token, products) = (form.governance_context.as_deref(), &found.products);
+    let token = form.governance_context.as_deref();
+    let products = &found.products;
     governance::question(desk, account, &change.buy, token, AskedPhase::Modification, products)
 }
 
@@ -44,8 +45,9 @@ pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &UpdateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
-    let (offer, now) = (work.publisher.products(work.shelf)?, work.ask.now);
-    let desk = BuyContext::of(work, &offer);
+    let offer = work.publisher.products(work.shelf)?;
+    let now = work.ask.now;
+    let desk = BuyContext::from_work(work, &offer);
     let found = find(&desk, form)?;
     let mut change = work_out(&desk, form, &found)?;
     let FoundBuy { mut kept, account, spent, .. } = found;
@@ -56,7 +58,8 @@ pub(in crate::tools) fn perform(
             let token = governance::decided(work, &account.thing, &change.buy, sent, &form.sent)?;
             change.buy.governance_context = token.or(change.buy.governance_context);
         }
-        let (before, after) = (committed(&kept.thing, spent), committed(&change.buy, spent));
+        let before = committed(&kept.thing, spent);
+        let after = committed(&change.buy, spent);
         create::charge(work, &account.record.id, &kept.thing, after - before)?;
     }
     create::name_packages(work, &mut change.buy);
@@ -94,7 +97,8 @@ fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
 }
 
 fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
-    let (id, field) = (&form.media_buy_id, Some("media_buy_id"));
+    let id = &form.media_buy_id;
+    let field = Some("media_buy_id");
     let kept: Stored<MediaBuy> =
         desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
     // The account of the purchase applies, whichever one the request names.

@@ -36,8 +36,10 @@ fn claimed<const N: usize>(claims: [(&'static str, bool); N]) -> Vec<&'static st
 /// Returns the endpoints of conversations and what can be shown in them.
 pub(super) fn conversations(profile: &PublisherProfile) -> Value {
     let endpoints = &profile.endpoints;
-    let transports: Vec<_> =
-        endpoints.iter().map(|it| json!({"type": it.transport.name(), "url": it.url})).collect();
+    let transports = endpoints
+        .iter()
+        .map(|endpoint| json!({"type": endpoint.transport.name(), "url": endpoint.url}));
+    let transports: Vec<_> = transports.collect();
     let preferred = endpoints.first().map(|first| first.transport.name());
     json!({
         "endpoint": {"transports": transports, "preferred"?: preferred},

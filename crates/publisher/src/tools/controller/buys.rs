@@ -16,7 +16,8 @@ use crate::task::end::record_id;
 
 /// `force_media_buy_status`.
 pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let work = at.work;
+    let id = need("media_buy_id", &at.params.media_buy_id)?;
     let next = MediaBuyStatus::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
@@ -29,7 +30,8 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
 
 /// `force_create_media_buy_arm` and the like: prepares the caller's next request for a tool.
 pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, ScenarioFailed> {
-    let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
+    let task_id = at.params.task_id.clone();
+    let message = at.params.message.clone();
     let arm = PreparedAnswer::from_name(need("arm", &at.params.arm)?);
     let arm = arm.ok_or_else(|| invalid("params.arm is submitted or input-required"))?;
     if arm == PreparedAnswer::Submitted {
@@ -44,7 +46,8 @@ pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, Sce
 
 /// `force_task_completion`.
 pub(super) fn task(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("task_id", &at.params.task_id)?);
+    let work = at.work;
+    let id = need("task_id", &at.params.task_id)?;
     let none = Map::new();
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
@@ -59,7 +62,8 @@ pub(super) fn task(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
 
 /// `simulate_delivery`: adds to the delivery so far.
 pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let work = at.work;
+    let id = need("media_buy_id", &at.params.media_buy_id)?;
     let day = at.params.sent.get("delivery_date");
     if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
         return Err(invalid("params.delivery_date is no day"));
@@ -72,7 +76,8 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
 
 /// `simulate_budget_spend`: replaces the amount spent so far.
 pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, now) = (at.work, at.work.ask.now);
+    let work = at.work;
+    let now = work.ask.now;
     let share = at.params.spend_percentage;
     let share = share.ok_or_else(|| invalid("params.spend_percentage is missing"))?;
     let (spent, budget) = if let Some(id) = &at.params.media_buy_id {
@@ -96,11 +101,13 @@ fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<MediaBuy>, Scenari
 
 /// `seed_media_buy`, on the named account.
 pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let work = at.work;
+    let id = need("media_buy_id", &at.params.media_buy_id)?;
     let account = at.account()?;
     if work.shelf.whose(EntityKind::MediaBuy, id)?.is_some() {
         return Err(taken());
     }
-    let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
-    Ok(force::seed(work.shelf, owner, of, id, fixture, work.ask.now)?)
+    let owner = account.record.owner.as_str();
+    let account_id = account.record.id.as_str();
+    Ok(force::seed(work.shelf, owner, account_id, id, fixture, work.ask.now)?)
 }

@@ -16,7 +16,8 @@ use crate::tools::sessions;
 
 /// `force_account_status`.
 pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("account_id", &at.params.account_id)?);
+    let work = at.work;
+    let id = need("account_id", &at.params.account_id)?;
     let mut kept = work.find::<Account>(id)?.ok_or_else(not_found)?;
     if !kept.thing.sandbox {
         return Err(not_for_tests("the account is a live one; name one for tests"));
@@ -37,7 +38,8 @@ pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
 
 /// `force_creative_status`.
 pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
+    let work = at.work;
+    let id = need("creative_id", &at.params.creative_id)?;
     let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a creative"))?;
     let mut kept = found(at, id)?;
@@ -62,7 +64,8 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
 /// `query_provenance_audit_observations`.
 pub(super) fn observations(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let creative = found(at, need("creative_id", &at.params.creative_id)?)?.thing;
-    let (id, observations) = (creative.creative_id, creative.observations);
+    let id = creative.creative_id;
+    let observations = creative.observations;
     Ok(json!({"success": true, "creative_id": id, "audit_observations": observations}))
 }
 
@@ -72,7 +75,7 @@ fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<Creative>, Scenari
     let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
     // Several accounts may have one: the named account's comes first, then the latest change.
     let named = at.work.admitted.account_id();
-    all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
+    all.sort_by_key(|kept| (kept.record.account.as_deref() == named, kept.record.updated_at));
     all.pop().ok_or_else(not_found)
 }
 
@@ -88,7 +91,8 @@ fn turn(at: &ScenarioContext<'_>, from: Review) -> Result<CreativeChange, Scenar
 
 /// `force_session_status`.
 pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, id) = (at.work, need("session_id", &at.params.session_id)?);
+    let work = at.work;
+    let id = need("session_id", &at.params.session_id)?;
     let mut kept = sessions::find(work, id)?.ok_or_else(not_found)?;
     let next = match need("status", &at.params.status)? {
         "complete" => Course::Complete,
@@ -109,7 +113,8 @@ pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
 
 /// `force_upstream_unavailable`: affects only this caller, for a short time.
 pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
-    let (work, tool) = (at.work, need("tool", &at.params.tool)?.to_owned());
+    let work = at.work;
+    let tool = need("tool", &at.params.tool)?.to_owned();
     if tool != "*" && tool != "get_products" {
         return Err(invalid("no other tool than get_products asks anything behind the publisher"));
     }
@@ -118,6 +123,7 @@ pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     let id = Outage::id(at.tenant());
     work.shelf.remove(EntityKind::Directive, &id)?;
     work.add(&id, (at.tenant(), None), "", &outage)?;
-    let (before, after) = ("available", "unavailable");
+    let before = "available";
+    let after = "unavailable";
     Ok(json!({"success": true, "previous_state": before, "current_state": after}))
 }

@@ -37,7 +37,8 @@ pub(super) fn put(
     scenario: Scenario,
     lay: fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>,
 ) -> Result<Value, ScenarioFailed> {
-    let (work, fixture) = (at.work, at.params.fixture.clone());
+    let work = at.work;
+    let fixture = at.params.fixture.clone();
     let mut ids = at.params.sent.clone();
     ids.swap_remove("fixture");
     let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
@@ -86,7 +87,8 @@ pub(super) fn price(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scena
 
 /// `seed_plan`.
 pub(super) fn plan(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let (id, mut plan) = (need("plan_id", &at.params.plan_id)?, fixture.clone());
+    let id = need("plan_id", &at.params.plan_id)?;
+    let mut plan = fixture.clone();
     plan.insert("plan_id".to_owned(), id.into());
     plans::put(at.work, at.tenant(), id, &plan)?;
     Ok(())
@@ -99,7 +101,8 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
 
 /// Creates a test account; defaults replace missing members of the fixture.
 pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
+    let shelf = at.work.shelf;
+    let id = need("account_id", &at.params.account_id)?;
     if shelf.whose(EntityKind::Account, id)?.is_some() {
         return Err(taken());
     }
@@ -118,10 +121,12 @@ pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sce
 
 /// Creates a creative of the named account; it is approved unless the fixture says otherwise.
 pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
+    let work = at.work;
+    let id = need("creative_id", &at.params.creative_id)?;
     let account = at.account()?;
-    let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
-    let place = own_id(owner, of, id);
+    let owner = account.record.owner.as_str();
+    let account_id = account.record.id.as_str();
+    let place = own_id(owner, account_id, id);
     if work.shelf.whose(EntityKind::Creative, &place)?.is_some() {
         return Err(taken());
     }
@@ -138,5 +143,5 @@ pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sc
     }
     let creative = Creative::new(id, read(&given)?, status.unwrap_or(CreativeStatus::Approved));
     let creative = Creative { rejection_reason, ..creative };
-    Ok(work.add(&place, (owner, Some(of)), "", &creative)?)
+    Ok(work.add(&place, (owner, Some(account_id)), "", &creative)?)
 }

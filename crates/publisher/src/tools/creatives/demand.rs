@@ -25,7 +25,7 @@ use crate::work::Prepared;
 pub(super) struct Demands(Vec<Product>);
 
 impl Demands {
-    pub(super) fn of(products: &[Product]) -> Self {
+    pub(super) fn from_products(products: &[Product]) -> Self {
         let demands = |product: &&Product| product.published.creative_policy.is_some();
         Self(products.iter().filter(demands).cloned().collect())
     }
@@ -35,16 +35,18 @@ impl Demands {
     /// published requirements when creatives are sent ("What sellers can require").
     fn on<'a>(
         &'a self,
-        (id, creative): (&'a str, &'a GivenCreative),
+        id: &'a str,
+        creative: &'a GivenCreative,
         form: &'a SyncCreatives,
         buys: &'a Buys,
         formats: &'a Formats,
     ) -> (bool, Vec<&'a Product>) {
-        let wanted = form.assignments.iter().filter(|it| it.creative_id == id);
-        let wanted: BTreeSet<_> = wanted.map(|it| &it.package_id).collect();
+        let wanted = form.assignments.iter().filter(|assignment| assignment.creative_id == id);
+        let wanted: BTreeSet<_> = wanted.map(|assignment| &assignment.package_id).collect();
         let packages = buys.packages().map(|(_, package)| package);
-        let runs_in = packages.filter(|it| assigns(it, id) || wanted.contains(&it.package_id));
-        let runs_in: BTreeSet<_> = runs_in.map(|it| it.product_id.as_str()).collect();
+        let runs_in =
+            packages.filter(|package| assigns(package, id) || wanted.contains(&package.package_id));
+        let runs_in: BTreeSet<_> = runs_in.map(|package| package.product_id.as_str()).collect();
         let assigned = !runs_in.is_empty();
         let counts = |product: &&Product| match assigned {
             true => runs_in.contains(product.id()),
@@ -56,14 +58,16 @@ impl Demands {
     /// Returns the provenance demanded of a creative.
     pub(super) fn provenance(
         &self,
-        creative: (&str, &GivenCreative),
+        id: &str,
+        creative: &GivenCreative,
         form: &SyncCreatives,
         buys: &Buys,
         formats: &Formats,
     ) -> Provenance {
-        let (assigned, products) = self.on(creative, form, buys, formats);
-        let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
-        policies.map(Provenance::of).fold(Provenance::default(), |one, other| {
+        let (assigned, products) = self.on(id, creative, form, buys, formats);
+        let products = products.into_iter();
+        let policies = products.filter_map(|product| product.published.creative_policy.as_ref());
+        policies.map(Provenance::from_policy).fold(Provenance::default(), |one, other| {
             if assigned { one.and(other) } else { one.either(other) }
         })
     }
@@ -71,19 +75,21 @@ impl Demands {
     /// Returns the question for a verifier; `None` when the creative is unchanged.
     pub(super) fn question(
         &self,
-        creative: (&str, &GivenCreative),
+        id: &str,
+        creative: &GivenCreative,
         known: Option<&Stored<Creative>>,
         form: &SyncCreatives,
         buys: &Buys,
         formats: &Formats,
     ) -> Option<VerifierQuestion> {
-        if known.is_some_and(|known| known.thing.given.sent == creative.1.sent) {
+        if known.is_some_and(|known| known.thing.given.sent == creative.sent) {
             return None;
         }
-        let (_, products) = self.on(creative, form, buys, formats);
-        let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
+        let (_, products) = self.on(id, creative, form, buys, formats);
+        let products = products.into_iter();
+        let policies = products.filter_map(|product| product.published.creative_policy.as_ref());
         let accepted: Vec<_> = policies.flat_map(|policy| policy.verifiers()).collect();
-        VerifierQuestion::about(creative.1, &accepted)
+        VerifierQuestion::about(creative, &accepted)
     }
 }
 
@@ -125,18 +131,21 @@ fn questions(
     shelf: &dyn StoreTx,
 ) -> Result<Vec<(String, VerifierQuestion)>, ToolError> {
     let products = publisher.products(shelf)?;
-    let mut policies = products.iter().filter_map(|it| it.published.creative_policy.as_ref());
+    let mut policies =
+        products.iter().filter_map(|product| product.published.creative_policy.as_ref());
     // Without verifiers neither the library nor the media buys have to be read.
     let asks_anybody = policies.any(|policy| policy.verifiers().next().is_some());
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
     };
-    let library = own::library(account, shelf, wanted(form), |it: &Creative| &it.creative_id)?;
+    let library =
+        own::library(account, shelf, wanted(form), |creative: &Creative| &creative.creative_id)?;
     let buys = buys_of(admitted, shelf, form, &library)?;
-    let formats = Formats::of(publisher, &products, shelf)?;
-    let demands = Demands::of(&products);
+    let formats = Formats::new(publisher, &products, shelf)?;
+    let demands = Demands::from_products(&products);
     let mut found = Vec::new();
-    let (mut seen, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    let mut seen = BTreeSet::new();
+    let mut changed = BTreeSet::new();
     for given in &form.creatives {
         let id = given.creative_id.as_str();
         // Only the first row of an id is used, so that the others need no question.
@@ -150,22 +159,23 @@ fn questions(
         if known.is_some_and(|known| known.thing.given.sent != whole.sent) {
             changed.insert(id);
         }
-        let question = demands.question((id, &whole), known, form, &buys, &formats);
+        let question = demands.question(id, &whole, known, form, &buys, &formats);
         found.extend(question.map(|question| (id.to_owned(), question)));
     }
     for assignment in &form.assignments {
         let creative = library.get(&assignment.creative_id).map(|known| &known.thing);
         let package = buys.package(&assignment.package_id);
-        let (Some(creative), Some(package)) = (creative, package) else { continue };
-        let product = products.iter().find(|it| it.id() == package.product_id);
+        let Some(creative) = creative else { continue };
+        let Some(package) = package else { continue };
+        let product = products.iter().find(|product| product.id() == package.product_id);
         let id = &assignment.creative_id;
         // A creative that this request changes is asked about in its new version.
         let asked =
             Some(creative).filter(|_| !assigns(package, id) && !changed.contains(id.as_str()));
-        let question = asked.and_then(|it| verdict::on_assignment(&it.given, product));
+        let question = asked.and_then(|asked| verdict::on_assignment(&asked.given, product));
         let question = question.map(|question| (id.clone(), question));
         // Packages of the same product need the same question only once.
-        found.extend(question.filter(|it| !found.contains(it)));
+        found.extend(question.filter(|question| !found.contains(question)));
     }
     Ok(found)
 }

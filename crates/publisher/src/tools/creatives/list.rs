@@ -27,8 +27,14 @@ struct CreativeRow {
     kept: Stored<Creative>,
     status: CreativeStatus,
     account: Option<Value>,
-    /// Package id, media buy id and time of each assignment.
-    packages: Vec<(String, String, Timestamp)>,
+    packages: Vec<RowAssignment>,
+}
+
+/// Assignment of a row's creative to a package.
+struct RowAssignment {
+    package_id: String,
+    media_buy_id: String,
+    assigned_at: Timestamp,
 }
 
 pub(in crate::tools) fn perform(
@@ -52,11 +58,12 @@ pub(in crate::tools) fn perform(
         let activity = form.include_webhook_activity.then(activity).transpose()?;
         shown.push(form.show(row, activity));
     }
+    let applied: Vec<_> = filters.iter().flat_map(|filters| filters.sent.keys()).collect();
     let body = json!({
         "query_summary": {
             "total_matching": total,
             "returned": items.len(),
-            "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
+            "filters_applied": applied,
             "sort_applied": {"field": field, "direction": direction},
         },
         "pagination": pagination,
@@ -92,7 +99,7 @@ fn listed_by_status(
         pagination: found.page.pagination,
         tallies: found.tallies,
         field: CreativeSortField::CreatedDate,
-        direction: Direction::of(query.order),
+        direction: Direction::from_order(query.order),
     })
 }
 
@@ -167,7 +174,8 @@ fn named_ids(
     }
     let mut shown = BTreeSet::new();
     let mut show = |package: &Package| {
-        shown.extend(package.creative_assignments.iter().filter_map(|it| it.creative_id.clone()));
+        let assigned = package.creative_assignments.iter();
+        shown.extend(assigned.filter_map(|assigned| assigned.creative_id.clone()));
     };
     if let Some(ids) = &filters.assigned_to_packages {
         let ids = ids.iter().map(String::as_str);
@@ -195,7 +203,7 @@ fn rows(
     creatives: Vec<Stored<Creative>>,
 ) -> Result<Vec<CreativeRow>, ToolError> {
     let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
-    for id in creatives.iter().filter_map(|it| it.record.account.as_ref()) {
+    for id in creatives.iter().filter_map(|kept| kept.record.account.as_ref()) {
         if !accounts.contains_key(id)
             && let Some(account) = work.shelf.find::<Account>(id)?
         {
@@ -218,10 +226,14 @@ fn rows(
         };
         let packages = buys.assigned(kept.record.account.as_deref(), id, is_elsewhere);
         let packages = packages.map(|(buy, package)| {
-            let moment = kept.thing.assigned.get(&package.package_id).copied();
+            let assigned_at = kept.thing.assigned.get(&package.package_id).copied();
             // Creatives assigned at purchase have no assignment time of their own.
-            let moment = moment.unwrap_or(buy.record.created_at);
-            (package.package_id.clone(), buy.thing.media_buy_id.clone(), moment)
+            let assigned_at = assigned_at.unwrap_or(buy.record.created_at);
+            RowAssignment {
+                package_id: package.package_id.clone(),
+                media_buy_id: buy.thing.media_buy_id.clone(),
+                assigned_at,
+            }
         });
         let packages = packages.collect();
         let account = kept.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
@@ -242,7 +254,8 @@ fn namesakes(
     let mut asked: BTreeSet<(String, String, String)> = BTreeSet::new();
     for (buy, package) in buys.packages() {
         let Some(account) = &buy.record.account else { continue };
-        let ids = package.creative_assignments.iter().filter_map(|it| it.creative_id.as_ref());
+        let assigned = package.creative_assignments.iter();
+        let ids = assigned.filter_map(|assigned| assigned.creative_id.as_ref());
         for id in ids.filter(|id| listed.contains_key(id.as_str())) {
             asked.insert((buy.record.owner.clone(), account.clone(), id.clone()));
         }
@@ -260,19 +273,22 @@ fn namesakes(
 
 impl CreativeFilters {
     fn admit(&self, row: &CreativeRow) -> bool {
-        let (creative, record) = (&row.kept.thing, &row.kept.record);
+        let creative = &row.kept.thing;
+        let record = &row.kept.record;
         let given = &creative.given;
         let tags: Vec<&str> = given.tags.iter().flatten().flatten().map(String::as_str).collect();
         let any = |list: &Option<Vec<String>>, ids: &[&str]| {
             list.as_ref().is_none_or(|list| list.iter().any(|id| ids.contains(&id.as_str())))
         };
-        let packages: Vec<&str> = row.packages.iter().map(|(id, _, _)| id.as_str()).collect();
-        let buys: Vec<&str> = row.packages.iter().map(|(_, id, _)| id.as_str()).collect();
+        let packages = row.packages.iter().map(|assigned| assigned.package_id.as_str());
+        let packages: Vec<&str> = packages.collect();
+        let buys = row.packages.iter().map(|assigned| assigned.media_buy_id.as_str());
+        let buys: Vec<&str> = buys.collect();
         let concept = given.concept_id.as_deref().unwrap_or_default();
-        let varies = given.variables.as_ref().is_some_and(|it| !it.is_empty());
+        let varies = given.variables.as_ref().is_some_and(|variables| !variables.is_empty());
         let is_in = |ids: &Vec<_>| given.format_id.as_ref().is_some_and(|id| ids.contains(id));
         let part = self.name_contains.as_ref().map(|part| part.to_lowercase());
-        self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
+        self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|reference| row.is_of(reference)))
             && self.tags.iter().all(|tag| tags.contains(&tag.as_str()))
             && any(&self.tags_any, &tags)
             && part.is_none_or(|part| creative.name().to_lowercase().contains(&part))
@@ -326,7 +342,8 @@ fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSort
     let field = asked.and_then(|asked| asked.field).unwrap_or(CreativeSortField::CreatedDate);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
     rows.sort_by(|left, right| {
-        let (one, other) = (&left.kept, &right.kept);
+        let one = &left.kept;
+        let other = &right.kept;
         let order = match field {
             CreativeSortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
             CreativeSortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
@@ -344,12 +361,15 @@ fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSort
 
 impl ListCreatives {
     fn show(&self, row: &CreativeRow, activity: Option<Vec<Value>>) -> Value {
-        let (creative, record) = (&row.kept.thing, &row.kept.record);
-        let (fields, whole) = (self.fields.as_ref(), self.fields.is_none());
-        let wanted = |name: &str| fields.is_none_or(|fields| fields.iter().any(|it| it == name));
+        let creative = &row.kept.thing;
+        let record = &row.kept.record;
+        let fields = self.fields.as_ref();
+        let whole = self.fields.is_none();
+        let wanted =
+            |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| field == name));
         let given = |name: &str, shown: bool| creative.given.sent.get(name).filter(|_| shown);
         let reason = creative.rejection_reason.as_ref();
-        let package = |(id, _, moment): &(String, String, Timestamp)| json!({"package_id": id, "assigned_date": moment});
+        let package = |assigned: &RowAssignment| json!({"package_id": assigned.package_id, "assigned_date": assigned.assigned_at});
         let packages: Vec<_> = row.packages.iter().map(package).collect();
         let assignments =
             json!({"assignment_count": packages.len(), "assigned_packages": packages});

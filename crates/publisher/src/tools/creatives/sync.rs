@@ -58,7 +58,8 @@ struct SyncResult {
 
 impl SyncResult {
     fn new(creative_id: &str, action: SyncAction) -> Self {
-        let (assigned, refused) = (Vec::new(), BTreeMap::new());
+        let assigned = Vec::new();
+        let refused = BTreeMap::new();
         Self { creative_id: creative_id.to_owned(), action, assigned, refused }
     }
 
@@ -91,13 +92,15 @@ pub(in crate::tools) fn perform(
     }
     let catalogue = &work.publisher.profile.catalogue;
     let products = work.publisher.products(work.shelf)?;
-    let library = own::library(account, work.shelf, wanted(form), |it: &Creative| &it.creative_id)?;
+    let library = own::library(account, work.shelf, wanted(form), |creative: &Creative| {
+        &creative.creative_id
+    })?;
     let mut sync = Sync {
         work,
         account,
         policy: &catalogue.creatives,
-        formats: Formats::of(work.publisher, &products, work.shelf)?,
-        demands: Demands::of(&products),
+        formats: Formats::new(work.publisher, &products, work.shelf)?,
+        demands: Demands::from_products(&products),
         products,
         buys: buys_of(&work.admitted, work.shelf, form, &library)?,
         library,
@@ -148,7 +151,8 @@ impl Sync<'_> {
         }
         if form.delete_missing {
             let missing = self.library.iter().filter(|(id, _)| !seen.contains(id.as_str()));
-            for (id, known) in missing.filter(|(_, it)| it.thing.status != CreativeStatus::Archived)
+            for (id, known) in
+                missing.filter(|(_, known)| known.thing.status != CreativeStatus::Archived)
             {
                 let action = self.put_away(known.clone());
                 self.items.push(SyncResult::new(id, action));
@@ -166,28 +170,31 @@ impl Sync<'_> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         let whole = demand::merged(known, given)?;
-        let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
-        let policies = Policies::of(&self.work.publisher.profile.catalogue, demanded);
+        let demanded = self.demands.provenance(id, &whole, form, &self.buys, &self.formats);
+        let policies = Policies::new(&self.work.publisher.profile.catalogue, demanded);
         // The merged creative is validated, because old and new members have to fit together.
         let mut errors = policies.judge(&self.formats, &whole, at);
         // Unchanged creatives were not verified.
-        let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
+        let question = self.demands.question(id, &whole, known, form, &self.buys, &self.formats);
         let looked = &self.work.prepared.looked;
-        let verdict = question.as_ref().and_then(|it| verdict::known(looked, id, it));
+        let verdict = question.as_ref().and_then(|question| verdict::known(looked, id, question));
         if question.is_some() && verdict.is_none() {
             return Ok(SyncAction::Fail(vec![verdict::changed(at)]));
         }
-        if let (Some(CreativeVerdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
+        if let Some(CreativeVerdict::Contradicted(details)) = verdict
+            && errors.is_empty()
+        {
             let claim = format!("{at}.provenance.digital_source_type");
             errors.push(verdict::contradicted(&claim, details));
         }
-        let asked: Vec<String> = question.into_iter().map(|it| it.agent_url).collect();
+        let asked: Vec<String> = question.into_iter().map(|question| question.agent_url).collect();
         let Some(known) = known else {
             if !errors.is_empty() {
                 return Ok(SyncAction::Fail(errors));
             }
             let (status, review_ends_at) = self.review(verdict);
-            let (observations, new) = (observed(verdict), Creative::new(id, whole, status));
+            let observations = observed(verdict);
+            let new = Creative::new(id, whole, status);
             return Ok(SyncAction::Create(Creative { review_ends_at, observations, asked, ..new }));
         };
         let before = &known.thing.given.sent;
@@ -241,7 +248,8 @@ impl Sync<'_> {
     /// Archives an approved creative and removes one that is not approved; fails while it is in
     /// use.
     fn put_away(&self, known: Stored<Creative>) -> SyncAction {
-        let (id, now) = (known.thing.creative_id.as_str(), self.now());
+        let id = known.thing.creative_id.as_str();
+        let now = self.now();
         let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
         let is_assigned = assigned.clone().next().is_some();
         let running = assigned.any(|(buy, package)| runs(&buy.thing, package, now));
@@ -303,7 +311,7 @@ impl Sync<'_> {
             match done {
                 Ok(()) => item.assigned.push(assignment.package_id.clone()),
                 Err(reasons) => {
-                    let said: Vec<_> = reasons.iter().map(|it| it.message.as_str()).collect();
+                    let said: Vec<_> = reasons.iter().map(|error| error.message.as_str()).collect();
                     item.refused.insert(assignment.package_id.clone(), said.join("; "));
                     for error in reasons {
                         // The field of each is the whole list (`U-4`), so that equal errors are
@@ -323,7 +331,8 @@ impl Sync<'_> {
         index: usize,
         assignment: &CreativeAssignment,
     ) -> Result<(), Vec<AdcpError>> {
-        let (id, now) = (&assignment.creative_id, self.now());
+        let id = &assignment.creative_id;
+        let now = self.now();
         let refused = |code, message| Err(vec![refuse::at(code, "assignments", message)]);
         let creative = self.items.get(index).and_then(|item| item.action.creative());
         let place = self.buys.places.get(&assignment.package_id).copied();
@@ -364,13 +373,14 @@ impl Sync<'_> {
         }
         // Creatives of this request were validated with the products that they are assigned to.
         let earlier = self.library.get(id).map(|known| &known.thing);
-        let earlier = earlier.filter(|it| it.given.sent == creative.given.sent);
+        let earlier = earlier.filter(|earlier| earlier.given.sent == creative.given.sent);
         if let Some(earlier) = earlier.filter(|_| !assigns(package, id)) {
-            let product = self.products.iter().find(|it| it.id() == package.product_id);
+            let product = self.products.iter().find(|product| product.id() == package.product_id);
             let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
             let mut against = policies.against(&earlier.given, "assignments");
             if let Some(question) = verdict::on_assignment(&earlier.given, product) {
-                let (looked, review) = (&self.work.prepared.looked, self.policy.review);
+                let looked = &self.work.prepared.looked;
+                let review = self.policy.review;
                 let error = verdict::against(looked, earlier, &question, review, "assignments");
                 against.extend(error);
             }
@@ -413,7 +423,7 @@ impl Sync<'_> {
             json!({
                 "creative_id": item.creative_id,
                 "action": action,
-                "status"?: item.action.creative().map(|it| it.status_at(now)),
+                "status"?: item.action.creative().map(|creative| creative.status_at(now)),
                 "changes"?: changes,
                 "errors"?: errors,
                 "assigned_to"?: (!item.assigned.is_empty()).then_some(&item.assigned),
@@ -428,9 +438,10 @@ impl Sync<'_> {
     }
 
     fn apply(mut self) -> Result<(), InternalError> {
-        let (shelf, now) = (self.work.shelf, self.now());
-        let (owner, account) =
-            (self.account.record.owner.as_str(), self.account.record.id.as_str());
+        let shelf = self.work.shelf;
+        let now = self.now();
+        let owner = self.account.record.owner.as_str();
+        let account = self.account.record.id.as_str();
         let mut touched = BTreeSet::new();
         // Creatives to be reviewed again, as stored.
         let mut reviewed: Vec<Stored<Creative>> = Vec::new();

@@ -16,7 +16,9 @@ pub(in crate::tools) fn perform(
     form: &LogEvent,
 ) -> Result<ToolReply, ToolError> {
     let source = source(work, &form.event_source_id)?;
-    let (mut processed, mut known, mut failures) = (0_u32, 0_u32, Vec::new());
+    let mut processed = 0_u32;
+    let mut known = 0_u32;
+    let mut failures = Vec::new();
     for event in &form.events {
         if let Some(message) = unfit(&source.thing, event) {
             failures.push(json!({
@@ -69,7 +71,9 @@ fn unfit(source: &StoredEventSource, event: &forms::EventRequest) -> Option<&'st
     if list("event_types").is_some_and(|kinds| !kinds.iter().any(|known| known == kind)) {
         return Some("the source has no events of this type; sync_event_sources says which");
     }
-    if let (Some(url), Some(domains)) = (&event.event_source_url, list("allowed_domains")) {
+    if let Some(url) = &event.event_source_url
+        && let Some(domains) = list("allowed_domains")
+    {
         let host = judge::host(url);
         let below =
             |domain: &Value| domain.as_str().is_some_and(|domain| judge::below(&host, domain));

@@ -27,9 +27,11 @@ pub(in crate::tools) fn perform(
         }
         Some(_) | None => Wanted::All,
     };
-    let known =
-        own::library(account, work.shelf, wanted, |it: &StoredEventSource| &it.event_source_id)?;
-    let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
+    let known = own::library(account, work.shelf, wanted, |source: &StoredEventSource| {
+        &source.event_source_id
+    })?;
+    let mut shown = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, given) in form.event_sources.iter().flatten().enumerate() {
         let id = given.event_source_id.as_str();
         if !seen.insert(id) {

@@ -38,7 +38,7 @@ pub(in crate::tools) fn perform(
     plans.retain(|plan| seen.insert(plan.record.id.clone()));
     let mut shown = Vec::new();
     for plan in &plans {
-        let audit = PlanHistory::of(work, form, plan)?;
+        let audit = PlanHistory::new(work, form, plan)?;
         // A request without plan ids omits plans without matching entries.
         let asked = form.plan_ids.is_some() || form.portfolio_plan_ids.is_some();
         if asked || !audit.checks.is_empty() || !audit.outcomes.is_empty() {
@@ -58,7 +58,7 @@ struct PlanHistory<'a> {
 }
 
 impl<'a> PlanHistory<'a> {
-    fn of(
+    fn new(
         work: &ToolContext<'_>,
         form: &GetPlanAuditLogs,
         plan: &'a Stored<GovernancePlan>,
@@ -71,12 +71,15 @@ impl<'a> PlanHistory<'a> {
         }
         if let Some(tokens) = &form.governance_contexts {
             // A token identifies its action for the action's whole life.
-            let is_named = |token: Option<&String>| token.is_some_and(|it| tokens.contains(it));
+            let is_named =
+                |token: Option<&String>| token.is_some_and(|token| tokens.contains(token));
             let of_checks = checks.iter().map(|kept| &kept.thing);
-            let of_checks = of_checks.filter(|it| is_named(it.governance_context.as_ref()));
+            let of_checks = of_checks.filter(|check| is_named(check.governance_context.as_ref()));
             let of_outcomes = outcomes.iter().map(|kept| &kept.thing);
-            let of_outcomes = of_outcomes.filter(|it| is_named(Some(&it.governance_context)));
-            let actions = of_checks.map(|it| &it.action).chain(of_outcomes.map(|it| &it.action));
+            let of_outcomes =
+                of_outcomes.filter(|outcome| is_named(Some(&outcome.governance_context)));
+            let of_outcomes = of_outcomes.map(|outcome| &outcome.action);
+            let actions = of_checks.map(|check| &check.action).chain(of_outcomes);
             let actions: BTreeSet<String> = actions.cloned().collect();
             checks.retain(|kept| actions.contains(&kept.thing.action));
             outcomes.retain(|kept| actions.contains(&kept.thing.action));
@@ -113,12 +116,14 @@ impl<'a> PlanHistory<'a> {
     }
 
     fn action(&self, action: &str) -> Value {
-        let checks = self.checks.iter().map(|kept| &kept.thing).filter(|it| it.action == action);
-        let checks: Vec<_> = checks.collect();
+        let checks = self.checks.iter().map(|kept| &kept.thing);
+        let checks: Vec<_> = checks.filter(|check| check.action == action).collect();
         let outcomes = self.outcomes.iter().map(|kept| &kept.thing);
-        let outcomes: Vec<_> = outcomes.filter(|it| it.action == action).collect();
+        let outcomes: Vec<_> = outcomes.filter(|outcome| outcome.action == action).collect();
         let token = checks.iter().find_map(|check| check.governance_context.as_deref());
         let kind = checks.first().map(|check| &check.purchase_type);
+        let mut latest = outcomes.iter().rev();
+        let reference = latest.find_map(|outcome| outcome.seller_reference.as_ref());
         json!({
             // An action without a token is named by its first check.
             "governance_context": token.unwrap_or(action),
@@ -126,7 +131,7 @@ impl<'a> PlanHistory<'a> {
             "status": "active",
             "committed": outcomes.iter().map(|outcome| outcome.committed).sum::<MoneyAmount>(),
             "check_count": checks.len(),
-            "seller_reference"?: outcomes.iter().rev().find_map(|it| it.seller_reference.as_ref()),
+            "seller_reference"?: reference,
         })
     }
 

@@ -26,12 +26,13 @@ pub(in crate::tools) fn perform(
         return Err(refuse::invalid("payload", message).into());
     }
     let (checks, outcomes) = history(work, id)?;
-    let action = CheckedAction::of(work, form, &checks);
+    let action = CheckedAction::new(work, form, &checks);
     // Earlier commitments of the same action are replaced and do not count twice.
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
     let committed: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
     let lately = committed_lately(work, &action.id, kept.thing.currency())?;
-    let (plan, plan_hash) = (read(&kept)?, kept.thing.hash());
+    let plan = read(&kept)?;
+    let plan_hash = kept.thing.hash();
     let mut check =
         DecisionDraft { plan, plan_hash, form, action, amount: None, found: Vec::new() };
     check.authority(work);
@@ -64,8 +65,8 @@ impl DecisionDraft<'_> {
             return;
         }
         // An intended call is checked for the seller that would be called, if the request names it.
-        if let (Some(target), Some(approved)) =
-            (&self.form.target_agent, &self.plan.approved_sellers)
+        if let Some(target) = &self.form.target_agent
+            && let Some(approved) = &self.plan.approved_sellers
         {
             let target = target.trim_end_matches('/');
             if !approved.iter().any(|url| url.trim_end_matches('/') == target) {
@@ -91,7 +92,9 @@ impl DecisionDraft<'_> {
         let CheckGovernance { payload, planned_delivery, delivery_metrics, .. } = self.form;
         let (amount, named, cure) = if let Some(planned) = planned_delivery {
             (planned.total_budget, planned.currency.as_ref(), None)
-        } else if let Some(total) = payload.as_ref().and_then(|it| it.total_budget.as_ref()) {
+        } else if let Some(total) =
+            payload.as_ref().and_then(|payload| payload.total_budget.as_ref())
+        {
             (total.amount, total.currency.as_ref(), Some(total.member))
         // A sum of package budgets has no cure: no single member would reduce it.
         } else if let Some(payload) = payload {
@@ -99,7 +102,8 @@ impl DecisionDraft<'_> {
             let budgets = packages.filter_map(|package| package.budget);
             (Some(budgets.sum()), payload.currency.as_ref(), None)
         } else {
-            (delivery_metrics.as_ref().and_then(|it| it.cumulative_spend), None, None)
+            let spent = delivery_metrics.as_ref().and_then(|metrics| metrics.cumulative_spend);
+            (spent, None, None)
         };
         self.amount = amount;
         let Some(limit) = self.limit() else {
@@ -127,9 +131,8 @@ impl DecisionDraft<'_> {
     fn person(&mut self, lately: MoneyAmount) {
         let budget = self.plan.budget.as_ref();
         let threshold = budget.and_then(|budget| budget.reallocation_threshold);
-        let (Some(threshold), Some(amount)) = (threshold, self.amount) else {
-            return;
-        };
+        let Some(threshold) = threshold else { return };
+        let Some(amount) = self.amount else { return };
         // Delivery commits no further money.
         let commits = self.form.delivery_metrics.is_none();
         let permitted = !self.found.iter().any(|finding| finding.category == "budget_authority");
@@ -190,7 +193,8 @@ impl DecisionDraft<'_> {
         let packages =
             payload.clone().flat_map(|payload| payload.packages.iter().flatten().flatten());
         let aimed = packages.filter_map(|package| package.targeting_overlay.as_ref());
-        let delivered = form.delivery_metrics.as_ref().map(|it| shares(&it.geo_distribution));
+        let metrics = form.delivery_metrics.as_ref();
+        let delivered = metrics.map(|metrics| shares(&metrics.geo_distribution));
         let mut named = planned
             .and_then(|geo| geo.countries.as_ref())
             .into_iter()
@@ -204,13 +208,15 @@ impl DecisionDraft<'_> {
     }
 
     fn channels(&mut self) {
-        let Some(allowed) = self.plan.channels.as_ref().and_then(|it| it.allowed.as_ref()) else {
+        let channels = self.plan.channels.as_ref();
+        let Some(allowed) = channels.and_then(|channels| channels.allowed.as_ref()) else {
             return;
         };
         let form = self.form;
-        let delivered = form.delivery_metrics.as_ref().map(|it| shares(&it.channel_distribution));
-        let planned = form.planned_delivery.as_ref().and_then(|it| it.channels.as_ref());
-        let payload = form.payload.as_ref().and_then(|it| it.channels.as_ref());
+        let metrics = form.delivery_metrics.as_ref();
+        let delivered = metrics.map(|metrics| shares(&metrics.channel_distribution));
+        let planned = form.planned_delivery.as_ref().and_then(|planned| planned.channels.as_ref());
+        let payload = form.payload.as_ref().and_then(|payload| payload.channels.as_ref());
         let mut named = delivered.iter().chain(planned).chain(payload).flatten();
         if named.any(|channel| !allowed.iter().any(|known| channel == known)) {
             self.forbid("channel_compliance", "it uses channels that are not in the plan");
@@ -219,7 +225,7 @@ impl DecisionDraft<'_> {
 
     /// Warns when delivery is faster or slower than planned.
     fn pace(&mut self) {
-        let pacing = self.form.delivery_metrics.as_ref().and_then(|it| it.pacing);
+        let pacing = self.form.delivery_metrics.as_ref().and_then(|metrics| metrics.pacing);
         let text = match pacing {
             Some(Pacing::Ahead) => "the budget is spent faster than planned",
             Some(Pacing::Behind) => "the budget is spent slower than planned",
@@ -232,7 +238,8 @@ impl DecisionDraft<'_> {
     /// becomes a condition for the caller; the others are only mentioned.
     fn policies(&mut self) {
         for policy in self.plan.custom_policies.iter().flatten() {
-            let (id, words) = (&policy.policy_id, policy.policy.as_deref().unwrap_or_default());
+            let id = &policy.policy_id;
+            let words = policy.policy.as_deref().unwrap_or_default();
             let said =
                 |finding: PlanFinding| PlanFinding { policy_id: Some(id.clone()), ..finding };
             self.found.push(said(match policy.enforcement.unwrap_or(Enforcement::Must) {

@@ -48,7 +48,8 @@ pub(super) struct PlanFinding {
 impl PlanFinding {
     /// Creates a finding that forbids the action.
     pub(super) fn new(category: &'static str, explanation: impl Into<String>) -> Self {
-        let (severity, explanation) = (Severity::Critical, explanation.into());
+        let severity = Severity::Critical;
+        let explanation = explanation.into();
         Self { category, severity, explanation, policy_id: None, cure: None }
     }
 
@@ -97,7 +98,7 @@ pub(super) struct CheckedAction {
 }
 
 impl CheckedAction {
-    pub(super) fn of(
+    pub(super) fn new(
         work: &ToolContext<'_>,
         form: &CheckGovernance,
         checks: &[Stored<GovernanceCheck>],
@@ -168,7 +169,7 @@ impl DecisionDraft<'_> {
             }
             PlanVerdict::Denied => {
                 let forbidding = self.found.iter().filter(|finding| finding.forbids());
-                forbidding.map(|it| &*it.explanation).collect::<Vec<_>>().join("; ")
+                forbidding.map(|finding| &*finding.explanation).collect::<Vec<_>>().join("; ")
             }
         }
     }

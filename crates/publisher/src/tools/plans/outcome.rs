@@ -36,14 +36,16 @@ pub(in crate::tools) fn perform(
     let all = before + committed;
     let found = findings(form, check, committed, all > total);
     let findings: Vec<Value> = found.iter().map(PlanFinding::show).collect();
-    let purchase = form.purchase_type.clone().or_else(|| check.map(|it| it.purchase_type.clone()));
+    let of_check = || check.map(|check| check.purchase_type.clone());
+    let purchase = form.purchase_type.clone().or_else(of_check);
+    let response = form.seller_response.as_ref();
     let outcome = GovernanceOutcome {
         outcome_id: work.publisher.world.fresh_id("out"),
         action: action.clone(),
         outcome: form.outcome,
         purchase_type: purchase.unwrap_or_else(|| "media_buy".to_owned()),
         committed,
-        seller_reference: form.seller_response.as_ref().and_then(|it| it.seller_reference.clone()),
+        seller_reference: response.and_then(|response| response.seller_reference.clone()),
         findings,
         governance_context: form.governance_context.clone(),
     };
@@ -99,7 +101,7 @@ fn committed(form: &ReportPlanOutcome) -> MoneyAmount {
         return MoneyAmount::ZERO;
     };
     let packages = response.packages.iter().flatten();
-    let planned = response.planned_delivery.as_ref().and_then(|it| it.total_budget);
+    let planned = response.planned_delivery.as_ref().and_then(|planned| planned.total_budget);
     let summed: MoneyAmount = packages.filter_map(|package| package.budget).sum();
     // When packages have no budgets, the planned amount counts.
     let summed = if summed == MoneyAmount::ZERO { planned.unwrap_or(summed) } else { summed };
@@ -128,7 +130,9 @@ fn findings(
         }
         Some(check) => {
             let approved = check.amount.filter(|amount| *amount != committed);
-            if let (Reported::Completed, Some(amount)) = (form.outcome, approved) {
+            if form.outcome == Reported::Completed
+                && let Some(amount) = approved
+            {
                 let text = format!("{committed} is committed, and {amount} was checked");
                 found.push(PlanFinding::warning("seller_verification", text));
             }

@@ -25,7 +25,8 @@ pub(super) fn problems(filters: &ProductFilters) -> Vec<AdcpError> {
             refuse::at(AdcpCode::UnsupportedFeature, &format!("filters.{name}"), message)
         })
         .collect();
-    if let (Some(first), Some(last)) = (&filters.start_date, &filters.end_date)
+    if let Some(first) = &filters.start_date
+        && let Some(last) = &filters.end_date
         && last < first
     {
         let message = "the campaign ends before it begins; end_date must not be before start_date";
@@ -51,13 +52,15 @@ pub(super) fn apply(
     let mut excluded: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut fitting = Vec::new();
     for product in products {
-        let against = filters.map(|it| against(&product, it, account)).unwrap_or_default();
+        let against = filters.map(|filters| against(&product, filters, account));
+        let against = against.unwrap_or_default();
         for name in &against {
             *excluded.entry(name).or_default() += 1;
         }
         if against.is_empty() {
             let prices = product.prices_for(account).iter();
-            let fits = |price: &&PricingOption| filters.is_none_or(|it| fits_price(price, it));
+            let fits =
+                |price: &&PricingOption| filters.is_none_or(|filters| fits_price(price, filters));
             let prices: Vec<_> = prices.filter(fits).collect();
             // A product that keeps all its prices is reused, because one with other prices has to
             // be parsed again.
@@ -183,7 +186,7 @@ impl FailedFilters {
         });
         self.check("min_exposures", &filters.min_exposures, |wanted| {
             let points = published.forecast.iter().flat_map(|forecast| forecast.points.iter());
-            let most = points.filter_map(|it| it.metrics.as_ref()?.impressions.as_ref()?.mid);
+            let most = points.filter_map(|point| point.metrics.as_ref()?.impressions.as_ref()?.mid);
             most.fold(MoneyAmount::ZERO, Ord::max) >= *wanted
         });
     }

@@ -38,7 +38,8 @@ impl<'a> Offer<'a> {
     ) -> Result<Self, ToolError> {
         let account = work.admitted.account.as_ref().map(|kept| &kept.thing);
         let supply = work.prepared.supply.as_ref();
-        let is_gone = |id: &str| supply.is_some_and(|it| it.sold_out.iter().any(|one| one == id));
+        let is_gone =
+            |id: &str| supply.is_some_and(|supply| supply.sold_out.iter().any(|one| one == id));
         let mut available = work.publisher.products(work.shelf)?;
         available.retain(|product| {
             !product.terms.sold_out
@@ -105,7 +106,7 @@ impl<'a> Offer<'a> {
 
     /// Returns the products that a plan in a currency can contain, best first.
     pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<PlanProduct> {
-        let choice = |(product, fit)| PlanProduct::of(product, fit, self.account, currency);
+        let choice = |(product, fit)| PlanProduct::new(product, fit, self.account, currency);
         self.ranked(words, &[]).into_iter().filter_map(choice).collect()
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct PlanProduct {
 
 impl PlanProduct {
     /// Creates the entry with the product's first fixed price in a currency.
-    pub(super) fn of(
+    pub(super) fn new(
         product: Product,
         fit: ProductFit,
         account: Option<&Account>,
@@ -52,7 +52,8 @@ impl PlanProduct {
         let option = product.prices_for(account).iter().find(|option| {
             matches!(option.price(), ProductPrice::Fixed(_)) && option.currency() == wanted
         })?;
-        let (why, pricing_option_id) = (fit.rationale(), option.id().to_owned());
+        let why = fit.rationale();
+        let pricing_option_id = option.id().to_owned();
         let minimum = product.minimum(option).unwrap_or_default();
         Some(Self { product, fit, why, pricing_option_id, minimum })
     }
@@ -69,7 +70,8 @@ impl MediaPlan {
         let fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty());
         let mut chosen: Vec<_> = fitting.take(MOST).cloned().collect();
         while !chosen.is_empty() {
-            let plan = Self::of(chosen.iter().map(|c| (c.clone(), f64::from(c.fit.score))));
+            let shares = chosen.iter().map(|choice| (choice.clone(), f64::from(choice.fit.score)));
+            let plan = Self::from_shares(shares);
             if budget.is_none_or(|budget| plan.minimum() <= budget) {
                 return Some(plan);
             }
@@ -83,8 +85,9 @@ impl MediaPlan {
     /// Creates a plan of the best two choices, sixty to forty percent.
     pub(super) fn focused(choices: &[PlanProduct], budget: Option<MoneyAmount>) -> Option<Self> {
         let mut fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty()).cloned();
-        let (first, second) = (fitting.next()?, fitting.next()?);
-        let plan = Self::of([(first, 60.0), (second, 40.0)].into_iter());
+        let first = fitting.next()?;
+        let second = fitting.next()?;
+        let plan = Self::from_shares([(first, 60.0), (second, 40.0)].into_iter());
         budget.is_none_or(|budget| plan.minimum() <= budget).then_some(plan)
     }
 
@@ -95,10 +98,10 @@ impl MediaPlan {
             let choice = PlanProduct { why: part.rationale.clone(), ..choice.clone() };
             Some((choice, f64::from(part.percentage)))
         });
-        Self::of(restored)
+        Self::from_shares(restored)
     }
 
-    fn of(shares: impl Iterator<Item = (PlanProduct, f64)>) -> Self {
+    fn from_shares(shares: impl Iterator<Item = (PlanProduct, f64)>) -> Self {
         let mut plan = Self(shares.collect());
         plan.scale();
         plan

@@ -56,8 +56,8 @@ pub(super) fn for_brief(
         };
         let account = work.admitted.account_id();
         let mut known = current(work, &draft)?.into_iter();
-        let known =
-            known.find(|it| it.thing.says_what(&draft) && it.record.account.as_deref() == account);
+        let known = known
+            .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
         proposals.push(match known {
             Some(kept) => kept.thing.published(),
             None => add(work, draft)?.published(),

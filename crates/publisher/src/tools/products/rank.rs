@@ -6,10 +6,58 @@ use std::collections::BTreeMap;
 use crate::catalogue::{Product, words};
 
 /// Words without meaning for a search.
-const EMPTY: &str = "\
-    a about across adults advertising all an and any are at available be budget by campaign \
-    flight for from has in inventory is it looking more must no not of on one or people per \
-    product products q1 q2 q3 q4 show that the their to us we who with";
+const EMPTY: &[&str] = &[
+    "a",
+    "about",
+    "across",
+    "adults",
+    "advertising",
+    "all",
+    "an",
+    "and",
+    "any",
+    "are",
+    "at",
+    "available",
+    "be",
+    "budget",
+    "by",
+    "campaign",
+    "flight",
+    "for",
+    "from",
+    "has",
+    "in",
+    "inventory",
+    "is",
+    "it",
+    "looking",
+    "more",
+    "must",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "or",
+    "people",
+    "per",
+    "product",
+    "products",
+    "q1",
+    "q2",
+    "q3",
+    "q4",
+    "show",
+    "that",
+    "the",
+    "their",
+    "to",
+    "us",
+    "we",
+    "who",
+    "with",
+];
 
 /// Words that people use for channels.
 const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
@@ -58,7 +106,7 @@ pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     for word in words(text) {
         // Bare numbers are amounts or years and describe no product.
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
-        if !short && !EMPTY.split(' ').any(|empty| empty == word) && !telling.contains(&word) {
+        if !short && !EMPTY.contains(&word.as_str()) && !telling.contains(&word) {
             telling.push(word);
         }
     }

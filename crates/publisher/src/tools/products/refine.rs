@@ -59,7 +59,7 @@ impl Refined {
 
     /// Adds a proposal and its products.
     fn propose(&mut self, proposal: &Proposal, offer: &Offer<'_>) {
-        let products = proposal.allocations.iter().filter_map(|it| offer.find(&it.product_id));
+        let products = proposal.allocations.iter().filter_map(|part| offer.find(&part.product_id));
         products.for_each(|product| self.push(product));
         self.proposals.push(proposal.published());
     }
@@ -80,7 +80,8 @@ pub(super) fn refine(
         return finalize(work, entries, offer, found);
     }
     let mut refined = Refined::default();
-    let (mut omitted, mut named) = (Vec::new(), false);
+    let mut omitted = Vec::new();
+    let mut named = false;
     let mut plans: Vec<(usize, &RefineEntry, Stored<Proposal>)> = Vec::new();
     for (entry, found) in entries.iter().zip(found) {
         let applied = match (entry, found) {
@@ -114,8 +115,8 @@ pub(super) fn refine(
     let overall: Vec<&str> = overall.filter_map(RefineEntry::ask).collect();
     let mut of_request = vec![PlanProgress::default(); overall.len()];
     for (place, entry, kept) in plans {
-        let asks = (entry.ask(), overall.as_slice());
-        let (kept, (status, notes)) = replan(work, form, offer, kept, asks, &mut of_request)?;
+        let (kept, (status, notes)) =
+            replan(work, form, offer, kept, entry.ask(), &overall, &mut of_request)?;
         if let Some(applied) = refined.applied.get_mut(place) {
             *applied = entry.applied(status, notes);
         }
@@ -147,7 +148,8 @@ pub(super) fn refine(
 
 /// Finds the subjects of the entries; reports every problem.
 fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSubject>, ToolError> {
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut problems = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         match entry {
             RefineEntry::Request { .. } => found.push(RefineSubject::Request),
@@ -220,7 +222,8 @@ fn replan(
     form: &GetProducts,
     offer: &Offer<'_>,
     kept: Stored<Proposal>,
-    (ask, overall): (Option<&str>, &[&str]),
+    ask: Option<&str>,
+    overall: &[&str],
     of_request: &mut [PlanProgress],
 ) -> Result<(Stored<Proposal>, (&'static str, &'static str)), ToolError> {
     let asks = ask.into_iter().chain(overall.iter().copied());
@@ -279,7 +282,7 @@ fn finalize_problems(
 ) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
     // `get_products` counts as reading, except for this part, which commits the seller.
-    let granted = work.admitted.reach.rights().of(work.admitted.account_id());
+    let granted = work.admitted.reach.rights().on_account(work.admitted.account_id());
     if granted.is_some_and(|granted| granted.read_only) {
         let message = "the caller may read this account and commit to nothing";
         problems.push(refuse::error(AdcpCode::ReadOnlyScope, message));

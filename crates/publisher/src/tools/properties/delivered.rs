@@ -29,16 +29,17 @@ pub(in crate::tools) fn perform(
 ) -> Result<ToolReply, ToolError> {
     let list = require(work, &form.list_id)?.thing;
     let membership = list.membership();
-    let judged = form.records.iter().map(|record| match membership.of(&record.identifier) {
-        Membership::Within => (record, RecordStatus::Compliant, None),
-        Membership::Outside => (record, RecordStatus::NonCompliant, Some(OUTSIDE)),
-        Membership::Excluded => (record, RecordStatus::NonCompliant, Some(EXCLUDED)),
-        Membership::Unknown => (record, RecordStatus::NotCovered, None),
-    });
+    let judged =
+        form.records.iter().map(|record| match membership.membership_of(&record.identifier) {
+            Membership::Within => (record, RecordStatus::Compliant, None),
+            Membership::Outside => (record, RecordStatus::NonCompliant, Some(OUTSIDE)),
+            Membership::Excluded => (record, RecordStatus::NonCompliant, Some(EXCLUDED)),
+            Membership::Unknown => (record, RecordStatus::NotCovered, None),
+        });
     let judged: Vec<_> = judged.collect();
     let mut summary = count("total", judged.iter().map(|(record, ..)| *record));
     for status in RecordStatus::ALL {
-        let of_status = judged.iter().filter(|(_, it, _)| it == status);
+        let of_status = judged.iter().filter(|(_, found, _)| found == status);
         summary.extend(count(status.name(), of_status.map(|(record, ..)| *record)));
     }
     summary.extend(count("unidentified", std::iter::empty()));
@@ -91,7 +92,8 @@ fn count<'a>(
     name: &str,
     records: impl Iterator<Item = &'a PropertyDelivery>,
 ) -> Vec<(String, Value)> {
-    let (mut count, mut impressions) = (0_u64, 0_u64);
+    let mut count = 0_u64;
+    let mut impressions = 0_u64;
     for record in records {
         count += 1;
         impressions = impressions.saturating_add(record.impressions);

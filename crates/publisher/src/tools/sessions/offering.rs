@@ -102,7 +102,8 @@ pub(super) fn answer(offering: Option<&Offering>, message: &str, now: Timestamp)
     };
     let name = offering.name.as_deref().unwrap_or("this offering");
     let tagline = offering.tagline.as_ref();
-    let mut sentences = vec![tagline.map_or(name.to_owned(), |it| format!("{name}: {it}"))];
+    let first = tagline.map_or(name.to_owned(), |tagline| format!("{name}: {tagline}"));
+    let mut sentences = vec![first];
     sentences.extend(offering.description.clone());
     if offering.unavailable(now).is_some() {
         sentences.push("It is not available at the moment".to_owned());

@@ -83,7 +83,8 @@ fn problems(work: &ToolContext<'_>, form: &ActivateSignal, signal: &Signal) -> V
         return problems;
     }
     let prices = &signal.published.pricing_options;
-    let known = |id: &str| prices.iter().any(|it| it.pricing_option_id.as_deref() == Some(id));
+    let known =
+        |id: &str| prices.iter().any(|price| price.pricing_option_id.as_deref() == Some(id));
     let message = match form.pricing_option_id.as_deref() {
         None if !prices.is_empty() => "the signal has a price; name one of its pricing_options",
         Some(id) if !known(id) => "the signal has no such price; name one of its pricing_options",

@@ -18,9 +18,15 @@ use crate::tools::products::telling;
 use crate::work::ToolContext;
 
 /// Members that a signal always has, whatever `fields` says.
-const ALWAYS: &str = "\
-    signal_ref signal_agent_segment_id name description signal_type coverage_percentage \
-    deployments";
+const ALWAYS: &[&str] = &[
+    "signal_ref",
+    "signal_agent_segment_id",
+    "name",
+    "description",
+    "signal_type",
+    "coverage_percentage",
+    "deployments",
+];
 
 /// Handles `get_signals`.
 pub(in crate::tools) fn perform(
@@ -49,7 +55,7 @@ pub(in crate::tools) fn perform(
         return Ok(page::unchanged(&version, cache_scope));
     }
     let total = shown.len();
-    let page = page::of(shown, form.page().as_ref(), &scope)?;
+    let page = page::requested(shown, form.page().as_ref(), &scope)?;
     let signals: Vec<_> = page.items.into_iter().map(|signal| projected(signal, form)).collect();
     let body = json!({
         "signals": signals,
@@ -73,8 +79,9 @@ fn wanted<'w>(
     let Catalogue { signals: all, agent_url: agent, .. } = &work.publisher.profile.catalogue;
     let mut found: Vec<&Signal> = Vec::new();
     let mut unresolved = Vec::new();
-    let by_ref = form.signal_refs.iter().map(|one| all.iter().find(|it| is_meant(it, one)));
-    let by_id = form.signal_ids.iter().map(|one| all.iter().find(|it| is_named(it, one, agent)));
+    let by_ref = form.signal_refs.iter().map(|one| all.iter().find(|signal| is_meant(signal, one)));
+    let by_id =
+        form.signal_ids.iter().map(|one| all.iter().find(|signal| is_named(signal, one, agent)));
     let lists: [(_, Vec<_>); 2] =
         [("signal_refs", by_ref.collect()), ("signal_ids", by_id.collect())];
     for (field, references) in lists {
@@ -102,7 +109,7 @@ fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     let wanted = telling(spec);
     let score = |signal: &Signal| {
         let said = [&signal.published.name, &signal.published.description].into_iter().flatten();
-        let own: Vec<_> = said.chain(&signal.terms.keywords).flat_map(|it| words(it)).collect();
+        let own: Vec<_> = said.chain(&signal.terms.keywords).flat_map(|text| words(text)).collect();
         wanted.iter().filter(|word| own.contains(word)).count()
     };
     let mut scored: Vec<_> = all.iter().map(|signal| (score(signal), signal)).collect();
@@ -147,9 +154,12 @@ fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
     type Price = fn(&SignalPrice) -> Option<MoneyAmount>;
     let within = |model: &str, price: Price, most: Option<MoneyAmount>| {
         let prices = published.pricing_options.iter();
-        let mut of_model = prices.filter(|it| it.model.as_deref() == Some(model)).peekable();
+        let of_model = prices.filter(|option| option.model.as_deref() == Some(model));
+        let mut of_model = of_model.peekable();
         let none = of_model.peek().is_none();
-        most.is_none_or(|most| none || of_model.any(|it| price(it).is_some_and(|own| own <= most)))
+        most.is_none_or(|most| {
+            none || of_model.any(|option| price(option).is_some_and(|own| own <= most))
+        })
     };
     let countries = &signal.terms.countries;
     let everywhere = countries.is_empty() || form.countries.is_empty();
@@ -167,8 +177,10 @@ fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
 }
 
 fn projected(mut signal: Value, form: &GetSignals) -> Value {
-    if let (Some(fields), Some(members)) = (&form.fields, signal.as_object_mut()) {
-        let always = |name: &str| ALWAYS.split(' ').any(|it| it == name);
+    if let Some(fields) = &form.fields
+        && let Some(members) = signal.as_object_mut()
+    {
+        let always = |name: &str| ALWAYS.contains(&name);
         members.retain(|name, _| always(name) || fields.contains(name));
     }
     signal

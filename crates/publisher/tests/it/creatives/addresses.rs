@@ -90,7 +90,7 @@ fn formats_limit_types_of_files() {
     let slots = banner.unwrap()["assets"].as_array_mut().unwrap();
     let slot = slots.iter_mut().find(|slot| slot["asset_id"] == "image");
     slot.unwrap()["requirements"] = json!({"formats": ["jpg", "png"]});
-    let mut script = Script::of(Catalogue::parse(&document.to_string()).unwrap());
+    let mut script = Script::from_catalogue(Catalogue::parse(&document.to_string()).unwrap());
     for (url, declared, failing) in [
         ("https://cdn.acme.example/a.jpeg", "JPG", json!([])),
         ("https://cdn.acme.example/a.gif", "png", json!(["url"])),
@@ -115,6 +115,6 @@ fn http_is_accepted_where_the_catalogue_says_so() {
     let refused = sync_result(&mut Script::new(), click());
     assert_eq!(refused[0], "failed");
     let declaring = demanding(CreativePolicy { allow_http: true, ..CreativePolicy::default() });
-    let accepted = sync_result(&mut Script::of(declaring), click());
+    let accepted = sync_result(&mut Script::from_catalogue(declaring), click());
     assert_eq!(accepted, json!(["created", []]));
 }

@@ -95,7 +95,7 @@ fn a_product_demands_nothing_of_pictures_of_another_size() {
 }
 
 #[test]
-fn a_product_takes_a_kind_in_a_size_of_its_own() {
+fn a_product_takes_a_kind_in_its_own_size() {
     let mut script = Script::new();
     let option = json!({
         "format_option_id": "half_page", "format_kind": "image",

@@ -115,7 +115,7 @@ fn what_cannot_be_assigned_is_told_why() {
 }
 
 #[test]
-fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
+fn an_unlisted_text_is_told_what_the_format_lists() {
     let mut catalogue = demo::catalogue();
     let format = json!({
         "format_id": {"agent_url": "https://ads.gazette.example", "id": "classified"},
@@ -128,7 +128,7 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
         ],
     });
     catalogue.formats.push(tradepost_wire::json::from_value(format.clone()).unwrap());
-    let mut script = Script::of(catalogue);
+    let mut script = Script::from_catalogue(catalogue);
     let text = |text: &str| json!({"asset_type": "text", "content": text});
     let ad = json!({
         "creative_id": "ad", "name": "An ad", "format_id": format["format_id"],
@@ -177,7 +177,7 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
 #[test]
 fn where_a_person_reviews_nothing_is_approved_by_itself() {
     let review = CreativePolicy { review: CreativeReview::Person, ..demo::catalogue().creatives };
-    let mut script = Script::of(demanding(review));
+    let mut script = Script::from_catalogue(demanding(review));
     script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     script.desk.now += SignedDuration::from_hours(24 * 365);
     let seen = script.ask(AdcpTool::ListCreatives, json!({}));
@@ -188,7 +188,7 @@ fn where_a_person_reviews_nothing_is_approved_by_itself() {
 fn a_review_ends_when_its_time_has_come() {
     let review =
         CreativePolicy { review: CreativeReview::After(60), ..demo::catalogue().creatives };
-    let mut script = Script::of(demanding(review));
+    let mut script = Script::from_catalogue(demanding(review));
     let made = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     assert_eq!(made["creatives"][0]["status"], "pending_review");
     let filter = json!({"filters": {"statuses": ["approved"]}});

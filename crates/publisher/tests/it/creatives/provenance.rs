@@ -59,7 +59,8 @@ fn photograph(id: &str, url: &str) -> Value {
 fn live(policy: Value) -> Script {
     let catalogue = selling(policy);
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let desk = Desk::of(PublisherProfile { catalogue, onboarding, sandbox: false, ..profile() });
+    let desk =
+        Desk::from_profile(PublisherProfile { catalogue, onboarding, sandbox: false, ..profile() });
     let opened = desk.ask(
         AdcpTool::SyncAccounts,
         json!({"idempotency_key": "the-account-of-acme", "accounts": [{
@@ -88,7 +89,7 @@ fn row(answer: &Value) -> (&str, &str, &str) {
 }
 
 #[test]
-fn a_creative_that_is_assigned_to_nothing_is_judged_by_every_product_that_takes_its_format() {
+fn an_unassigned_creative_is_judged_by_all_products_taking_it() {
     let mut script = live(json!({"provenance_required": true}));
     let sent = |creative: Value| json!({"creatives": [creative]});
     let answer = script.ask(AdcpTool::SyncCreatives, sent(banner("unsaid")));
@@ -109,7 +110,7 @@ fn a_creative_that_is_assigned_to_nothing_is_judged_by_every_product_that_takes_
 }
 
 #[test]
-fn a_verifier_that_says_otherwise_has_the_creative_refused_in_the_seller_s_own_words() {
+fn a_contradicted_creative_is_refused_in_the_sellers_own_words() {
     let mut script = live(policy());
     says(
         &script,
@@ -176,7 +177,7 @@ fn a_verifier_that_says_otherwise_has_the_creative_refused_in_the_seller_s_own_w
 }
 
 #[test]
-fn what_a_verifier_says_counts_only_where_it_is_sure_and_about_what_it_was_asked() {
+fn a_verifiers_answer_counts_only_if_sure_and_asked_for() {
     let outcome = |feature: &str, value: Value, confidence: Value| {
         json!({"results": [
             {"feature_id": feature, "value": value, "confidence": confidence},
@@ -209,7 +210,7 @@ fn what_a_verifier_says_counts_only_where_it_is_sure_and_about_what_it_was_asked
 }
 
 #[test]
-fn a_silent_verifier_leaves_the_creative_to_people_and_is_not_asked_again_for_the_same() {
+fn a_silent_verifier_is_not_asked_again_and_people_decide() {
     let mut script = live(policy());
     script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
@@ -236,8 +237,8 @@ fn only_verifiers_that_the_publisher_names_are_asked() {
 }
 
 #[test]
-fn a_sandbox_asks_nobody_and_tells_a_test_what_was_noted() {
-    let mut script = Script::of(selling(policy()));
+fn a_sandbox_asks_nobody_and_tells_tests_what_was_noted() {
+    let mut script = Script::from_catalogue(selling(policy()));
     let directed = |id: &str| {
         let url = "https://cdn.acmeoutdoor.example/ai-generated-true.jpg";
         let mut creative = photograph(id, url);
@@ -416,7 +417,7 @@ fn by_machine() -> Value {
 }
 
 #[test]
-fn what_is_asked_about_a_second_row_of_the_same_id_says_nothing_of_the_first() {
+fn answers_about_a_second_row_say_nothing_of_the_first() {
     let mut script = live(policy());
     says(&script, by_machine());
     let first = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
@@ -428,7 +429,7 @@ fn what_is_asked_about_a_second_row_of_the_same_id_says_nothing_of_the_first() {
 }
 
 #[test]
-fn what_a_machine_made_beside_different_claims_is_looked_at_by_a_person() {
+fn machine_made_content_with_different_claims_goes_to_a_person() {
     let mut script = live(policy());
     says(&script, by_machine());
     let mut mixed = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
@@ -483,7 +484,7 @@ fn reasons(answer: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assigned() {
+fn a_creative_is_judged_again_when_assigned_to_something_else() {
     let mut script = live(json!({
         "provenance_required": true,
         "provenance_requirements": {
@@ -540,14 +541,15 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
 }
 
 #[test]
-fn what_was_assigned_stays_when_more_is_demanded_and_what_is_new_meets_the_policies_of_today() {
+fn new_assignments_meet_todays_policies_and_earlier_ones_stay() {
     let mut script = live(json!({}));
     let other = but("other", json!({"tags": ["banners"]}));
     let answer =
         script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("shown"), other]}));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
     let bought = script.ask(AdcpTool::CreateMediaBuy, order(&["shown"]));
-    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+    let id = &bought["media_buy_id"];
+    let package = &bought["packages"][0]["package_id"];
 
     let mut catalogue = selling(json!({"provenance_required": true}));
     catalogue.creatives.forbidden.push(Forbidden {
@@ -639,7 +641,8 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
         "observed_value": true, "confidence": 0.97,
     });
     let (mut script, bought) = sent_before_anybody_looked();
-    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+    let id = &bought["media_buy_id"];
+    let package = &bought["packages"][0]["package_id"];
     let update = |creatives: Value| {
         let changed = json!({"package_id": package, "creative_assignments": creatives});
         json!({"media_buy_id": id, "packages": [changed]})
@@ -686,7 +689,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
 }
 
 #[test]
-fn a_verifier_that_is_silent_at_an_assignment_leaves_what_was_looked_at_and_nothing_else() {
+fn a_silent_verifier_permits_assigning_only_what_goes_to_people() {
     let (mut script, _) = sent_before_anybody_looked();
     let silent = |script: &Script| {
         script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));

@@ -30,13 +30,13 @@ pub(crate) fn banner(id: &str) -> Value {
 impl Script {
     /// The usual publisher with the demo's catalogue; accounts are opened by the first request.
     pub(crate) fn new() -> Self {
-        Self::of(demo::catalogue())
+        Self::from_catalogue(demo::catalogue())
     }
 
     /// The same with another catalogue.
-    pub(crate) fn of(catalogue: Catalogue) -> Self {
+    pub(crate) fn from_catalogue(catalogue: Catalogue) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::of(PublisherProfile { catalogue, onboarding, ..profile() });
+        let desk = Desk::from_profile(PublisherProfile { catalogue, onboarding, ..profile() });
         Self::at(desk)
     }
 

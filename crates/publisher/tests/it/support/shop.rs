@@ -146,13 +146,17 @@ impl Shop {
 
     /// One whose account of `acme` is like this.
     pub(crate) fn with(change: impl FnOnce(&mut Account)) -> Self {
-        Self::of(profile(), change)
+        Self::from_profile(profile(), change)
     }
 
     /// One of a publisher with this profile, whose account of `acme` is like this.
-    pub(crate) fn of(profile: PublisherProfile, change: impl FnOnce(&mut Account)) -> Self {
+    pub(crate) fn from_profile(
+        profile: PublisherProfile,
+        change: impl FnOnce(&mut Account),
+    ) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::of(PublisherProfile { catalogue: catalogue(), onboarding, ..profile });
+        let desk =
+            Desk::from_profile(PublisherProfile { catalogue: catalogue(), onboarding, ..profile });
         let brand = json!({"domain": "acmeoutdoor.example"});
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);
@@ -200,7 +204,8 @@ impl Shop {
 
     /// One whose account has so much to spend.
     pub(crate) fn funded(limit: u32, committed: u32) -> Self {
-        let (limit, committed) = (MoneyAmount::whole(limit), MoneyAmount::whole(committed));
+        let limit = MoneyAmount::whole(limit);
+        let committed = MoneyAmount::whole(committed);
         let currency = "USD".to_owned();
         Self::with(|account| account.funds = Some(Funds { limit, committed, currency }))
     }

@@ -99,7 +99,7 @@ impl Deadline {
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self, &'static str> {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Result<Self, &'static str> {
         let Some(value) = headers.get("grpc-timeout") else { return Ok(Self(None)) };
         let patience = value.to_str().ok().and_then(duration);
         let patience = patience.ok_or("grpc-timeout must be up to eight digits and a unit")?;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_type_is_grpc_and_not_one_that_begins_like_it() {
+    fn content_types_of_grpc_are_told_from_similar_ones() {
         let is = |value: &str| {
             is_grpc(&HeaderMap::from_iter([(header::CONTENT_TYPE, value.parse().unwrap())]))
         };

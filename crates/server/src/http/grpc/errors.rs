@@ -43,7 +43,8 @@ impl From<&A2aRefusal> for GrpcFailure {
         else {
             unreachable!("details are an array with text keys")
         };
-        let (status, message) = (refusal.code.into(), refusal.message.clone());
+        let status = refusal.code.into();
+        let message = refusal.message.clone();
         Self { status, message, details, stamp: answers::stamp_of(refusal) }
     }
 }
@@ -139,8 +140,10 @@ impl ErrorWriter for GrpcErrors {
                 refusal.row.grpc
             }
         };
-        let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
-        let (extension, wait) = (refusal.extension, refusal.wait);
+        let message = refusal.summary.clone();
+        let challenge = refusal.challenge.clone();
+        let extension = refusal.extension;
+        let wait = refusal.wait;
         let mut details = vec![answers::error_info(&refusal)];
         details.extend(wait.map(retry_info));
         let failure = GrpcFailure { status, message, details, stamp: answers::stamp(refusal) };
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_catalog_has_its_status_and_its_reason() {
+    fn every_row_of_the_catalog_has_status_and_reason() {
         for code in A2aCode::ALL.iter().copied() {
             let (_, status) =
                 details(GrpcFailure::from(&A2aRefusal::new(code, "no").with("k", "v")));

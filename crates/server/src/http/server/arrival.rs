@@ -200,7 +200,8 @@ mod tests {
     #[test]
     fn a_body_has_to_come_at_the_least_rate() {
         use ArrivalState::{Stalled, Steady, TooSlow};
-        let (tenth, second) = (Duration::from_millis(100), Duration::from_secs(1));
+        let tenth = Duration::from_millis(100);
+        let second = Duration::from_secs(1);
         let minute = Duration::from_secs(60);
         for (bytes, pause, lasts, expected) in [
             (24, tenth, minute, vec![Steady]),

@@ -98,7 +98,8 @@ impl ProtocolSettings {
         &self,
         stream: S,
         client: ConnectionClient,
-        (site, refusals): (Site, Arc<RefusalLog>),
+        site: Site,
+        refusals: Arc<RefusalLog>,
         place: ConnectionSlot,
         mut stopping: watch::Receiver<()>,
     ) {
@@ -114,13 +115,16 @@ impl ProtocolSettings {
             if let Some(certificate) = &client.certificate {
                 request.extensions_mut().insert(certificate.clone());
             }
-            let (site, refusals) = (site.clone(), Arc::clone(&refusals));
+            let site = site.clone();
+            let refusals = Arc::clone(&refusals);
             answer(site, request, refusals, client.secure, begun)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
         let mut idle = Idle { requests: Arc::clone(&requests), seen: 0, patience: self.patience };
-        let (mut ending, mut stopped, mut dismissed) = (false, false, false);
+        let mut ending = false;
+        let mut stopped = false;
+        let mut dismissed = false;
         loop {
             tokio::select! {
                 // In this order an answer that is ready is sent before the connection ends.
@@ -133,11 +137,13 @@ impl ProtocolSettings {
                 }
                 // The sender is dropped only after the change.
                 _ = stopping.changed(), if !stopped => {
-                    (stopped, ending) = (true, true);
+                    stopped = true;
+                    ending = true;
                     connection.as_mut().graceful_shutdown();
                 }
                 () = place.needed(), if !dismissed => {
-                    (dismissed, ending) = (true, true);
+                    dismissed = true;
+                    ending = true;
                     connection.as_mut().graceful_shutdown();
                     // A last request is answered; otherwise only the closing message is sent.
                     if !requests.is_busy() {

@@ -79,7 +79,8 @@ impl ConnectionSlots {
         let id = open.next;
         open.next += 1;
         *open.by_address.entry(address.clone()).or_default() += 1;
-        let (counted, left) = (Arc::clone(&requests), Arc::clone(&leave));
+        let counted = Arc::clone(&requests);
+        let left = Arc::clone(&leave);
         open.connections.insert(id, Connection { address, requests: counted, leave: left });
         drop(open);
         Some(ConnectionSlot { room: Arc::clone(self), id, requests, leave, _permit: permit })

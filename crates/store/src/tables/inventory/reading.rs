@@ -74,7 +74,8 @@ impl Database {
     /// Learns a dictionary from a sample of the listings as they are sent.
     fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, InternalError> {
         let step = Dictionary::step(offered);
-        let (mut samples, mut place) = (Vec::new(), 0_usize);
+        let mut samples = Vec::new();
+        let mut place = 0_usize;
         self.listings(dealer_id, |row| {
             if place.is_multiple_of(step) {
                 let text = tradepost_wire::json::to_string(&row.vehicle()?);
@@ -91,7 +92,8 @@ impl Database {
         dealer_id: &str,
         oldest: Timestamp,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
-        let (mut listings, mut read) = (Vec::new(), Err(nobody_reads()));
+        let mut listings = Vec::new();
+        let mut read = Err(nobody_reads());
         self.0.snapshot(|| {
             let all = self.listings(dealer_id, |row| {
                 listings.push(row.vehicle()?);

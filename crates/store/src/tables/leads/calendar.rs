@@ -389,7 +389,8 @@ mod tests {
         MIGRATIONS[..before].iter().for_each(|step| file.execute_batch(step).unwrap());
         file.pragma_update(None, "user_version", before as i64).unwrap();
         // A time in the past, and one far in the future.
-        let (over, ahead) = (1_000_i64, 32_503_680_000_000_i64);
+        let over = 1_000_i64;
+        let ahead = 32_503_680_000_000_i64;
         for (number, (lead, stage, state, ends_at)) in [
             ("received", "new", "confirmed", ahead),
             ("erased", "new", "confirmed", ahead),

@@ -100,7 +100,8 @@ impl StoreTransaction<'_> {
         now: Timestamp,
     ) -> Result<(), InternalError> {
         for wanted in wanted {
-            let (lead, destination) = (&wanted.lead_id, &wanted.destination);
+            let lead = &wanted.lead_id;
+            let destination = &wanted.destination;
             self.0.execute(
                 "ending earlier deliveries",
                 "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $3
@@ -345,8 +346,10 @@ impl Database {
         busy: &BlockedPushes,
         limit: usize,
     ) -> Result<Vec<DeliveryRecord>, InternalError> {
-        let (keys, texts) = (self.0.elements(2, "BIGINT"), |value| self.0.elements(value, "TEXT"));
-        let (hosts, owners) = (texts(3), texts(4));
+        let keys = self.0.elements(2, "BIGINT");
+        let texts = |value| self.0.elements(value, "TEXT");
+        let hosts = texts(3);
+        let owners = texts(4);
         let list = |values: tradepost_wire::json::Value| values.to_string();
         self.0.all(
             "reading due deliveries",

@@ -181,7 +181,8 @@ impl Database {
              ORDER BY key",
             params![lead_id],
             |row| {
-                let (at, dealer): (Timestamp, String) = (row.get(0)?, row.get(3)?);
+                let at: Timestamp = row.get(0)?;
+                let dealer: String = row.get(3)?;
                 let key: Option<String> = row.get(4)?;
                 let of = AadContext::lead(NOTE, &dealer, lead_id, at);
                 let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
@@ -230,7 +231,8 @@ impl Store {
              WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
             params![dealer_id, since],
             |row| {
-                let (dealer, lead): (String, String) = (row.get(6)?, row.get(7)?);
+                let dealer: String = row.get(6)?;
+                let lead: String = row.get(7)?;
                 let key: Option<String> = row.get(8)?;
                 let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
                 let payload = payload(row, 2, key.as_deref(), &of)?.unwrap_or(Value::Null);
@@ -263,7 +265,8 @@ pub(super) fn progress(row: &SqlRow<'_>, first: usize) -> RowResult<StaffProgres
     let Some(_) = row.get::<Option<String>>(first)? else {
         return Ok(StaffProgress::default());
     };
-    let (at, by): (Option<Timestamp>, Option<String>) = (row.get(first + 1)?, row.get(first + 2)?);
+    let at: Option<Timestamp> = row.get(first + 1)?;
+    let by: Option<String> = row.get(first + 2)?;
     Ok(StaffProgress {
         stage: word(row, first)?,
         changed: at.zip(by),

@@ -63,7 +63,8 @@ impl LeadStore for StoreTransaction<'_> {
                 CLAIMED_REPLY,
                 params![claim.dealer_id, scope, key, plain_scope, plain_key],
                 |row: &SqlRow<'_>| {
-                    let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
+                    let scope: String = row.get(3)?;
+                    let key: String = row.get(4)?;
                     let by: Option<String> = row.get(5)?;
                     let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
                     Ok(StoredReply {
@@ -86,7 +87,8 @@ impl LeadStore for StoreTransaction<'_> {
             params![claim.dealer_id, claim.since],
         )?;
         let vault = self.0.vault();
-        let (key, lead_id) = (vault.blind(claim.key), lead_of(&reply.reply));
+        let key = vault.blind(claim.key);
+        let lead_id = lead_of(&reply.reply);
         for scope in claim.scopes {
             let scope = vault.blind(scope);
             let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
@@ -312,7 +314,8 @@ impl StoreTransaction<'_> {
     }
 
     fn put_submission(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
-        let (lead, sent) = (taken.lead, &taken.lead.submission);
+        let lead = taken.lead;
+        let sent = &taken.lead.submission;
         let vault = self.0.vault();
         let of =
             |column| AadContext::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
@@ -370,7 +373,8 @@ impl StoreTransaction<'_> {
     }
 
     fn put_lead(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
-        let (lead, known) = (taken.lead, &taken.known);
+        let lead = taken.lead;
+        let known = &taken.known;
         let mut person = None;
         // The first known contact decides, if the contacts belong to several people.
         for contact in known.contacts {
@@ -462,7 +466,9 @@ impl StoreTransaction<'_> {
     /// Stores the proofs and contacts of this submission, by which the lead is recognised, for as long as those of its
     /// first one.
     fn put_matches(&self, taken: &NewLead<'_>) -> Result<(), InternalError> {
-        let (lead, known, vault) = (taken.lead, &taken.known, self.0.vault());
+        let lead = taken.lead;
+        let known = &taken.known;
+        let vault = self.0.vault();
         let subject = vault.blind(known.subject);
         for contact in known.contacts {
             let contact = vault.blind(contact);

@@ -117,7 +117,7 @@ fn what_was_there_stays_and_has_one_state() {
 }
 
 #[test]
-fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
+fn keys_and_equivalent_leads_stay_known_to_identifiable_callers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
@@ -144,8 +144,10 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
                 ("caller:acme", "email:grace@example.com", "vin:2\ntest_drive", Some("lead_2")),
                 ("caller:anonymous", "email:ada@example.com", "vin:1\nsales", None),
             ] {
-                let (proofs, contacts) = ([proof.to_owned()], [contact.to_owned()]);
-                let (proofs, contacts) = (proofs.as_slice(), contacts.as_slice());
+                let proofs = [proof.to_owned()];
+                let contacts = [contact.to_owned()];
+                let proofs = proofs.as_slice();
+                let contacts = contacts.as_slice();
                 let known = RepeatCriteria { dealer_id: "d", proofs, contacts, subject, since };
                 let found = tx.known_lead(&known)?.map(|lead| lead.lead_id);
                 assert_eq!(found.as_deref(), expected, "{proof}");
@@ -156,7 +158,7 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
 }
 
 #[test]
-fn a_dealer_that_names_a_destination_is_told_from_then_on() {
+fn a_dealer_is_told_from_when_it_names_a_destination() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
@@ -234,7 +236,7 @@ fn processes_that_overlap_plan_each_delivery_once() {
 }
 
 #[test]
-fn what_is_looked_up_for_each_lead_takes_a_whole_key_and_not_all_that_the_dealer_has() {
+fn look_ups_for_each_lead_read_by_a_whole_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     schema::open(&path, Schema::Migrate).unwrap();

@@ -41,7 +41,8 @@ impl Database {
             let number: Option<i64> = self.0.first(what, &sql, params![key], |row| row.get(0))?;
             Ok::<_, InternalError>(number.unwrap_or_default().unsigned_abs())
         };
-        let (notes, replies) = (count("lead_notes")?, count("idempotency_keys")?);
+        let notes = count("lead_notes")?;
+        let replies = count("idempotency_keys")?;
         let second_factors = count("second_factors")?;
         Ok(OnlyBy { leads, notes, replies, second_factors, is_last: false })
     }
@@ -72,7 +73,8 @@ impl StoreTransaction<'_> {
              WHERE sealed_by = $1",
             params![lost],
             |row| {
-                let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
+                let dealer: String = row.get(1)?;
+                let lead: String = row.get(2)?;
                 Ok((row.get(0)?, AadContext::lead(PAYLOAD, &dealer, &lead, row.get(3)?)))
             },
         )?;

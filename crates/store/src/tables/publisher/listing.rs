@@ -49,7 +49,7 @@ pub(crate) struct Listing<'v> {
 impl<'v> Listing<'v> {
     /// Builds a statement that reads entities from an index in the requested order, and no more than requested. Several
     /// states are read separately, because an index has only the entities of one state in order.
-    pub(crate) fn of(
+    pub(crate) fn new(
         connection: &Connection,
         publisher: &'v str,
         kind: EntityKind,
@@ -95,7 +95,8 @@ impl<'v> Listing<'v> {
             Some(term) => {
                 values.push(term.field.name().bind());
                 values.push(term.value.bind());
-                let (field, value) = (values.len() - 1, values.len());
+                let field = values.len() - 1;
+                let value = values.len();
                 // Nothing is read of another owner's rows: that takes as long as a missing one.
                 let mut whose = String::new();
                 narrow(&mut whose, &mut values, "w.owner", query.owner.as_ref());

@@ -16,7 +16,7 @@ fn open(path: &std::path::Path) -> Database {
 
 /// Returns SQLite's plan for a query.
 fn plan(database: &Database, query: &Query) -> Vec<String> {
-    let Listing { sql, values } = Listing::of(&database.0, "p", EntityKind::MediaBuy, query);
+    let Listing { sql, values } = Listing::new(&database.0, "p", EntityKind::MediaBuy, query);
     let explained = format!("EXPLAIN QUERY PLAN {sql}");
     database.0.all("explaining a query", &explained, &values, |row| row.get::<String>(3)).unwrap()
 }

@@ -57,7 +57,9 @@ pub(in crate::adcp) async fn answer(
         return Denial::too_often(wait).respond(&envelope.id, None);
     }
     let release = shared::release(publisher, parts, &envelope.method);
-    if let (Ok(A2aRelease::V0_3), Some(params)) = (&release, &mut envelope.params) {
+    if release == Ok(A2aRelease::V0_3)
+        && let Some(params) = &mut envelope.params
+    {
         move_push(params);
     }
     let (mut response, stamp) = binding::answer(posted, &caller, envelope).await;
@@ -93,12 +95,15 @@ fn move_push(params: &mut Value) {
     let configuration = params.get_mut("configuration").and_then(Value::as_object_mut);
     let push = configuration.and_then(|given| given.swap_remove("pushNotificationConfig"));
     let parts = params.pointer_mut("/message/parts").and_then(Value::as_array_mut);
-    let (Some(push), Some(parts)) = (push, parts) else { return };
+    let Some(push) = push else { return };
+    let Some(parts) = parts else { return };
     for data in parts.iter_mut().filter_map(|part| part.get_mut("data")) {
         let tool = data.get("skill").and_then(Value::as_str).and_then(AdcpTool::of_name);
         let name = if data.get("input").is_some() { "input" } else { "parameters" };
         let input = data.get_mut(name).and_then(Value::as_object_mut);
-        if let (Some(input), true) = (input, tool.is_some_and(takes_push)) {
+        if let Some(input) = input
+            && tool.is_some_and(takes_push)
+        {
             // AdCP's own argument has precedence.
             input.entry(PUSH).or_insert_with(|| push.clone());
         }

@@ -26,7 +26,8 @@ pub(super) async fn caller(
     let parts = with_credential.as_ref().unwrap_or(parts);
     let needed = match judged {
         SenderClaim::Signed(signer) => {
-            let (address, principal) = (intake::address(desk, parts), seller::signer(&signer));
+            let address = intake::address(desk, parts);
+            let principal = seller::signer(&signer);
             let credential = ShownCredential::from_headers(&parts.headers);
             return Ok(Caller { address, principal, credential });
         }

@@ -39,7 +39,7 @@ impl Tools for PublisherAgent {
     }
 
     fn listing(&self) -> &McpListing {
-        self.listing.get_or_init(|| listing::of(&self.tools))
+        self.listing.get_or_init(|| listing::of_tools(&self.tools))
     }
 
     /// Returns true also for AdCP tasks that only other agents have: calls to them get an AdCP
@@ -78,7 +78,7 @@ impl Tools for PublisherAgent {
                 tool: tool.map(AdcpTool::name),
                 too_often: code == AdcpCode::RateLimited.name(),
                 error_id,
-                misfits: misfits::of(refused),
+                misfits: misfits::of_errors(refused),
             }))
         })
     }

@@ -175,7 +175,8 @@ fn usual(path: PathBuf) -> AgentKeys {
 
 #[test]
 fn b_2_a_signature_establishes_whose_it_is() {
-    let (ed, ec) = (Buyer::new(Jws::EdDsa, "ed"), Buyer::new(Jws::Es256, "ec"));
+    let ed = Buyer::new(Jws::EdDsa, "ed");
+    let ec = Buyer::new(Jws::Es256, "ec");
     // Two agents may have used one key id.
     let rival = Buyer::new(Jws::EdDsa, "ed");
     let known: [(&str, &[&Value]); 2] =
@@ -200,21 +201,21 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
     let seller = Seller::new(DigestRule::Required, &keys, &usual);
     let good = buyer.sign(URL, CALL, 1);
     let input = |change: &dyn Fn(&str) -> String| good.clone().with("signature-input", change);
-    let replaced = |from: &'static str, to: &'static str| input(&|v| v.replace(from, to));
+    let replaced = |from: &'static str, to: &'static str| input(&|value| value.replace(from, to));
     for (damage, sent, code) in [
         ("no signature", good.clone().without("signature"), "signature_header_malformed"),
         ("no terms", good.clone().without("signature-input"), "signature_header_malformed"),
         ("no sense", input(&|_| "sig1=not a list!!!".to_owned()), "signature_header_malformed"),
-        ("terms twice", input(&|v| format!("{v}, {v}")), "signature_header_malformed"),
+        ("terms twice", input(&|value| format!("{value}, {value}")), "signature_header_malformed"),
         ("unquoted", replaced("keyid=\"k\"", "keyid=k"), "signature_header_malformed"),
         (
             "no nonce",
-            input(&|v| v.replace(";nonce=", ";nonce=\"\";x=")),
+            input(&|value| value.replace(";nonce=", ";nonce=\"\";x=")),
             "signature_header_malformed",
         ),
         (
             "no tag",
-            input(&|v| v.split(";tag").next().unwrap().to_owned()),
+            input(&|value| value.split(";tag").next().unwrap().to_owned()),
             "signature_params_incomplete",
         ),
         ("another tag", replaced("request-signing", "webhook-signing"), "signature_tag_invalid"),
@@ -230,7 +231,7 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
         ),
         (
             "other bytes",
-            good.clone().with("signature", |v| v.replace("=:", "=:AAAA")),
+            good.clone().with("signature", |value| value.replace("=:", "=:AAAA")),
             "signature_invalid",
         ),
         (
@@ -277,7 +278,7 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_body_that_can_be_read_in_two_ways_is_nobodys_and_uses_its_signature_up() {
+fn an_ambiguous_body_is_nobodys_and_uses_its_signature_up() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
     let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &usual);
     let twice = buyer.sign(URL, r#"{"id":1,"params":{"a":1,"a":2}}"#, 1);
@@ -293,7 +294,7 @@ fn a_key_that_signs_without_end_has_to_wait() {
     let hears = |nonce, seconds| seller.hears(&buyer.sign(URL, CALL, nonce), seconds);
     assert_eq!([hears(1, 0), hears(2, 0)], ["acme", "acme"]);
     assert_eq!(hears(3, 0), "request_signature_rate_abuse");
-    let forged = buyer.sign(URL, CALL, 4).with("signature", |v| v.replace("=:", "=:AAAA"));
+    let forged = buyer.sign(URL, CALL, 4).with("signature", |value| value.replace("=:", "=:AAAA"));
     assert_eq!(seller.hears(&forged, 0), "request_signature_rate_abuse", "before it is verified");
 }
 

@@ -55,7 +55,7 @@ fn gone(supply: &Result<Supply, Unavailable>) -> (String, u64, bool) {
 }
 
 #[tokio::test]
-async fn an_answer_is_used_until_it_has_aged_and_then_asked_for_again() {
+async fn an_answer_is_asked_for_again_once_it_has_aged() {
     let fresh = |ids: &str| answer("200 OK", &format!(r#"{{"sold_out": [{ids}], "more": 1}}"#));
     let (upstream, script, hand) = serve(&[fresh(r#""a""#), fresh(r#""b", "c""#)]).await;
     assert_eq!(gone(&upstream.supply().await), ("a".to_owned(), 0, false));
@@ -67,7 +67,7 @@ async fn an_answer_is_used_until_it_has_aged_and_then_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_a_day_ahead_for_a_moment_leaves_it_alone_no_longer() {
+async fn a_clock_once_a_day_ahead_prolongs_no_pause() {
     let day = SignedDuration::from_hours(24);
     let (upstream, script, hand) = serve(&[]).await;
     hand.set(day);
@@ -79,7 +79,7 @@ async fn a_clock_that_was_a_day_ahead_for_a_moment_leaves_it_alone_no_longer() {
 }
 
 #[tokio::test]
-async fn while_it_fails_what_it_said_is_served_as_stale_until_it_is_too_old() {
+async fn while_it_fails_a_stale_answer_serves_until_too_old() {
     let script = [answer("200 OK", r#"{"sold_out": ["a"]}"#)];
     let (upstream, script, hand) = serve(&script).await;
     upstream.supply().await.unwrap();
@@ -120,7 +120,8 @@ async fn each_way_of_not_answering_is_told_from_being_refused() {
 }
 
 #[test]
-fn it_is_left_alone_for_longer_each_time_and_never_for_longer_than_a_minute() {
-    let seconds: Vec<_> = [1, 2, 3, 6, 7, 8, u32::MAX].map(|n| pause(n).as_secs()).to_vec();
+fn each_pause_is_longer_and_none_exceeds_a_minute() {
+    let failures = [1, 2, 3, 6, 7, 8, u32::MAX];
+    let seconds: Vec<_> = failures.map(|number| pause(number).as_secs()).to_vec();
     assert_eq!(seconds, [1, 2, 4, 32, 60, 60, 60]);
 }

@@ -150,7 +150,7 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
 }
 
 #[tokio::test]
-async fn one_verifier_that_is_slow_keeps_no_other_from_being_heard() {
+async fn a_slow_verifier_keeps_no_other_from_being_heard() {
     let (slow, _) = verifier(Does::Waits).await;
     let (quick, _) = verifier(Does::Finds(finding())).await;
     let questions = vec![(slow, Map::new()), (quick, Map::new())];
@@ -161,7 +161,7 @@ async fn one_verifier_that_is_slow_keeps_no_other_from_being_heard() {
 }
 
 #[tokio::test]
-async fn a_verifier_is_shown_its_own_credential_and_no_other_is() {
+async fn only_its_own_verifier_is_shown_a_credential() {
     let (known, to_known) = verifier(Does::Finds(finding())).await;
     let (other, to_other) = verifier(Does::Finds(finding())).await;
     let world = world(vec![(format!("{known}/"), "ours-at-known".to_owned())]);
@@ -169,12 +169,13 @@ async fn a_verifier_is_shown_its_own_credential_and_no_other_is() {
         assert!(asked(&world, url).await.is_ok());
     }
     let shown = |shown: &Shown| shown.lock().unwrap().clone();
-    assert!(shown(&to_known).iter().all(|it| it == "Bearer ours-at-known"), "{to_known:?}");
+    let is_ours = |credential: &String| credential == "Bearer ours-at-known";
+    assert!(shown(&to_known).iter().all(is_ours), "{to_known:?}");
     assert!(shown(&to_other).iter().all(String::is_empty), "{to_other:?}");
 }
 
 #[tokio::test]
-async fn a_governance_agent_has_the_same_time_for_all_its_requests_together() {
+async fn a_governance_agents_time_is_for_all_requests_together() {
     let decided = json!({"status": "completed", "verdict": "approved"});
     let question = json!({"plan_id": "p-1", "caller": "https://ads.gazette.example/mcp"});
     for (does, expected) in [

@@ -52,7 +52,8 @@ pub(super) fn answered(
         "context_id": answer.context_id,
         KEY: key,
     });
-    if let (Some(facts), Value::Object(doubt)) = (facts.as_object_mut(), in_doubt(doubt.in_doubt()))
+    if let Some(facts) = facts.as_object_mut()
+        && let Value::Object(doubt) = in_doubt(doubt.in_doubt())
     {
         facts.extend(doubt);
     }

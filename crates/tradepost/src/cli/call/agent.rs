@@ -92,7 +92,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
                 last = line;
             }
         };
-        if let (Some(task), true) = (&arguments.words.task, arguments.words.cancel) {
+        if arguments.words.cancel
+            && let Some(task) = &arguments.words.task
+        {
             client.cancel(task).await?;
         }
         let followed = match (&said, &arguments.words.task) {
@@ -194,7 +196,8 @@ struct NextCall {
 fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<NextCall> {
     let AgentReply::Task(task) = reply else { return None };
     let follow = |more: &str| {
-        let (url, id) = (show::argument(url), show::argument(&task.id));
+        let url = show::argument(url);
+        let id = show::argument(&task.id);
         // Following needs only the task; an answer is a message, which has a conversation.
         let conversation = task.context_id.as_deref().filter(|_| !more.is_empty());
         let conversation = conversation.map(|id| format!(" --conversation {}", show::argument(id)));

@@ -248,7 +248,9 @@ fn read_sort(text: &str) -> Value {
 
 fn assemble(skill: Skill, given: Vec<GivenFlag>) -> Value {
     let mut payload = Map::from([("type".to_owned(), skill.request_type().into())]);
-    let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), Map::new());
+    let mut filters = Map::new();
+    let mut pagination = Map::new();
+    let mut sort = Map::new();
     for GivenFlag { place, key, value, .. } in given {
         let members = match place {
             PayloadPlace::Page => &mut pagination,
@@ -352,7 +354,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_flag_finds_its_place_and_the_result_is_a_valid_request() {
+    fn every_flag_finds_its_place_in_a_valid_request() {
         let page = ["--skip=20", "--limit=5", "--sort=price:desc"];
         let terms = DealerTerms {
             now: Timestamp::UNIX_EPOCH,
@@ -438,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_read_from_the_argument_a_file_or_standard_input() {
+    fn data_is_read_from_argument_file_or_standard_input() {
         let stdin = "\u{feff}{\"customer\": {\"n\": 1.0}}";
         let expected =
             json!({"customer": {"n": tradepost_wire::json::from_str::<Value>("1.0").unwrap()}});

@@ -49,7 +49,7 @@ fn page(answer: &SkillAnswer, fit: TableWidth) -> String {
     ];
     let mut out = String::new();
     if !vehicles.is_empty() {
-        out.push_str(&table::of(fit, &vehicles, &columns));
+        out.push_str(&table::items(fit, &vehicles, &columns));
         out.push_str("\n\n");
     }
     out.push_str(&position(answer.data(), vehicles.len() + ignored));

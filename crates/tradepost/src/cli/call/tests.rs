@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn skills_are_found_by_a_word_that_is_theirs_alone_too() {
+fn skills_are_also_found_by_a_unique_word() {
     assert_eq!(skill("inventory.search").unwrap(), Skill::InventorySearch);
     for (word, expected) in [
         ("information", Skill::DealerInformation),

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_signatures_are_kept_and_one_of_the_same_name_is_replaced() {
+    fn signing_replaces_only_a_signature_of_the_same_name() {
         let key = |kid| SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), Some(kid)).unwrap();
         let mut text = r#"{"name":"A","x":1.50}"#.to_owned();
         for kid in ["a", "b", "a"] {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_without_a_signing_form_is_a_usage_mistake_with_every_problem() {
+    fn an_unsignable_card_is_a_usage_mistake_with_every_problem() {
         let key = SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), None).unwrap();
         let failure = sign(r#"{"name":null,"x":[1e400]}"#, &key, None).unwrap_err();
         assert_eq!((failure.exit, failure.lines.len()), (2, 2));

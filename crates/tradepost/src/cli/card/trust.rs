@@ -101,7 +101,7 @@ pub fn reader(transport: &HttpTransport, card: &Url, keys: Option<&KeySet>) -> C
 fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, CommandFailure> {
     let Some(keys) = keys else { return Ok(found) };
     let judged = judge(&signed(found.card.raw.get())?, keys, Clock::system().now());
-    TrustReport::of(&judged).judge()?;
+    TrustReport::from_judged(&judged).judge()?;
     Ok(found.with_verdicts(&judged))
 }
 
@@ -120,8 +120,8 @@ impl TrustReport {
 
     /// Returns the results for these signatures.
     #[must_use]
-    pub fn of(judged: &[JudgedSignature]) -> Self {
-        Self { rows: judged.iter().map(SignatureRow::of).collect() }
+    pub fn from_judged(judged: &[JudgedSignature]) -> Self {
+        Self { rows: judged.iter().map(SignatureRow::from_judged).collect() }
     }
 
     /// Verifies with these keys; for a signature whose key is not among them, with the key at its
@@ -130,11 +130,11 @@ impl TrustReport {
         signed: &SignedCard,
         keys: &KeySet,
         now: Timestamp,
-        by: (&HttpTransport, &[String]),
+        transport: &HttpTransport,
+        allowed_hosts: &[String],
     ) -> Self {
-        Self {
-            rows: judge_online(signed, keys, now, by).await.iter().map(SignatureRow::of).collect(),
-        }
+        let judged = judge_online(signed, keys, now, transport, allowed_hosts).await;
+        Self::from_judged(&judged)
     }
 
     /// Returns the results as JSON.
@@ -193,7 +193,7 @@ impl TrustReport {
 }
 
 impl SignatureRow {
-    fn of(judged: &JudgedSignature) -> Self {
+    fn from_judged(judged: &JudgedSignature) -> Self {
         let JudgedSignature { signature, verdict, jku } = judged;
         let why = match jku {
             None | Some(Jku::Read) => verdict.why().to_owned(),
@@ -204,7 +204,8 @@ impl SignatureRow {
             Some(Jku::TooMany) => format!("{}; it names one key set too many", verdict.why()),
             Some(Jku::Failed(why)) => format!("{}; its jku: {why}", verdict.why()),
         };
-        let (kid, alg) = (signature.kid.clone(), signature.alg.clone());
+        let kid = signature.kid.clone();
+        let alg = signature.alg.clone();
         Self { kid, alg, verdict: Some(*verdict), why }
     }
 

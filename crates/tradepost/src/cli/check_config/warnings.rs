@@ -241,7 +241,8 @@ mod tests {
             read::read("[[publishers]]\nid = \"a\"\nname = \"A\"\ndomain = \"a.example\"\n", &[])
                 .unwrap();
         config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
-        let messages: Vec<String> = warnings(&config).into_iter().map(|it| it.message).collect();
+        let messages: Vec<String> =
+            warnings(&config).into_iter().map(|warning| warning.message).collect();
         let approved = "publisher a: product front_page_day is in no proposal, because a person \
                         approves each purchase of it";
         assert!(messages.iter().any(|message| message == approved), "{messages:?}");
@@ -252,7 +253,8 @@ mod tests {
     #[test]
     fn what_a_dealer_will_regret_is_warned_of() {
         let config = read::read(TEMPLATE, &[]).unwrap();
-        let messages: Vec<String> = warnings(&config).into_iter().map(|it| it.message).collect();
+        let messages: Vec<String> =
+            warnings(&config).into_iter().map(|warning| warning.message).collect();
         assert_eq!(
             messages,
             [

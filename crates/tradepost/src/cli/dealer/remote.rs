@@ -98,7 +98,7 @@ impl DealerAdmin for Remote {
     }
 
     fn show(&self, id: &str) -> Result<Value, CommandFailure> {
-        send(self.ask(Method::GET, &of(id, ""))?)
+        send(self.ask(Method::GET, &operation_path(id, ""))?)
     }
 
     fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome {
@@ -107,22 +107,22 @@ impl DealerAdmin for Remote {
         } else {
             (Method::PUT, "application/json")
         };
-        let request = when(self.ask(method, &of(id, ""))?, expected);
+        let request = when(self.ask(method, &operation_path(id, ""))?, expected);
         self.changed(body(request, kind, said)).map(drop)
     }
 
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome {
         let request = match state {
-            HostedState::Serving => self.ask(Method::POST, &of(id, "/resume")),
-            HostedState::Suspended => self.ask(Method::POST, &of(id, "/suspend")),
-            HostedState::Removed => self.ask(Method::DELETE, &of(id, "")),
+            HostedState::Serving => self.ask(Method::POST, &operation_path(id, "/resume")),
+            HostedState::Suspended => self.ask(Method::POST, &operation_path(id, "/suspend")),
+            HostedState::Removed => self.ask(Method::DELETE, &operation_path(id, "")),
         };
         self.changed(when(request?, expected)).map(drop)
     }
 }
 
 /// Returns the path of a dealer. An id that needs escapes is invalid, and its path leads nowhere.
-fn of(id: &str, operation: &str) -> String {
+fn operation_path(id: &str, operation: &str) -> String {
     let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
     format!("/dealers/{id}{operation}")
 }

@@ -40,7 +40,7 @@ fn feed(text: &str) -> DealerFeed {
 }
 
 #[test]
-fn a_feed_is_refused_only_when_more_than_the_permitted_share_vanishes() {
+fn only_a_feed_that_exceeds_the_permitted_drop_is_refused() {
     for (before, removed, max_drop, refused) in [
         (0, 0, Some(0), false),
         (100, 25, None, false),
@@ -80,7 +80,7 @@ fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
 }
 
 #[test]
-fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_force() {
+fn an_incomplete_feed_is_refused_with_its_findings_unless_forced() {
     const HEADING: &str = "Stock,VIN,Make,Model,Type,Price,Year,Photo\n";
     const ROW: &str = "A1,1HGCV1F33NA000003,Honda,Accord,Used,20000,2022,https://a.example/1.jpg\n";
     const OTHER: &str =
@@ -125,7 +125,7 @@ fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_forc
 }
 
 #[test]
-fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
+fn people_read_counts_first_skipped_rows_and_each_warning_kind() {
     let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
     for index in 0..SHOWN + 5 {
         text.push_str(&format!("B{index},In Production,,\n"));
@@ -139,7 +139,7 @@ fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
 }
 
 #[test]
-fn an_explanation_shows_what_fed_each_field_and_what_fed_nothing() {
+fn an_explanation_shows_each_fields_columns_and_the_unused_ones() {
     let feed = feed(
         "Stock,Type,Internet_Price,SellingPrice,Invoice,Paint,Image[0].URL,Photo 2\n\
          A1,Used,,20000,1,Red,https://a.example/1.jpg,https://a.example/2.jpg\n\

@@ -73,7 +73,8 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
                 .hint("`tradepost leads list` names them"));
         }
     }
-    let (actor, now) = (context.actor(), Clock::system().now());
+    let actor = context.actor();
+    let now = Clock::system().now();
     let mut erased = store.erase_leads(customer.leads.clone(), &actor, now)?;
     let mut unreadable = BTreeSet::new();
     // A phone number and an email address need not be in the same lead.

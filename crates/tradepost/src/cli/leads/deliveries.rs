@@ -204,6 +204,6 @@ fn try_out(dealer: &DealerConfig, delivery: &DeliveryConfig) -> Result<String, C
             is_test: true,
             now,
         };
-        Letter::of(&parcel, &delivery.destination.form, &dealer.terms)
+        Letter::new(&parcel, &delivery.destination.form, &dealer.terms)
     })
 }

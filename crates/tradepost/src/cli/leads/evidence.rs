@@ -26,10 +26,11 @@ pub(in crate::cli) struct Arguments {
 /// Collects the evidence, records the export in the audit log, and writes the file.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
-    let (now, actor) = (Clock::system().now(), context.actor());
+    let now = Clock::system().now();
+    let actor = context.actor();
     let gathered = evidence::gather(&store, &arguments.id, &actor, now)?;
     let document = gathered.ok_or_else(absent)?;
-    let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
+    let dealer = document.pointer("/lead/dealer").and_then(|id| id.as_str()).unwrap_or_default();
     // The audit entry has the document's hash, so that a copy can be told from a forgery later.
     let taken = NewAuditEntry {
         detail: Some(hex(&evidence::digest(&document))),

@@ -91,7 +91,11 @@ pub fn json(entries: &[ExportedLead]) -> String {
 /// Returns a lead as JSON.
 #[must_use]
 pub fn record(entry: &ExportedLead) -> Value {
-    let (lead, sent) = (&entry.lead, &entry.lead.submission);
+    let lead = &entry.lead;
+    let sent = &entry.lead.submission;
+    let consents = entry.history.consents.iter();
+    let consents =
+        consents.map(|(record, hash, user_agent)| consent(record, hash, user_agent.as_deref()));
     json!({
         "lead_id": lead.lead_id,
         "dealer_id": lead.dealer_id,
@@ -111,7 +115,7 @@ pub fn record(entry: &ExportedLead) -> Value {
         "appointment": lead.appointment.as_ref().map(appointment),
         "also_asked_for": lead.asked_besides().map(appointment),
         "event": entry.event.as_ref().map(event),
-        "consent_log": entry.history.consents.iter().map(consent).collect::<Vec<_>>(),
+        "consent_log": consents.collect::<Vec<_>>(),
         "history": entry.history.events.iter().map(event).collect::<Vec<_>>(),
         "listing": sent.listing,
         "payload": sent.payload,
@@ -131,7 +135,7 @@ fn appointment(appointment: &AppointmentRecord) -> Value {
     })
 }
 
-fn consent((record, hash, user_agent): &(ConsentRecord, Sha256Hash, Option<String>)) -> Value {
+fn consent(record: &ConsentRecord, hash: &Sha256Hash, user_agent: Option<&str>) -> Value {
     json!({
         "seq": record.seq,
         "at": rfc3339(record.at),

@@ -165,7 +165,7 @@ fn the_table_shows_the_newest_first_and_no_control_characters() {
 }
 
 #[test]
-fn the_details_have_everything_and_the_consent_text_as_it_was() {
+fn the_details_have_everything_and_the_unchanged_consent_text() {
     expect![[r#"
         lead lead-1
         state: received
@@ -256,7 +256,7 @@ fn the_details_have_everything_and_the_consent_text_as_it_was() {
 }
 
 #[test]
-fn a_lead_is_exported_as_it_is_and_each_change_as_it_was() {
+fn a_lead_is_exported_now_and_after_each_change() {
     let shown = |entries: &[ExportedLead]| {
         let status = |entry: &ExportedLead| entry.prospect().is_resent;
         let resent: Vec<_> = entries.iter().map(status).collect();

@@ -65,7 +65,7 @@ pub fn table(
         (linked, (Text("same person"), &|lead| person(lead))),
     ];
     let columns = columns.into_iter().filter_map(|(is_shown, column)| is_shown.then_some(column));
-    table::of(fit, &leads, &columns.collect::<Vec<_>>())
+    table::items(fit, &leads, &columns.collect::<Vec<_>>())
 }
 
 fn state(lead: &LeadRecord) -> String {
@@ -107,7 +107,7 @@ pub fn details(history: &LeadHistory, now: Timestamp) -> String {
     out.push_str("history\n");
     for event in &history.events {
         let current = event.appointment.as_ref();
-        let booked = current.map(|it| format!("; {}", summary(it, &zone, now)));
+        let booked = current.map(|appointment| format!("; {}", summary(appointment, &zone, now)));
         let booked = booked.unwrap_or_default();
         let _ = writeln!(out, "  {}: {}{booked}", local(event.at), event.kind);
     }

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn ranks_are_those_of_leads_that_were() {
         let of = |minutes: &[i64]| {
-            let took = minutes.iter().map(|it| Some(SignedDuration::from_mins(*it)));
+            let took = minutes.iter().map(|time| Some(SignedDuration::from_mins(*time)));
             TimedStep::new("seen", took.chain([None]))
         };
         let minutes = |step: &TimedStep| {

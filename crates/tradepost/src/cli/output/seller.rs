@@ -173,7 +173,8 @@ fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
         }
         Unsent::Arguments(error) => {
             let issues = error.issues.iter();
-            let lines = issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message));
+            let lines = issues
+                .map(|issue| problem_line(&issue.pointer, &issue.keyword, &issue.message));
             CommandFailure::usage(message)
                 .hint("correct every problem listed, or send anyway with --no-check")
                 .lines(lines.collect())
@@ -320,7 +321,7 @@ fn from_adcp(message: String, adcp: &Adcp) -> CommandFailure {
     // Our own line first: the seller's message may be in a language the reader does not know.
     let mut lines = vec![of_code(error)];
     let issues = error.issues.iter().take(MAX_LISTED);
-    lines.extend(issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message)));
+    lines.extend(issues.map(|issue| problem_line(&issue.pointer, &issue.keyword, &issue.message)));
     push_more(&mut lines, error.issues.len());
     // The issues name their fields themselves.
     let field = error.field.as_deref().filter(|_| error.issues.is_empty());

@@ -49,7 +49,7 @@ const WORD_WIDTH: usize = 40;
 
 /// Formats a table with a row for each item.
 #[must_use]
-pub fn of<T>(fit: TableWidth, things: &[T], columns: &[Cells<'_, T>]) -> String {
+pub fn items<T>(fit: TableWidth, things: &[T], columns: &[Cells<'_, T>]) -> String {
     let headings: Vec<_> = columns.iter().map(|(column, _)| *column).collect();
     let row = |thing: &T| columns.iter().map(|(_, cell)| cell(thing)).collect();
     rows(fit, &headings, &things.iter().map(row).collect::<Vec<Vec<_>>>())
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_wraps_between_words_and_a_narrower_one_gets_blocks() {
+    fn narrow_terminals_wrap_between_words_and_narrower_ones_get_blocks() {
         expect![[r#"
             ID               PRICE  DETAILS
             lead_0123456789     $1  a word or

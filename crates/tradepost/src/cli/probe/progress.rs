@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_shows_the_check_that_has_begun_and_what_was_found_so_far() {
+    fn a_terminal_shows_the_running_check_and_findings_so_far() {
         let check = checks().find(|check| check.id == "a2a.card.etag").unwrap();
         let progress = RunProgress {
             done: 7,

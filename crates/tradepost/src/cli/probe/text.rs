@@ -129,7 +129,8 @@ fn others(
 }
 
 fn waived(out: &mut Vec<String>, report: &AgentReport) {
-    let waived: Vec<_> = report.findings.iter().filter(|it| it.waived.is_some()).collect();
+    let waived: Vec<_> =
+        report.findings.iter().filter(|finding| finding.waived.is_some()).collect();
     if !waived.is_empty() {
         out.push("\nwaived:".to_owned());
     }

@@ -82,7 +82,8 @@ fn document(record: &DeliveryRecord) -> Value {
 /// Queues a message that was given up, for a running server or the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let (vault, publisher) = arguments.place.only(context)?;
-    let (id, subject) = (publisher.profile.id.clone(), arguments.subject.clone());
+    let id = publisher.profile.id.clone();
+    let subject = arguments.subject.clone();
     let now = Clock::system().now();
     let store = vault.store();
     let count =
@@ -97,9 +98,10 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     let config = arguments.place.config(context)?;
     let named = arguments.place.publisher.as_deref();
     let publishers = config.publishers.iter();
-    let publishers = publishers.filter(|it| named.is_none_or(|id| it.profile.id == id));
+    let publishers =
+        publishers.filter(|publisher| named.is_none_or(|id| publisher.profile.id == id));
     let found: Vec<_> = publishers
-        .flat_map(|publisher| publisher.deliveries.iter().map(move |it| (publisher, it)))
+        .flat_map(|publisher| publisher.deliveries.iter().map(move |wanted| (publisher, wanted)))
         .filter(|(_, wanted)| wanted.delivery.destination.name == arguments.destination)
         .collect();
     let [(publisher, wanted)] = found.as_slice() else {

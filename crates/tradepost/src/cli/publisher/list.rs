@@ -38,7 +38,7 @@ impl What {
         match self {
             Self::Accounts => account::AccountStatus::NAMES.to_vec(),
             Self::Creatives => creative::CreativeStatus::NAMES.to_vec(),
-            Self::Tasks => TASK_STATES.split(' ').collect(),
+            Self::Tasks => TASK_STATES.to_vec(),
             Self::Grants => Vec::new(),
         }
     }
@@ -57,7 +57,8 @@ impl What {
 }
 
 /// States of a stored task, which never waits for a credential.
-const TASK_STATES: &str = "submitted working input-required completed failed rejected canceled";
+const TASK_STATES: &[&str] =
+    &["submitted", "working", "input-required", "completed", "failed", "rejected", "canceled"];
 
 /// Runs the command.
 pub(super) fn run(

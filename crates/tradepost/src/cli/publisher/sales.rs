@@ -9,6 +9,7 @@ use clap::Subcommand;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
+use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::PublisherStore;
 use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Row, Subject};
@@ -16,8 +17,9 @@ use tradepost_publisher::staff::show::NotShown;
 use tradepost_server::clock::Clock;
 use tradepost_wire::json::{Value, json};
 
-use super::{PublisherOptions, Publishing, details};
+use super::{PublisherOptions, details};
 use crate::adcp::sales::{self, Format};
+use crate::adcp::vault::StoreVault;
 use crate::cli::leads::since;
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, create_new, explained, unsaved};
@@ -113,7 +115,8 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
             let filter = choice.filter();
             check(subject, &filter)?;
             let page = Page { after, limit: usize::from(limit) };
-            let listing = read(&place.only(context)?, subject, &filter, page, now)?;
+            let (vault, publisher) = place.only(context)?;
+            let listing = read(&vault, &publisher, subject, &filter, page, now)?;
             list(subject, &listing, now, context);
             Ok(())
         }
@@ -129,9 +132,9 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
         Command::Export { choice, format, out, place } => {
             let filter = choice.filter();
             check(subject, &filter)?;
-            let publishing = place.only(context)?;
+            let (vault, publisher) = place.only(context)?;
             let export = Export { subject, filter: &filter, format, now };
-            export.write(&publishing, out, context)
+            export.write(&vault, &publisher, out, context)
         }
     }
 }
@@ -143,13 +146,13 @@ fn check(subject: Subject, filter: &Filter) -> Outcome {
 }
 
 fn read(
-    publishing: &Publishing,
+    vault: &StoreVault,
+    publisher: &Publisher,
     subject: Subject,
     filter: &Filter,
     page: Page,
     now: Timestamp,
 ) -> Result<Listing, CommandFailure> {
-    let (vault, publisher) = publishing;
     sales::list_full(vault, publisher, subject, filter, page, now).map_err(not_listed)
 }
 
@@ -215,14 +218,20 @@ struct Export<'e> {
 impl Export<'_> {
     /// Writes the export page by page, to a file or to standard output. An incomplete file is
     /// deleted.
-    fn write(&self, publishing: &Publishing, out: Option<PathBuf>, context: &Context) -> Outcome {
+    fn write(
+        &self,
+        vault: &StoreVault,
+        publisher: &Publisher,
+        out: Option<PathBuf>,
+        context: &Context,
+    ) -> Outcome {
         let Some(path) = out else {
-            return self.each(publishing, &mut |part| context.output.hand_over(part));
+            return self.each(vault, publisher, &mut |part| context.output.hand_over(part));
         };
         let unsaved = unsaved(&path);
         let mut file: File = create_new(&path).map_err(&unsaved)?;
         let written = self
-            .each(publishing, &mut |part| file.write_all(part).map_err(&unsaved))
+            .each(vault, publisher, &mut |part| file.write_all(part).map_err(&unsaved))
             .and_then(|()| file.sync_all().map_err(&unsaved));
         if written.is_err() {
             // The first failure is the one to report; a partial export would be taken for a
@@ -232,10 +241,15 @@ impl Export<'_> {
         written
     }
 
-    fn each(&self, publishing: &Publishing, take: &mut dyn FnMut(&[u8]) -> Outcome) -> Outcome {
+    fn each(
+        &self,
+        vault: &StoreVault,
+        publisher: &Publisher,
+        take: &mut dyn FnMut(&[u8]) -> Outcome,
+    ) -> Outcome {
         let mut page = Page { after: None, limit: EXPORTED_AT_ONCE };
         loop {
-            let listing = read(publishing, self.subject, self.filter, page, self.now)?;
+            let listing = read(vault, publisher, self.subject, self.filter, page, self.now)?;
             let is_first = page.after.is_none();
             let part = sales::encode(self.format, self.subject, &listing.rows, is_first);
             take(&part.map_err(CommandFailure::fault)?)?;

@@ -52,9 +52,12 @@ impl DeliveryHandler {
 
     /// Handles the next delivery; returns false when there is none.
     async fn one(&self) -> Result<bool, CommandFailure> {
-        let (inbox, now) = (Arc::clone(&self.inbox), self.clock.now());
+        let inbox = Arc::clone(&self.inbox);
+        let now = self.clock.now();
         let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
-        let (program, seq, attempts) = (self.program.clone(), kept.seq, kept.attempts);
+        let program = self.program.clone();
+        let seq = kept.seq;
+        let attempts = kept.attempts;
         let shown = self.shown(&kept);
         let result = match program {
             None => Ok(()),

@@ -86,7 +86,9 @@ impl Missed {
             if sellers.is_empty() { WatchQuestion::GetTask } else { WatchQuestion::McpTaskStatus };
         let question = self.ask.unwrap_or(usual);
         let mut authorization = None;
-        if let (Some(token), Some(endpoint)) = (self.token_for.bearer(context), &endpoint) {
+        if let Some(token) = self.token_for.bearer(context)
+            && let Some(endpoint) = &endpoint
+        {
             let local = endpoint.host_str().is_some_and(is_this_machine);
             if endpoint.scheme() != "https" && !local {
                 return Err(CommandFailure::usage(
@@ -145,8 +147,8 @@ impl Watched {
                 news.notify_one();
                 answer
             };
-            let named = (self.sender.as_str(), task.as_str());
-            let ended = poll::watch(named, inbox, metrics, self.policy, edge, ask).await;
+            let sender = self.sender.as_str();
+            let ended = poll::watch(sender, task, inbox, metrics, self.policy, edge, ask).await;
             let task = plain(task, WORD);
             match ended {
                 Ok(PollEnd::Complete) => output.talk(format!("task {task} has come to its end")),

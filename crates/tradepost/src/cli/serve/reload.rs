@@ -43,7 +43,8 @@ pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wir
     let hangups = tokio::sync::Mutex::new(hangups);
     keep_going("reloading", || async {
         while hangups.lock().await.recv().await.is_some() {
-            let (reload, wiring) = (Arc::clone(&reload), Arc::clone(&wiring));
+            let reload = Arc::clone(&reload);
+            let wiring = Arc::clone(&wiring);
             piece("reloading", move || reload.run(&wiring)).await;
         }
     })
@@ -79,7 +80,8 @@ impl Reload {
             ("publishers", !config.publishers.is_empty()),
         ];
         later.extend(others.into_iter().filter_map(|(key, differs)| differs.then_some(key)));
-        let (dealers, log_filter) = (config.dealers.len(), config.server.log_filter.clone());
+        let dealers = config.dealers.len();
+        let log_filter = config.server.log_filter.clone();
         wiring.replace_dealers(config)?;
         self.log.filter(&log_filter).map_err(|error| CommandFailure::new(1, chain(&*error)))?;
         tracing::info!(dealers, "configuration read again");

@@ -51,8 +51,8 @@ pub(super) fn tls(
 fn ordered(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Acme> {
     let file = path(4_000);
     read_object!(value, at, problems, closed {
-        required "domains" => domains: list((1, Some(MOST_NAMES)), domain),
-        optional "contact" => contact: list((0, Some(10)), mailbox),
+        required "domains" => domains: list(1, Some(MOST_NAMES), domain),
+        optional "contact" => contact: list(0, Some(10), mailbox),
         optional "directory" => directory: secure_address,
         required "terms_agreed" => terms_agreed: parse::boolean,
         required "folder" => folder: &file,

@@ -22,7 +22,7 @@ pub(super) fn alerts(
     read_table!(value, at, problems, AlertConfig {
         optional "every" => every: duration("1m", "24h") => SignedDuration::from_mins(15),
         optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
-        required "destinations" => destinations: named((1, Some(20)), destination, str::to_owned,
+        required "destinations" => destinations: named(1, Some(20), destination, str::to_owned,
             "another destination of alerts has this name already"),
         optional "access" => access: read_access => AccessThresholds::default(),
     })

@@ -15,8 +15,8 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::words;
 
 use super::values::{
-    self, duration, host, items, line, list, of_text, reject, secret, secure_address, web_page,
-    whole,
+    self, ChannelKeys, duration, host, items, line, list, of_text, reject, secret, secure_address,
+    web_page, whole,
 };
 use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http, Smtp, SmtpTls};
 
@@ -59,18 +59,27 @@ words! {
     }
 }
 
-/// Keys that belong to some channels only, and true when such a channel requires them.
-const KEYS: &[(&str, &[DeliveryWord], bool)] = &[
-    ("url", &[DeliveryWord::Https, DeliveryWord::Webhook, DeliveryWord::Chat], true),
-    ("media_type", &[DeliveryWord::Https], false),
-    ("bearer bearer_file", &[DeliveryWord::Https, DeliveryWord::Webhook], false),
-    ("hmac_key hmac_key_file", &[DeliveryWord::Webhook], false),
-    ("style", &[DeliveryWord::Chat], true),
-    ("contact", &[DeliveryWord::Chat], false),
-    ("adf", &[DeliveryWord::Smtp, DeliveryWord::Https], false),
-    ("host", &[DeliveryWord::Smtp], true),
-    ("port tls allow_plain ca_file user password password_file", &[DeliveryWord::Smtp], false),
-    ("from to", &[DeliveryWord::Smtp], true),
+/// Keys that belong to some channels only.
+const KEYS: &[ChannelKeys<DeliveryWord>] = &[
+    ChannelKeys::required(
+        &["url"],
+        &[DeliveryWord::Https, DeliveryWord::Webhook, DeliveryWord::Chat],
+    ),
+    ChannelKeys::optional(&["media_type"], &[DeliveryWord::Https]),
+    ChannelKeys::optional(
+        &["bearer", "bearer_file"],
+        &[DeliveryWord::Https, DeliveryWord::Webhook],
+    ),
+    ChannelKeys::optional(&["hmac_key", "hmac_key_file"], &[DeliveryWord::Webhook]),
+    ChannelKeys::required(&["style"], &[DeliveryWord::Chat]),
+    ChannelKeys::optional(&["contact"], &[DeliveryWord::Chat]),
+    ChannelKeys::optional(&["adf"], &[DeliveryWord::Smtp, DeliveryWord::Https]),
+    ChannelKeys::required(&["host"], &[DeliveryWord::Smtp]),
+    ChannelKeys::optional(
+        &["port", "tls", "allow_plain", "ca_file", "user", "password", "password_file"],
+        &[DeliveryWord::Smtp],
+    ),
+    ChannelKeys::required(&["from", "to"], &[DeliveryWord::Smtp]),
 ];
 
 /// Checks that every rooftop of a destination is one of the dealer's.
@@ -100,7 +109,7 @@ pub(super) fn delivery(
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
         required "by" => way: parse::word::<DeliveryWord>,
-        optional "rooftops" => rooftops: list((0, None), line(200)),
+        optional "rooftops" => rooftops: list(0, None, line(200)),
         optional "kinds" => kinds: values::words::<LeadKind>,
         optional "attempts" => attempts: whole(1, 1_000),
         optional "give_up_after" => give_up_after: duration("1m", "30d"),
@@ -123,12 +132,12 @@ pub(super) fn delivery(
         optional "password" => password: &file,
         optional "password_file" => password_file: &file,
         optional "from" => from: mailbox,
-        optional "to" => to: list((1, Some(20)), mailbox),
+        optional "to" => to: list(1, Some(20), mailbox),
     });
-    values::check_keys(KEYS, way, ("destination", "by"), (value, at, problems));
-    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
-    let hmac_key = secret(value, "hmac_key", (hmac_key, hmac_key_file), at, problems);
-    let password = secret(value, "password", (password, password_file), at, problems);
+    values::check_keys(KEYS, way, "destination", "by", value, at, problems);
+    let bearer = secret(value, "bearer", bearer, bearer_file, at, problems);
+    let hmac_key = secret(value, "hmac_key", hmac_key, hmac_key_file, at, problems);
+    let password = secret(value, "password", password, password_file, at, problems);
     check_key(way, value, hmac_key.as_ref(), at, problems);
     // Returned only now, so that mistakes in other keys are reported too.
     let way = way?;

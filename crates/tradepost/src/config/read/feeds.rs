@@ -11,7 +11,9 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::words;
 
-use super::values::{self, duration, items, line, of_text, reject, secret, secure_address, whole};
+use super::values::{
+    self, ChannelKeys, duration, items, line, of_text, reject, secret, secure_address, whole,
+};
 use crate::config::feeds::{
     Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, From, MappingSource, Pull, Sftp,
 };
@@ -32,17 +34,26 @@ words! {
     }
 }
 
-/// Keys that belong to some sources only, and true when such a source requires them.
-const KEYS: &[(&str, &[FeedWord], bool)] = &[
-    ("folder", &[FeedWord::Folder], true),
-    ("files quiet", &[FeedWord::Folder], false),
-    ("url", &[FeedWord::Pull], true),
-    (
-        "every timeout bearer bearer_file user password password_file key_file known_hosts",
+/// Keys that belong to some sources only.
+const KEYS: &[ChannelKeys<FeedWord>] = &[
+    ChannelKeys::required(&["folder"], &[FeedWord::Folder]),
+    ChannelKeys::optional(&["files", "quiet"], &[FeedWord::Folder]),
+    ChannelKeys::required(&["url"], &[FeedWord::Pull]),
+    ChannelKeys::optional(
+        &[
+            "every",
+            "timeout",
+            "bearer",
+            "bearer_file",
+            "user",
+            "password",
+            "password_file",
+            "key_file",
+            "known_hosts",
+        ],
         &[FeedWord::Pull],
-        false,
     ),
-    ("max_bytes", &[FeedWord::Pull, FeedWord::Upload], false),
+    ChannelKeys::optional(&["max_bytes"], &[FeedWord::Pull, FeedWord::Upload]),
 ];
 
 /// Keys for the credentials of a web address; those of SFTP are in the next line.
@@ -95,7 +106,7 @@ pub(super) fn feed(
         optional "known_hosts" => known_hosts: ssh_file,
         optional "max_bytes" => max_bytes: whole::<u64>(1_024, 1 << 40),
     });
-    values::check_keys(KEYS, way, ("feed", "from"), (value, at, problems));
+    values::check_keys(KEYS, way, "feed", "from", value, at, problems);
     if let Some(url) = &url {
         check_login(value, url, at, problems);
     }
@@ -106,8 +117,8 @@ pub(super) fn feed(
     if named("user") != (named("password") || named("password_file")) {
         reject(at, problems, "user and password_file belong together");
     }
-    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
-    let password = secret(value, "password", (password, password_file), at, problems);
+    let bearer = secret(value, "bearer", bearer, bearer_file, at, problems);
+    let password = secret(value, "password", password, password_file, at, problems);
     let max_bytes = max_bytes.unwrap_or(MAX_BYTES);
     let std = |time: Option<SignedDuration>, default: Duration| {
         time.and_then(|time| Duration::try_from(time).ok()).unwrap_or(default)
@@ -124,7 +135,8 @@ pub(super) fn feed(
                     FeedLocation::Web(FeedAddress { url, bearer, login: user.zip(password) })
                 }
                 FeedUrl::Sftp { user, host, port, path } => {
-                    let (key_file, known_hosts) = (key_file?.into(), known_hosts?.into());
+                    let key_file = key_file?.into();
+                    let known_hosts = known_hosts?.into();
                     FeedLocation::Sftp(Sftp { user, host, port, path, key_file, known_hosts })
                 }
             },
@@ -188,7 +200,8 @@ fn sftp(text: &str) -> Option<FeedUrl> {
     }
     // Decoded before the checks: `%22` is a quote to the program.
     let decoded = |part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
-    let (user, path) = (decoded(url.username())?, decoded(url.path())?);
+    let user = decoded(url.username())?;
+    let path = decoded(url.path())?;
     let host = url.host_str()?.to_owned();
     // A leading hyphen could be an option to `sftp`, or to the `ssh` that it runs.
     let is_name = |text: &str, others: &str| {

@@ -90,7 +90,7 @@ fn read_agents(
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<AgentPolicy> {
-    let names = list((0, None), line(200));
+    let names = list(0, None, line(200));
     Some(read_over!(value, at, problems, AgentPolicy::default(), {
         "allow" => allow: &names,
         "deny" => deny: &names,

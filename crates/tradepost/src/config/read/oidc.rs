@@ -22,7 +22,7 @@ pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
             path(4_000)(v, at, p).map(ConfigSecret::File)
         },
         required "role_claim" => role_claim: line(100),
-        required "roles" => grants: list((1, None), grant),
+        required "roles" => grants: list(1, None, grant),
         // The only claim about a person that every id token has (OpenID Connect Core §2).
         optional "name_claim" => name_claim: line(100) => "sub".to_owned(),
         optional "scope" => scope: read_scope => "openid profile email".to_owned(),

@@ -38,9 +38,9 @@ pub(super) fn publisher(
         required "id" => id: values::id,
         required "name" => name: line(200),
         required "domain" => domain: values::host,
-        optional "hosts" => hosts: list((0, None), values::host),
+        optional "hosts" => hosts: list(0, None, values::host),
         optional "public_url" => public_url: values::web_base,
-        optional "origins" => origins: list((0, None), values::web_base),
+        optional "origins" => origins: list(0, None, values::web_base),
         optional "require_extension" => require_extension: parse::boolean,
         optional "brand_json_url" => brand_json_url: values::web_page,
         optional "description" => description: prose(2_000),
@@ -49,9 +49,9 @@ pub(super) fn publisher(
         optional "documentation_url" => documentation_url: values::web_page,
         optional "catalogue" => catalogue: path(4_000),
         optional "sandbox" => sandbox: parse::boolean,
-        optional "billing" => billing: list((1, None), billed),
-        optional "payment_terms" => payment_terms: list((1, None), line(64)),
-        optional "agents" => agents: list((0, None), buyer),
+        optional "billing" => billing: list(1, None, billed),
+        optional "payment_terms" => payment_terms: list(1, None, line(64)),
+        optional "agents" => agents: list(0, None, buyer),
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration("1h", "7d"),
         optional "spend_limits" => spend_limits: read_limits,
@@ -63,9 +63,9 @@ pub(super) fn publisher(
         optional "webhook_key" => webhook_key: signing::webhook_key,
         optional "governance_key" => governance_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
-        optional "verifiers" => verifiers: list((0, None), verifier),
+        optional "verifiers" => verifiers: list(0, None, verifier),
         optional "deliveries" => deliveries:
-            named((0, Some(20)), deliveries::destination, str::to_owned,
+            named(0, Some(20), deliveries::destination, str::to_owned,
                 "another destination of this publisher has this name already"),
     });
     if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
@@ -76,7 +76,8 @@ pub(super) fn publisher(
     }
     let buyers = agents.unwrap_or_default();
     reject_shared_credentials(&buyers, &at.key("agents"), problems);
-    let signers = buyers.iter().filter_map(|it| Some((it.agent.id.clone(), it.keys.clone()?)));
+    let signers =
+        buyers.iter().filter_map(|buyer| Some((buyer.agent.id.clone(), buyer.keys.clone()?)));
     let signers = signers.collect();
     let name = name?;
     let describe = || format!("{name}: advertising on its own media.");
@@ -86,7 +87,7 @@ pub(super) fn publisher(
         sandbox: sandbox.unwrap_or(false),
         billing: billing.unwrap_or_else(|| vec![Billing::Operator]),
         payment_terms: payment_terms.unwrap_or_else(|| vec!["net_30".to_owned()]),
-        agents: buyers.into_iter().map(|it| Arc::new(it.agent)).collect(),
+        agents: buyers.into_iter().map(|buyer| Arc::new(buyer.agent)).collect(),
         onboarding: onboarding.unwrap_or_default(),
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
@@ -157,7 +158,7 @@ fn verifier(
         optional "bearer" => bearer: &text,
         optional "bearer_file" => bearer_file: &text,
     });
-    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
+    let bearer = secret(value, "bearer", bearer, bearer_file, at, problems);
     if bearer.is_none() {
         reject(&at.key("bearer"), problems, "is missing; give this or bearer_file");
     }
@@ -183,13 +184,13 @@ fn buyer(
         required "id" => .id: values::id,
         optional "url" => .url: values::web_page,
         optional "keys" => keys: signing::keys,
-        optional "credentials" => .principals: set((0, None), line(200)) => BTreeSet::new(),
+        optional "credentials" => .principals: set(0, None, line(200)) => BTreeSet::new(),
         optional "standing" => .standing:
             text_that("must be active, suspended or blocked", AgentStanding::from_name)
             => AgentStanding::Active,
         optional "sandbox_only" => .sandbox_only: parse::boolean => false,
         optional "live_only" => .live_only: parse::boolean => false,
-        optional "billing" => .billing: set((1, None), billed),
+        optional "billing" => .billing: set(1, None, billed),
         optional "scope" => .scope: read_scope,
         optional "spend_limits" => .spend_limits: read_limits => Vec::new(),
     } then {
@@ -209,7 +210,8 @@ fn read_limits(
             required "currency" => currency:
                 text_that("must be a currency of ISO 4217, such as USD", currency_of),
             required "per_day" => per_day: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
-                let amount = v.as_number().and_then(MoneyAmount::of).filter(|it| *it > MoneyAmount::ZERO);
+                let amount = v.as_number().and_then(MoneyAmount::from_number);
+                let amount = amount.filter(|amount| *amount > MoneyAmount::ZERO);
                 if amount.is_none() {
                     reject(at, p, "must be an amount above zero");
                 }
@@ -228,7 +230,7 @@ fn read_limits(
 }
 
 fn currency_of(text: &str) -> Option<String> {
-    let fits = text.len() == 3 && text.bytes().all(|it| it.is_ascii_uppercase());
+    let fits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
     fits.then(|| text.to_owned())
 }
 
@@ -255,8 +257,8 @@ fn read_onboarding(
         "strangers" => strangers: parse::boolean,
         "implicit" => implicit: parse::boolean,
         "review" => review: some(read_review),
-        "operators" => operators: some(set((1, None), values::host)),
-        "houses" => houses: set((0, None), values::host),
+        "operators" => operators: some(set(1, None, values::host)),
+        "houses" => houses: set(0, None, values::host),
     }))
 }
 

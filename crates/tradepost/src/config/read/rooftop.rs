@@ -26,7 +26,7 @@ pub(super) fn rooftop(
 ) -> Option<RooftopSettings> {
     read_table!(value, at, problems, RooftopSettings { profile: Profile, time_zone } {
         required "name" => .name: line(200),
-        optional "feed_names" => feed_names: list((0, None), line(200)) => Vec::new(),
+        optional "feed_names" => feed_names: list(0, None, line(200)) => Vec::new(),
         optional "legal_name" => .legal_name: line(200),
         optional "website" => .website: values::web_page,
         optional "geo" => .geo: read_geo,
@@ -35,15 +35,15 @@ pub(super) fn rooftop(
         optional "address" => .address: read_address => None,
         optional "timezone" => .timezone: values::time_zone,
         optional "notes" => .notes: prose(2_000),
-        optional "capabilities" => .capabilities: list((0, None), line(100)) => Vec::new(),
+        optional "capabilities" => .capabilities: list(0, None, line(100)) => Vec::new(),
         optional "schedules" => .schedules: read_schedules => Vec::new(),
-        optional "fees" => fees: list((0, None), fee) => Vec::new(),
+        optional "fees" => fees: list(0, None, fee) => Vec::new(),
         optional "appointments" => appointments: read_appointments => AppointmentPolicy::default(),
     } then {
         if let Some(AppointmentPolicy { types, .. }) = &appointments
             && !types.is_empty()
         {
-            check_appointments(types, schedules.as_deref(), (value, at, problems));
+            check_appointments(types, schedules.as_deref(), value, at, problems);
         }
         let (timezone, time_zone) = timezone.unzip();
         let time_zone = time_zone.unwrap_or(TimeZone::UTC);
@@ -54,7 +54,9 @@ pub(super) fn rooftop(
 fn check_appointments(
     types: &[AppointmentType],
     schedules: Option<&[Schedule]>,
-    (value, at, problems): (&Value, &DocumentPlace<'_>, &mut Problems),
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
 ) {
     let has = |key| value.get(key).is_some();
     let at = at.key("appointments");
@@ -68,8 +70,10 @@ fn check_appointments(
     }
     let closed = WeeklyHours::default();
     for department in BTreeSet::from_iter(types.iter().map(|kind| department(*kind))) {
-        let of_it = |it: &Schedule| it.name.as_deref() == Some(department) && it.value != closed;
-        if !schedules.unwrap_or_default().iter().any(of_it) {
+        let is_open = |schedule: &Schedule| {
+            schedule.name.as_deref() == Some(department) && schedule.value != closed
+        };
+        if !schedules.unwrap_or_default().iter().any(is_open) {
             let message = format!(
                 "offering these appointments needs a day on which schedules.{department} is open"
             );
@@ -93,7 +97,7 @@ fn read_geo(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> O
 fn contacts(
     read: fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String>,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<NamedValue>> {
-    list((0, None), move |value, at, problems| {
+    list(0, None, move |value, at, problems| {
         if value.is_string() {
             let value = read(value, at, problems)?;
             return Some(NamedValue { name: None, value });
@@ -206,6 +210,6 @@ fn read_appointments(
         "capacity" => capacity: whole(1, 1_000),
         "notice" => notice: duration("0s", "365d"),
         "horizon_days" => horizon_days: whole(1, 365),
-        "closed_on" => closed_on: list((0, None), values::date),
+        "closed_on" => closed_on: list(0, None, values::date),
     }))
 }

@@ -68,7 +68,7 @@ pub(super) fn server(
         "listen" => listen: values::socket,
         "operator_listen" => operator_listen: some(values::socket),
         "hosting" => hosting: parse::boolean,
-        "directory_hosts" => directory_hosts: list((0, None), values::host),
+        "directory_hosts" => directory_hosts: list(0, None, values::host),
         "max_running_requests" => max_running_requests: whole(1, 1_000_000),
         "console" => console: some(read_console),
         "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
@@ -84,7 +84,7 @@ pub(super) fn server(
         "log_json" => log_json: parse::boolean,
         "log_filter" => log_filter: values::log_filter,
         "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
-        "web_origins" => web_origins: list((0, None), web_origin),
+        "web_origins" => web_origins: list(0, None, web_origin),
         "tls" => tls: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             let (tls, acme) = acme::tls(v, at, p)?;
             ordered = acme;
@@ -155,7 +155,7 @@ pub(super) fn dealer(
     read_table!(value, at, problems, DealerConfig { terms: Terms } {
         required "id" => .id: values::id,
         required "name" => .name: line(200),
-        optional "hosts" => hosts: list((0, None), values::host) => Vec::new(),
+        optional "hosts" => hosts: list(0, None, values::host) => Vec::new(),
         optional "public_url" => public_url: values::web_base,
         optional "listed" => listed: parse::boolean => true,
         optional "description" => description: prose(2_000)
@@ -169,7 +169,7 @@ pub(super) fn dealer(
         // Buyers' filters compare names case-insensitively, so the names must differ in more than
         // case.
         required "rooftops" => .rooftops:
-            named((1, None), rooftop::rooftop, |name: &str| name.trim().to_lowercase(),
+            named(1, None, rooftop::rooftop, |name: &str| name.trim().to_lowercase(),
                 "another rooftop of this dealer has this name already"),
         optional "search" => .search: read_search => SearchPolicy::default(),
         optional "leads" => .leads: leads::leads => LeadPolicy::default(),
@@ -186,10 +186,10 @@ pub(super) fn dealer(
         optional "auth" => auth: auth::auth => AuthSettings::default(),
         optional "card_signing" => card_signing: read_card_signing,
         optional "deliveries" => deliveries:
-            named((0, None), delivery::delivery, str::to_owned,
+            named(0, None, delivery::delivery, str::to_owned,
                 "another destination of this dealer has this name already") => Vec::new(),
         optional "feeds" => feeds:
-            named((0, Some(50)), feeds::feed, str::to_owned,
+            named(0, Some(50), feeds::feed, str::to_owned,
                 "another feed of this dealer has this name already") => Vec::new(),
     } then {
         delivery::check_rooftops(value, at, problems);

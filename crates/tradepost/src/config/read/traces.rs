@@ -21,7 +21,8 @@ pub(super) fn traces(
         optional "bearer" => bearer: &text,
         optional "bearer_file" => bearer_file: &text,
     });
-    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
-    let (percent, service) = (percent.unwrap_or(100), service.unwrap_or("tradepost".to_owned()));
+    let bearer = secret(value, "bearer", bearer, bearer_file, at, problems);
+    let percent = percent.unwrap_or(100);
+    let service = service.unwrap_or("tradepost".to_owned());
     Some(Traces { endpoint: endpoint?, percent, service, bearer })
 }

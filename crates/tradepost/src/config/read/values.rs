@@ -79,16 +79,17 @@ pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Reads a list with a length in `range`, whose names must be unique after `shape` normalises them;
+/// Reads a list of `min` to `max` items, whose names must be unique after `shape` normalises them;
 /// `another` is the message for a duplicate.
 pub(super) fn named<T>(
-    range: (usize, Option<usize>),
+    min: usize,
+    max: Option<usize>,
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
     shape: impl Fn(&str) -> String,
     another: &'static str,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<T>> {
     move |value, at, problems| {
-        let list = parse::list(value, at, problems, range, &item);
+        let list = parse::list(value, at, problems, (min, max), &item);
         let mut names = BTreeSet::new();
         for (index, item) in value.as_array().into_iter().flatten().enumerate() {
             let name = item.get("name").and_then(Value::as_str);
@@ -100,30 +101,51 @@ pub(super) fn named<T>(
     }
 }
 
-/// Checks that each key belongs to the channel and that required keys are present; keys that belong
-/// together share a row. It looks at the raw table: a key whose value is wrong has its own problem
-/// already and is not missing.
+/// Keys that belong to some channels only.
+pub(super) struct ChannelKeys<W: 'static> {
+    keys: &'static [&'static str],
+    ways: &'static [W],
+    /// True when each of these channels requires the keys.
+    is_required: bool,
+}
+
+impl<W: 'static> ChannelKeys<W> {
+    /// Creates keys that these channels require.
+    pub(super) const fn required(keys: &'static [&'static str], ways: &'static [W]) -> Self {
+        Self { keys, ways, is_required: true }
+    }
+
+    /// Creates keys that these channels may have.
+    pub(super) const fn optional(keys: &'static [&'static str], ways: &'static [W]) -> Self {
+        Self { keys, ways, is_required: false }
+    }
+}
+
+/// Checks that each key belongs to the channel and that required keys are present. It looks at the
+/// raw table: a key whose value is wrong has its own problem already and is not missing.
 pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
-    table: &[(&str, &[W], bool)],
+    table: &[ChannelKeys<W>],
     way: Option<W>,
-    (belongs, by): (&str, &str),
-    (value, at, problems): (&Value, &DocumentPlace<'_>, &mut Problems),
+    belongs: &str,
+    by: &str,
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
 ) {
     let Some(way) = way else { return };
-    let rows = table.iter().flat_map(|(keys, ways, is_needed)| {
-        keys.split_whitespace().map(move |key| (key, ways, is_needed))
-    });
-    for (key, ways, is_needed) in rows {
-        let is_there = value.get(key).is_some();
-        if is_there && !ways.contains(&way) {
-            let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
-            let names = names.join(" or ");
-            let message = format!("belongs to {belongs}s {by} {names}, not {by} {way}");
-            reject(&at.key(key), problems, message);
-        }
-        if !is_there && *is_needed && ways.contains(&way) {
-            let message = format!("is missing; a {belongs} {by} {way} needs it");
-            reject(&at.key(key), problems, message);
+    for ChannelKeys { keys, ways, is_required } in table {
+        for key in keys.iter().copied() {
+            let is_there = value.get(key).is_some();
+            if is_there && !ways.contains(&way) {
+                let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+                let names = names.join(" or ");
+                let message = format!("belongs to {belongs}s {by} {names}, not {by} {way}");
+                reject(&at.key(key), problems, message);
+            }
+            if !is_there && *is_required && ways.contains(&way) {
+                let message = format!("is missing; a {belongs} {by} {way} needs it");
+                reject(&at.key(key), problems, message);
+            }
         }
     }
 }
@@ -132,7 +154,8 @@ pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
 pub(super) fn secret(
     value: &Value,
     key: &str,
-    (text, file): (Option<String>, Option<String>),
+    text: Option<String>,
+    file: Option<String>,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<ConfigSecret> {
@@ -354,21 +377,23 @@ pub(super) fn date(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
     parse::date(value, at, problems)?.parse().ok()
 }
 
-/// Reads a list with a length in `range`.
+/// Reads a list of `min` to `max` items.
 pub(super) fn list<T>(
-    range: (usize, Option<usize>),
+    min: usize,
+    max: Option<usize>,
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<T>> {
-    move |value, at, problems| parse::list(value, at, problems, range, &item)
+    move |value, at, problems| parse::list(value, at, problems, (min, max), &item)
 }
 
-/// Reads a list with a length in `range` into a set.
+/// Reads a list of `min` to `max` items into a set.
 pub(super) fn set<T: Ord>(
-    range: (usize, Option<usize>),
+    min: usize,
+    max: Option<usize>,
     item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<BTreeSet<T>> {
     move |value, at, problems| {
-        parse::list(value, at, problems, range, &item).map(BTreeSet::from_iter)
+        parse::list(value, at, problems, (min, max), &item).map(BTreeSet::from_iter)
     }
 }
 

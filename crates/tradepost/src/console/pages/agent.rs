@@ -62,7 +62,7 @@ impl Console {
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
-            let summary = self.offers.of(&self.store, terms)?;
+            let summary = self.offers.summary(&self.store, terms)?;
             let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
             let mut points = reachable(&seller);
             let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
@@ -113,7 +113,9 @@ fn write(out: &mut String, value: &Value, depth: usize) {
             let members = members.iter().map(|(name, value)| (name.clone(), value));
             (members.map(entry).collect(), ["{", "}"])
         }
-        Value::Array(items) => (items.iter().map(|it| (String::new(), it)).collect(), ["[", "]"]),
+        Value::Array(items) => {
+            (items.iter().map(|item| (String::new(), item)).collect(), ["[", "]"])
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             out.push_str(&value.to_string());
             return;

@@ -37,7 +37,7 @@ impl Console {
         let origins = self.store.origins(visitor.dealer_id(), beginning(&here))?;
         let leads = |count| counted(count, "lead", "leads");
         let say = |counts: &[u32]| leads(counts.iter().sum::<u32>() as usize);
-        let all = origins.iter().filter(|it| !it.is_repeated).count();
+        let all = origins.iter().filter(|origin| !origin.is_repeated).count();
         let page = BuyersPage {
             frame: self.frame(visitor, "Buyers")?,
             chart: Chart::new(&by_day(&origins, &here), &here, say),

@@ -37,7 +37,8 @@ impl ChangeForms {
         let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
         let local =
             |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M").to_string();
-        let (minutes, outside_hours) = (None, false);
+        let minutes = None;
+        let outside_hours = false;
         let forms = Self {
             id: appointment.appointment_id.clone(),
             version: appointment.version,

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_a_bar_of_its_parts_and_the_largest_is_as_high_as_the_chart() {
+    fn days_are_bars_and_the_largest_fills_the_chart() {
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let day = |text: &str| text.parse::<Date>().unwrap();
         let counts = Counts::from([
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bar_is_higher_than_the_chart_and_no_part_covers_another() {
+    fn bars_stay_within_the_chart_and_parts_do_not_overlap() {
         for (counts, expected) in [
             (vec![1_000, 1, 1], vec![(4, 116), (2, 2), (0, 2)]),
             (vec![1, 1_000, 1_000], vec![(118, 2), (59, 59), (0, 59)]),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_begins_with_the_first_day_that_is_shown() {
+    fn counts_begin_with_the_first_day_that_is_shown() {
         let zone = TimeZone::get("America/Los_Angeles").unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let first: Timestamp = "2026-04-01T07:00:00Z".parse().unwrap();

@@ -103,7 +103,7 @@ impl Console {
                 last: standing
                     .last
                     .as_ref()
-                    .map(|it| (outcome(it.outcome), here.when(it.ended_at))),
+                    .map(|run| (outcome(run.outcome), here.when(run.ended_at))),
             };
             let feeds = standings.iter().map(row).collect();
             dealers.push(FeedsDealer { name: seller.dealer.terms.name.clone(), feeds });
@@ -195,7 +195,7 @@ const fn outcome(of: FeedOutcome) -> Mark {
 }
 
 fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {
-    let report = RunReport::of(run);
+    let report = RunReport::from_run(run);
     let figures = |all: &[(&str, u64)]| {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
         all.iter().map(figure).collect::<Vec<_>>()

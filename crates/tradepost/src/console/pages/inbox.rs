@@ -143,7 +143,8 @@ impl Console {
         now: Timestamp,
         sees_customers: bool,
     ) -> Result<Vec<InboxItem>, PageError> {
-        let (of, state) = (visitor.dealer_id(), Some(DeliveryState::Dead));
+        let of = visitor.dealer_id();
+        let state = Some(DeliveryState::Dead);
         // People who see all dealers do not see publishers.
         let dead = if visitor.member.role.is_of_publisher() {
             self.store.publisher_deliveries(of, None, state)?
@@ -179,7 +180,7 @@ impl Console {
                 continue;
             }
             let at = delivery.ended_at.unwrap_or(delivery.created_at);
-            items.push(item(&here, at, InboxItemKind::Failed, (title, detail, href)));
+            items.push(item(&here, at, InboxItemKind::Failed, title, detail, href));
         }
         Ok(items)
     }
@@ -192,7 +193,7 @@ impl Console {
         let mut items = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
-            let summary = self.offers.of(&self.store, terms)?;
+            let summary = self.offers.summary(&self.store, terms)?;
             let here = self.local(std::slice::from_ref(&seller));
             let latest = summary.latest.unwrap_or(now);
             let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
@@ -206,22 +207,22 @@ impl Console {
                 if let Some(since) = standing.state.stale_since {
                     let title = format!("The feed {name} of {} is out of date", terms.name);
                     let detail = format!("It {}", last_taken(standing, now));
-                    let what = (title, detail, href.clone());
-                    items.push(item(&here, since, InboxItemKind::Stale, what));
+                    let href = href.clone();
+                    items.push(item(&here, since, InboxItemKind::Stale, title, detail, href));
                 }
                 if let Some(run) = standing.not_taken() {
                     let how = not_taken_because(run.outcome);
                     let title = format!("The feed {name} of {} {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
-                    let what = (title, detail, href);
-                    items.push(item(&here, run.ended_at, InboxItemKind::Feed, what));
+                    let at = run.ended_at;
+                    items.push(item(&here, at, InboxItemKind::Feed, title, detail, href));
                 }
             }
             if let Some(age) = summary.stale_for(&feeds, now) {
                 let title = format!("No news of the inventory of {}", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
-                items.push(item(&here, latest, InboxItemKind::Stale, (title, detail, href)));
+                items.push(item(&here, latest, InboxItemKind::Stale, title, detail, href));
             }
             let wrong = summary.count(ListingWarning::is_price);
             if wrong > 0 {
@@ -229,7 +230,7 @@ impl Console {
                     format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
                 let detail = "Buyers are not told the true price out of the door.".to_owned();
                 let href = format!("{PATH}/inventory?amiss=price");
-                items.push(item(&here, latest, InboxItemKind::Price, (title, detail, href)));
+                items.push(item(&here, latest, InboxItemKind::Price, title, detail, href));
             }
         }
         Ok(items)
@@ -273,7 +274,7 @@ fn lead_item(lead: &LeadRecord, kind: InboxItemKind, detail: String, now: Timest
     let title = if name.is_empty() { "Somebody without a name".to_owned() } else { name };
     let href = format!("{PATH}/leads/{}", lead.lead_id);
     let here = Local { zone: lead.zone(), now };
-    let item = item(&here, lead.received_at, kind, (title, detail, href));
+    let item = item(&here, lead.received_at, kind, title, detail, href);
     let waits = now.duration_since(lead.received_at);
     let urgency = match kind {
         InboxItemKind::Lead if waits >= LATE => "late",
@@ -292,7 +293,9 @@ fn item(
     here: &Local,
     at: Timestamp,
     kind: InboxItemKind,
-    (title, detail, href): (String, String, String),
+    title: String,
+    detail: String,
+    href: String,
 ) -> InboxItem {
     InboxItem { at, kind, title, detail, href, when: here.when(at), urgency: "" }
 }

@@ -66,7 +66,7 @@ struct WantedListings<'a> {
 impl Console {
     pub(in crate::console) fn inventory(&self, visitor: &Visitor<'_>) -> Answer {
         let seller = &*self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
-        let summary = self.offers.of(&self.store, &seller.dealer.terms)?;
+        let summary = self.offers.summary(&self.store, &seller.dealer.terms)?;
         let wanted = WantedListings {
             query: visitor.asked.asked_for("q"),
             amiss: visitor.asked.asked_for("amiss").map(|what| what == "price"),
@@ -139,7 +139,8 @@ fn find(
 
 fn address(seller: &DealerAgent, wanted: &WantedListings<'_>, skip: u32) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
-    let (amiss, skip) = (wanted.amiss.map(amiss), skip.to_string());
+    let amiss = wanted.amiss.map(amiss);
+    let skip = skip.to_string();
     let query = [("dealer", dealer), ("q", wanted.query), ("amiss", amiss), ("skip", Some(&skip))];
     link("inventory", query)
 }

@@ -192,7 +192,8 @@ impl Console {
     /// Records that the visitor saw the customer. Done before the page is shown, so that nothing is shown
     /// unrecorded.
     fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), InternalError> {
-        let (entry, lead) = (self.lead_entry(visitor, lead, AuditAction::LeadSeen), lead.clone());
+        let entry = self.lead_entry(visitor, lead, AuditAction::LeadSeen);
+        let lead = lead.clone();
         self.store.write_blocking(move |tx| {
             tx.see_lead(&lead, entry.at)?;
             tx.record(&entry)
@@ -325,13 +326,13 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> LeadCar {
 
 fn visit(
     label: &'static str,
-    it: &AppointmentRecord,
+    appointment: &AppointmentRecord,
     lead: &LeadRecord,
     here: &Local,
     forms: Option<ChangeForms>,
 ) -> ShownVisit {
     use tradepost_dealer::record::AppointmentState as State;
-    let (state, class) = match it.state {
+    let (state, class) = match appointment.state {
         State::Requested => ("a time has to be found", "soon"),
         State::Proposed => ("other times were proposed", "soon"),
         State::Confirmed => ("booked", "good"),
@@ -342,11 +343,11 @@ fn visit(
     };
     ShownVisit {
         label,
-        what: headed(it.kind.name()),
+        what: headed(appointment.kind.name()),
         state,
         class,
-        when: it.starts_at.or(it.requested_at).map(|at| here.when(at)),
-        proposed: it.proposed.iter().map(|at| here.spoken(*at)).collect(),
+        when: appointment.starts_at.or(appointment.requested_at).map(|at| here.when(at)),
+        proposed: appointment.proposed.iter().map(|at| here.spoken(*at)).collect(),
         zone: lead.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
         is_withdrawn: lead.state == LeadState::Revoked,
         forms,

@@ -114,7 +114,8 @@ impl Console {
         let dealers = self.dealers(visitor);
         let here = self.local(&dealers);
         let terms = dealers.iter().map(|seller| &seller.dealer.terms);
-        let mut chains: Vec<_> = terms.map(|it| (it.id.clone(), it.name.clone())).collect();
+        let mut chains: Vec<_> =
+            terms.map(|terms| (terms.id.clone(), terms.name.clone())).collect();
         // The record of a publisher has the publisher's id.
         if let Some(own) = visitor.dealer_id().filter(|_| visitor.member.role.is_of_publisher()) {
             chains.push((own.to_owned(), own.to_owned()));

@@ -70,8 +70,8 @@ impl Console {
             Some(at_work) if at_work.dealer_id == dealer_id => ProbeWork::Here(at_work),
             Some(_) => ProbeWork::Elsewhere,
         };
-        let choice = |it: &Arc<DealerAgent>| {
-            let terms = &it.dealer.terms;
+        let choice = |seller: &Arc<DealerAgent>| {
+            let terms = &seller.dealer.terms;
             (address(&terms.id), terms.name.clone(), terms.id == dealer_id)
         };
         let page = ProbePage {
@@ -124,7 +124,9 @@ impl Console {
         let document: Value = json::from_str(&report.document).unwrap_or_default();
         let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
         let found = |verdict: &str| findings(&document, verdict);
-        let (failed, warned, kept) = (found("fail"), found("warn"), found("pass"));
+        let failed = found("fail");
+        let warned = found("warn");
+        let kept = found("pass");
         let requests = document.get("requests").and_then(Value::as_u64).unwrap_or_default();
         let download = link("probe/report", [("dealer", Some(&report.dealer_id))]);
         ShownReport {
@@ -154,7 +156,7 @@ fn address(dealer_id: &str) -> String {
 
 fn findings(document: &Value, verdict: &str) -> Vec<FindingView> {
     let all = document.get("findings").and_then(Value::as_array).into_iter().flatten();
-    let meant = all.filter(|it| it.get("verdict").and_then(Value::as_str) == Some(verdict));
+    let meant = all.filter(|found| found.get("verdict").and_then(Value::as_str) == Some(verdict));
     let mut meant: Vec<_> = meant.map(finding).collect();
     // The order of the levels is not alphabetical.
     meant.sort_by_key(|finding| match finding.level.as_str() {

@@ -75,8 +75,8 @@ impl Console {
         let counts = self.store.refusal_counts(dealer, beginning(&here))?;
         let codes = most_frequent(&counts);
         // Only a counted code is accepted: other text from the URL is not shown as a code.
-        let only =
-            visitor.asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
+        let only = visitor.asked.asked_for("code");
+        let only = only.filter(|only| codes.iter().any(|(code, _)| code == only));
         let wanted = visitor.asked.asked_for("error_id").unwrap_or_default().to_owned();
         let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &here));
         let total: u64 = codes.iter().map(|(_, count)| count).sum();
@@ -88,7 +88,11 @@ impl Console {
             summary: format!("{} in {DAYS} days", counted_u64(total)),
             chart: chart(&counts, &codes, &here),
             only: only.map(str::to_owned),
-            codes: codes.into_iter().enumerate().map(code).collect(),
+            codes: codes
+                .into_iter()
+                .enumerate()
+                .map(|(place, (name, count))| code(place, name, count))
+                .collect(),
             latest: latest.into_iter().map(|refusal| row(refusal, &here)).collect(),
         };
         Ok(ConsoleReply::page(&page))
@@ -97,7 +101,8 @@ impl Console {
     /// Returns a refusal that the visitor may see. One of another dealer is answered as not found.
     fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<RefusalRecord>, PageError> {
         let found = self.store.refusal(id)?;
-        let is_own = |it: &RefusalRecord| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
+        let is_own =
+            |refusal: &RefusalRecord| visitor.dealer_id().is_none_or(|own| own == refusal.agent_id);
         Ok(found.filter(is_own))
     }
 }
@@ -148,7 +153,7 @@ fn colour(place: usize) -> usize {
     place.min(COLOURS)
 }
 
-fn code((place, (name, count)): (usize, (String, u64))) -> CodeCount {
+fn code(place: usize, name: String, count: u64) -> CodeCount {
     CodeCount {
         href: link("refusals", [("code", Some(&name))]),
         meaning: meaning(&name),

@@ -25,7 +25,7 @@ fn a_wrong_page_token_is_reported_with_every_other_problem() {
 }
 
 #[test]
-fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
+fn a_message_without_a_task_is_refused_by_the_protocol() {
     let publisher = start();
     let good = json!({"skill": "get_products", "input": {}});
     for (sent, expected) in [
@@ -168,9 +168,10 @@ fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
 }
 
 #[test]
-fn the_version_that_a_request_names_decides_which_a2a_it_is() {
+fn the_version_that_is_named_decides_which_a2a_it_is() {
     let publisher = start();
-    let (newer, older) = ("SendMessage", "message/send");
+    let newer = "SendMessage";
+    let older = "message/send";
     let other = "this agent speaks A2A 1.0 and 0.3; send A2A-Version: 1.0 or 0.3";
     let unknown_older = "method not found; A2A 0.3 has message/send, and 1.0 SendMessage";
     for (versions, method, expected) in [
@@ -209,7 +210,7 @@ fn the_version_that_a_request_names_decides_which_a2a_it_is() {
 }
 
 #[test]
-fn the_profile_has_to_be_activated_and_is_named_in_the_answer() {
+fn the_profile_is_activated_and_named_in_the_answer() {
     let publisher = start();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
         "params": message("get_adcp_capabilities", &json!({}))});
@@ -230,7 +231,7 @@ fn the_profile_has_to_be_activated_and_is_named_in_the_answer() {
 }
 
 #[test]
-fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
+fn a_profile_that_is_not_required_is_spoken_and_named() {
     let publisher = start_with(&|config| config.publishers[0].front.require_extension = false);
     let card =
         client::request(publisher.address, "GET", "/.well-known/agent-card.json", &[], b"").json();
@@ -283,7 +284,7 @@ fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
 }
 
 #[test]
-fn a_task_of_adcp_that_is_not_offered_is_answered_alike_on_every_binding() {
+fn a_task_not_offered_is_answered_alike_on_every_binding() {
     let publisher = start();
     for task in ["preview_creative", "get_creative_features"] {
         let input = json!({"context": {"trace": "t-1"}});
@@ -309,7 +310,7 @@ fn started(publisher: &Publisher, who: &str) -> String {
 }
 
 #[test]
-fn a_task_is_the_callers_own_and_another_callers_is_as_if_it_were_not_there() {
+fn another_callers_task_is_as_if_it_were_not_there() {
     let publisher = start();
     let id = started(&publisher, "acme");
     let own = publisher.a2a("acme", "GetTask", &json!({"id": id})).json();
@@ -370,7 +371,7 @@ fn a_task_is_the_callers_own_and_another_callers_is_as_if_it_were_not_there() {
 }
 
 #[test]
-fn what_the_card_does_not_offer_is_unsupported_on_both_releases() {
+fn what_is_not_offered_is_unsupported_on_both_releases() {
     let publisher = start();
     for (method, older) in [
         ("SendStreamingMessage", "message/stream"),

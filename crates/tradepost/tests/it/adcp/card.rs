@@ -40,7 +40,7 @@ fn the_card_is_whole_for_both_releases() {
 }
 
 #[test]
-fn our_own_buyer_reads_the_card_and_calls_the_seller_by_it() {
+fn our_buyer_reads_the_card_and_calls_by_it() {
     let publisher = publisher::start();
     // The card of the usual publisher names another address.
     let card = client::request(publisher.address, "GET", "/.well-known/agent-card.json", &[], b"");

@@ -46,7 +46,7 @@ fn arguments(value: &Value) -> Map {
 }
 
 #[test]
-fn a_seller_of_the_newest_mcp_alone_is_asked_and_lists_its_tools() {
+fn a_seller_of_the_newest_mcp_alone_lists_its_tools() {
     let publisher = start_here(&|_| {});
     let address = format!("{}/mcp", stateless::start(publisher.address));
     let client = AdcpClient::mcp(transport(), &address, random_ids()).unwrap();
@@ -83,7 +83,7 @@ fn a_seller_says_the_same_on_every_binding() {
 }
 
 #[test]
-fn what_is_sent_unchecked_is_refused_in_the_words_of_the_check() {
+fn what_is_sent_unchecked_is_refused_in_the_checks_words() {
     let publisher = start_here(&|_| {});
     for client in clients(&publisher) {
         let client = client.with_token(token("acme").unwrap()).unwrap();
@@ -102,13 +102,13 @@ fn what_is_sent_unchecked_is_refused_in_the_words_of_the_check() {
 }
 
 #[test]
-fn a_request_that_is_signed_is_believed_and_needs_no_token() {
+fn a_signed_request_is_believed_and_needs_no_token() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("jwks.json");
     for algorithm in [Algorithm::EdDsa, Algorithm::Es256] {
         let pem = generate(algorithm).unwrap();
         let key = || SigningKey::read(&pem, Some("k")).unwrap();
-        let public = Signer::of(key()).public();
+        let public = Signer::from_key(key()).public();
         std::fs::write(&path, json!({"keys": [public]}).to_string()).unwrap();
         let publisher = start_here(&|config| {
             knows(config, "acme", None, KeyLocation::File(path.clone()));
@@ -128,7 +128,7 @@ fn a_request_that_is_signed_is_believed_and_needs_no_token() {
 }
 
 #[test]
-fn a_publisher_is_an_agent_of_a2a_as_well_and_its_card_is_kept() {
+fn a_publisher_is_an_a2a_agent_whose_card_is_kept() {
     let publisher = start_here(&|_| {});
     let cache = CardCache::new(tradepost_buyer::cache::CacheBounds::default(), || at(NOW));
     let base = format!("http://{}", publisher.address);

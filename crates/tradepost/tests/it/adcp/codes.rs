@@ -41,7 +41,7 @@ fn auth_missing() {
 }
 
 #[test]
-fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
+fn auth_required_for_a_caller_pinned_to_3_0() {
     let pinned = json!({"adcp_version": "3.0"});
     check(
         &usual().by("nobody"),
@@ -57,7 +57,7 @@ fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
 }
 
 #[test]
-fn auth_required_for_a_credential_of_nobody_of_a_caller_that_is_pinned_to_3_0() {
+fn auth_required_for_nobodys_credential_of_a_3_0_caller() {
     check(
         &usual().by("a-token-of-nobody"),
         "list_creatives",
@@ -109,7 +109,7 @@ fn version_unsupported() {
 }
 
 #[test]
-fn a_later_release_is_answered_in_the_last_that_is_spoken() {
+fn a_later_release_is_answered_in_the_last_spoken() {
     let asked = json!({"adcp_version": "3.99", "session_id": "sis_unknown", "message": "hello?",
         "idempotency_key": buys::KEYS[0]});
     check(

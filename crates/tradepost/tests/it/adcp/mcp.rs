@@ -46,7 +46,7 @@ fn later(method: &str, mut params: Value) -> String {
 }
 
 #[test]
-fn every_release_is_greeted_in_kind_and_others_with_the_newest() {
+fn every_release_is_greeted_in_kind_others_with_the_newest() {
     let publisher = start();
     for (asked, spoken) in [
         ("2024-11-05", "2024-11-05"),
@@ -198,7 +198,7 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
 }
 
 #[test]
-fn the_list_of_tools_is_the_same_bytes_for_every_caller() {
+fn tools_are_listed_in_the_same_bytes_to_every_caller() {
     let publisher = start();
     let list = rpc("tools/list", json!({}));
     let bodies: Vec<_> = ["acme", "nova", "paused", "banned", "stranger", "nobody"]
@@ -576,7 +576,7 @@ fn a_call_needs_a_credential_and_an_introduction_does_not() {
 }
 
 #[test]
-fn whoever_fails_too_often_is_put_off_and_good_credentials_still_pass() {
+fn failures_are_put_off_and_good_credentials_still_pass() {
     let publisher = start();
     let call = rpc("tools/call", json!({"name": "list_creatives", "arguments": {}}));
     for _ in 0..10 {
@@ -600,7 +600,7 @@ fn whoever_fails_too_often_is_put_off_and_good_credentials_still_pass() {
 }
 
 #[test]
-fn whoever_asks_too_often_for_what_is_no_tool_is_told_before_any_is_reached() {
+fn too_many_unknown_tools_are_refused_before_any_is_reached() {
     let publisher = start_with(&|config| config.publishers[0].rates.read.requests = 2);
     for _ in 0..2 {
         assert_eq!(publisher.post("acme", "/mcp", &[], &rpc("ping", json!({}))).status, 200);

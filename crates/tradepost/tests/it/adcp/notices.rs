@@ -204,8 +204,9 @@ fn w_4_our_buyer_believes_what_the_publisher_sends() {
     assert!(headers.get("authorization").is_none());
 }
 
+/// Covers W-5 too.
 #[test]
-fn w_4_w_5_what_is_not_taken_comes_again_with_the_same_bytes_and_another_signature() {
+fn w_4_untaken_bytes_come_again_with_another_signature() {
     let world = World::new(&[(503, ""), (401, ""), (401, "Bearer")]);
     world.owe("n-1", &world.url.clone(), None);
     world.run();
@@ -219,7 +220,7 @@ fn w_4_w_5_what_is_not_taken_comes_again_with_the_same_bytes_and_another_signatu
 }
 
 #[test]
-fn what_nobody_takes_is_given_up_and_so_is_what_is_not_believed() {
+fn what_is_not_taken_or_not_believed_is_given_up() {
     let world = World::new(&[(503, ""); 4]);
     world.run();
     world.owe("n-1", &world.url.clone(), None);
@@ -235,7 +236,7 @@ fn what_nobody_takes_is_given_up_and_so_is_what_is_not_believed() {
 }
 
 #[test]
-fn who_asked_for_a_secret_of_its_own_gets_that_and_no_signature() {
+fn whoever_asked_for_a_secret_gets_it_and_no_signature() {
     for scheme in ["HMAC-SHA256", "Bearer"] {
         let judge = Authenticity::default();
         let judge = match scheme {
@@ -253,7 +254,7 @@ fn who_asked_for_a_secret_of_its_own_gets_that_and_no_signature() {
 }
 
 #[test]
-fn w_5_nothing_is_sent_where_the_guard_does_not_permit_it() {
+fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
     let world = World::new(&[]);
     let process = world.process(Arc::new(world.vault.clone()), false);
     world.owe("n-1", &world.url.clone(), None);
@@ -283,7 +284,7 @@ impl PublisherStore for Stuck {
 }
 
 #[test]
-fn a_process_that_is_killed_before_it_notes_a_delivery_has_the_next_one_deliver_again() {
+fn a_delivery_not_noted_before_a_kill_is_repeated() {
     let world = World::new(&[]);
     world.owe("n-1", &world.url.clone(), None);
     let stuck = Arc::new(Notify::new());

@@ -56,7 +56,7 @@ fn nothing_is_offered_that_would_be_refused() {
         ("create_property_list", &["filters.countries_all", "filters.channels_any"]),
         ("update_property_list", &["webhook_url", "filters"]),
     ] {
-        let schema = &tools.iter().find(|it| it["name"] == tool).unwrap()["inputSchema"];
+        let schema = &tools.iter().find(|offered| offered["name"] == tool).unwrap()["inputSchema"];
         for path in members {
             let (parents, name) =
                 path.rsplit_once('.').map_or((None, *path), |(p, n)| (Some(p), n));
@@ -96,7 +96,7 @@ fn filled(schema: &Value, name: &str) -> Value {
 /// A request that has everything of an outline may break rules that it does not say, such as patterns
 /// and which members exclude each other. It lacks nothing, and nothing in it has another type.
 #[test]
-fn an_outline_says_of_types_and_names_what_the_rules_say() {
+fn outlines_say_of_types_and_names_what_rules_say() {
     for (tool, listed) in AdcpTool::ALL.iter().zip(tools(&start())) {
         let request = filled(&listed["inputSchema"], "");
         let Err(issues) = rules::check(*tool, &request, Internals::Off) else { continue };
@@ -120,7 +120,8 @@ fn the_whole_schema_of_a_tool_is_a_resource() {
     first.as_object_mut().unwrap().shift_remove("size");
     expect![[r#"{"uri":"tradepost://schemas/get_adcp_capabilities","name":"get_adcp_capabilities","title":"Capabilities: what it takes","description":"The JSON Schema of everything that get_adcp_capabilities takes.","mimeType":"application/schema+json"}"#]]
     .assert_eq(&first.to_string());
-    let names: Vec<_> = resources.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let names: Vec<_> =
+        resources.iter().map(|resource| resource["name"].as_str().unwrap()).collect();
     assert_eq!(names, AdcpTool::NAMES);
     for (tool, resource) in AdcpTool::ALL.iter().zip(resources) {
         let read = ask(&publisher, "resources/read", &json!({"uri": resource["uri"]}));

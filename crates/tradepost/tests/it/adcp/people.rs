@@ -244,7 +244,7 @@ fn events_are_told(server: &str) {
     assert_eq!(gazette.buy(&account, "back", 2)["media_buy_id"], json!(buy));
     hook.wait(4);
     gazette.send_creatives(&account);
-    let messages: Vec<Value> = hook.wait(5).iter().map(|it| it.json()).collect();
+    let messages: Vec<Value> = hook.wait(5).iter().map(|request| request.json()).collect();
     assert_eq!(
         messages.iter().map(told).collect::<Vec<_>>(),
         [
@@ -270,12 +270,12 @@ fn events_are_told(server: &str) {
     assert_eq!(messages[4]["creatives"], json!(["banner-1", "banner-2"]));
     assert!(hook.wait(5)[0].header("x-tradepost-signature").is_some());
 
-    let said: Vec<Value> = room.wait(2).iter().map(|it| it.json()).collect();
+    let said: Vec<Value> = room.wait(2).iter().map(|request| request.json()).collect();
     let said = said[1]["text"].as_str().unwrap();
     assert!(said.starts_with("Sold: 15000 USD, acme.example, agent acme\n"), "{said}");
     assert!(said.contains(&format!("Media buy: {buy}\n")), "{said}");
     let mails = mail.wait(3);
-    let subjects: Vec<_> = mails.iter().filter_map(|it| it.header("Subject")).collect();
+    let subjects: Vec<_> = mails.iter().filter_map(|mail| mail.header("Subject")).collect();
     assert_eq!(
         subjects,
         [
@@ -289,7 +289,8 @@ fn events_are_told(server: &str) {
 
     gazette.process.until("all is noted", || {
         let listed = gazette.json(&["publisher", "deliveries"]);
-        let states = listed.as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap());
+        let states =
+            listed.as_array().unwrap().iter().map(|delivery| delivery["state"].as_str().unwrap());
         states.collect::<Vec<_>>() == ["delivered"; 10]
     });
     assert_eq!((hook.quiet().len(), room.quiet().len()), (5, 2));
@@ -310,7 +311,7 @@ fn events_are_told_once_by_webhook_chat_and_mail() {
 }
 
 #[test]
-fn events_are_told_once_by_webhook_chat_and_mail_on_postgresql() {
+fn events_are_told_once_by_every_way_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     events_are_told(&format!("database = \"{}\"", scratch.address()));
 }
@@ -333,14 +334,15 @@ fn of_two_processes_one_tells_of_each_event() {
         let booked = gazette.call_at(process, "create_media_buy", &order);
         sold.insert(booked["media_buy_id"].as_str().unwrap().to_owned());
     }
-    let messages: Vec<Value> = hook.wait(7).iter().map(|it| it.json()).collect();
-    let told = messages.iter().filter_map(|it| it["media_buy_id"].as_str().map(str::to_owned));
+    let messages: Vec<Value> = hook.wait(7).iter().map(|request| request.json()).collect();
+    let told =
+        messages.iter().filter_map(|message| message["media_buy_id"].as_str().map(str::to_owned));
     assert_eq!(told.collect::<BTreeSet<_>>(), sold);
     assert_eq!(hook.quiet().len(), 7, "one for the account and one for each buy");
 }
 
 #[test]
-fn a_server_killed_while_it_tells_of_an_event_tells_again() {
+fn a_server_killed_while_it_tells_tells_again() {
     // The answer to the first attempt waits until the server is dead.
     let (arrive, arrived) = channel();
     let (go, may_go) = channel();
@@ -372,8 +374,8 @@ fn a_server_killed_while_it_tells_of_an_event_tells_again() {
     };
     gazette = restart(gazette);
     go.send(()).unwrap();
-    let seen: Vec<Value> = hook.wait(3).iter().map(|it| it.json()).collect();
-    let resent: Vec<_> = seen.iter().map(|it| it["delivery"]["resend"].clone()).collect();
+    let seen: Vec<Value> = hook.wait(3).iter().map(|request| request.json()).collect();
+    let resent: Vec<_> = seen.iter().map(|message| message["delivery"]["resend"].clone()).collect();
     assert_eq!(resent, [json!(false), json!(false), json!(true)]);
     assert_eq!(seen[1]["delivery"]["id"], seen[2]["delivery"]["id"]);
     gazette.process.until("it is noted", || {
@@ -436,7 +438,7 @@ fn go_to(store: &Store, step: Step) {
 }
 
 #[test]
-fn whatever_step_the_last_process_ended_at_people_are_told_once() {
+fn people_are_told_once_whatever_step_a_process_ended_at() {
     for (step, resent) in [
         (Step::Stored, &[false][..]),
         (Step::Planned, &[false]),
@@ -455,15 +457,17 @@ fn whatever_step_the_last_process_ended_at_people_are_told_once() {
         go_to(&store, step);
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.spawn(Arc::new(deliveries).run(std::future::pending(), Duration::ZERO));
-        let seen: Vec<Value> = hook.wait(resent.len()).iter().map(|it| it.json()).collect();
-        let said: Vec<_> = seen.iter().map(|it| it["delivery"]["resend"] == true).collect();
+        let seen: Vec<Value> =
+            hook.wait(resent.len()).iter().map(|request| request.json()).collect();
+        let said: Vec<_> =
+            seen.iter().map(|message| message["delivery"]["resend"] == true).collect();
         assert_eq!(said, resent, "{step:?}");
         assert_eq!(hook.quiet().len(), resent.len(), "{step:?}");
     }
 }
 
 #[test]
-fn a_message_that_was_given_up_is_counted_and_sent_again() {
+fn a_message_given_up_is_counted_and_sent_again() {
     let mut hook = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
     let gazette = Gazette::start("", &hub(&hook.url()));
     let account = gazette.open_account();
@@ -513,7 +517,8 @@ fn decisions_are_recorded(server: &str) {
         let asked = gazette.buy(account, "front", number);
         asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned()
     };
-    let (first, second) = (task(1), task(2));
+    let first = task(1);
+    let second = task(2);
     decided(&["approve", "task", &first, "--by", "AMY", "--why", "within the budget of May"]);
     decided(&["decline", "task", &second, "--reason", "no shoes on the front page"]);
     gazette.send_creatives(account);
@@ -533,7 +538,8 @@ fn decisions_are_recorded(server: &str) {
     entries.reverse();
     let line = |entry: &&Value| {
         let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-        let (subject, detail) = (text("subject"), text("detail"));
+        let subject = text("subject");
+        let detail = text("detail");
         let detail = detail.replace(account, "ACCOUNT");
         let detail = match detail.split_once("sold ") {
             Some((before, after)) => {
@@ -550,7 +556,7 @@ fn decisions_are_recorded(server: &str) {
         format!("{} {} {subject} | {detail}", text("actor"), text("action"))
     };
     let lines: Vec<String> =
-        entries.iter().map(line).filter(|it| !it.contains("member_added")).collect();
+        entries.iter().map(line).filter(|entry| !entry.contains("member_added")).collect();
     assert_eq!(
         lines,
         [
@@ -599,7 +605,7 @@ fn what_the_time_approves_is_told_as_sold_and_recorded() {
     let account = gazette.open_account();
     gazette.approve_account(&account);
     let asked = gazette.buy(&account, "soon", 1);
-    let messages: Vec<Value> = hook.wait(2).iter().map(|it| it.json()).collect();
+    let messages: Vec<Value> = hook.wait(2).iter().map(|request| request.json()).collect();
     assert_eq!(told(&messages[1]), ("sold", "media_buy"), "nobody has to decide about it");
     let listed = gazette.json(&["audit", "list", "--publisher", "gazette"]);
     let entry = &listed[0];
@@ -645,8 +651,9 @@ fn what_a_buyer_changes_about_a_buy_is_told_once() {
     change(&json!({"paused": false, "end_time": "2099-02-28T00:00:00Z"}));
     hook.wait(5);
     change(&json!({"canceled": true}));
-    let messages: Vec<Value> = hook.wait(6).iter().map(|it| it.json()).collect();
-    let told: Vec<_> = messages.iter().skip(1).map(|it| (told(it).0, &it["changes"])).collect();
+    let messages: Vec<Value> = hook.wait(6).iter().map(|request| request.json()).collect();
+    let told: Vec<_> =
+        messages.iter().skip(1).map(|message| (told(message).0, &message["changes"])).collect();
     assert_eq!(
         told,
         [
@@ -666,7 +673,7 @@ fn what_a_buyer_changes_about_a_buy_is_told_once() {
 }
 
 #[test]
-fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
+fn a_sandbox_publishers_messages_say_so_whatever_the_account() {
     let mut hook = Webhook::start();
     let gazette = Gazette::start_as("sandbox = true", "", &hub(&hook.url()));
     let account = gazette.open_account();
@@ -679,7 +686,7 @@ fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
     gazette.buy(&account, "soon", 3);
     hook.wait(4);
     gazette.send_creatives(&account);
-    let messages: Vec<Value> = hook.wait(5).iter().map(|it| it.json()).collect();
+    let messages: Vec<Value> = hook.wait(5).iter().map(|request| request.json()).collect();
     for message in &messages {
         let summary = message["summary"].as_str().unwrap();
         assert!(summary.starts_with("SANDBOX, nothing is sold. "), "{message}");
@@ -692,7 +699,7 @@ fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
 }
 
 #[test]
-fn a_sale_that_waited_is_told_with_the_agent_that_asked_for_it() {
+fn a_sale_that_waited_is_told_with_its_agent() {
     let mut hook = Webhook::start();
     let nova = "[[publishers.agents]]\nid = \"nova\"\ncredentials = [\"nova\"]\n";
     let gazette = Gazette::start("", &format!("{nova}{}", hub(&hook.url())));
@@ -705,14 +712,16 @@ fn a_sale_that_waited_is_told_with_the_agent_that_asked_for_it() {
     let task = asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}"));
     hook.wait(2);
     nova.run(&["publisher", "approve", "task", task]);
-    let messages: Vec<Value> = hook.wait(3).iter().map(|it| it.json()).collect();
-    let agents: Vec<_> = messages.iter().map(|it| (told(it).0, &it["agent"])).collect();
-    let (acme, nova) = (json!("acme"), json!("nova"));
+    let messages: Vec<Value> = hook.wait(3).iter().map(|request| request.json()).collect();
+    let agents: Vec<_> =
+        messages.iter().map(|message| (told(message).0, &message["agent"])).collect();
+    let acme = json!("acme");
+    let nova = json!("nova");
     assert_eq!(agents, [("waits", &acme), ("waits", &nova), ("sold", &nova)]);
 }
 
 #[test]
-fn roles_at_a_publisher_and_at_a_dealer_do_not_mix() {
+fn roles_at_a_publisher_and_a_dealer_do_not_mix() {
     let gazette = Gazette::start("", "");
     for (arguments, expected) in [
         (["--role", "desk", "--publisher", "gazette"], "desk is no role at a publisher"),
@@ -728,7 +737,7 @@ fn roles_at_a_publisher_and_at_a_dealer_do_not_mix() {
 }
 
 #[test]
-fn refusals_of_a_publisher_are_remembered_without_a_word_of_the_buyer() {
+fn a_publishers_refusals_are_kept_without_the_buyers_words() {
     let gazette = Gazette::start("", "");
     let account = json!({"account_id": "acc_planted_word"});
     let refused = gazette.call("get_media_buys", &json!({"account": account}));
@@ -764,14 +773,15 @@ fn refusals_of_a_publisher_are_remembered_without_a_word_of_the_buyer() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| {
-            let places = it["problems"].as_array().unwrap().iter();
-            let places = places.map(|it| format!("{} {}", it["pointer"], it["keyword"]));
+        .map(|refusal| {
+            let places = refusal["problems"].as_array().unwrap().iter();
+            let places =
+                places.map(|problem| format!("{} {}", problem["pointer"], problem["keyword"]));
             format!(
                 "{} {} {} {}",
-                it["code"].as_str().unwrap(),
-                it["operation"].as_str().unwrap_or_default(),
-                it["caller"].as_str().unwrap(),
+                refusal["code"].as_str().unwrap(),
+                refusal["operation"].as_str().unwrap_or_default(),
+                refusal["caller"].as_str().unwrap(),
                 places.collect::<Vec<_>>().join(", ")
             )
         })

@@ -18,7 +18,8 @@ const SUBJECTS: [&str; 7] =
 
 /// A publisher whose product `front` has to be approved and whose product `side` has not.
 fn configure(folder: &Path, database: Option<&str>) -> String {
-    let (config, file) = (folder.join("tradepost.toml"), folder.join("catalogue.json"));
+    let config = folder.join("tradepost.toml");
+    let file = folder.join("catalogue.json");
     let mut sold = catalogue();
     let mut side = sold["products"][0].clone();
     side["product_id"] = json!("side");
@@ -186,7 +187,8 @@ impl Sale {
 
 fn check_a_sale(scratch: Option<&Scratch>) {
     let sale = Sale::start(scratch);
-    let (acme, other) = (sale.open_account("acme.example"), sale.open_account("other.example"));
+    let acme = sale.open_account("acme.example");
+    let other = sale.open_account("other.example");
     let sold: Vec<String> = (1..=4).map(|number| sale.buy(&acme, number, "side")).collect();
     let foreign = sale.buy(&other, 5, "side");
     let task = sale.buy(&acme, 6, "front");
@@ -310,7 +312,7 @@ fn a_seller_on_postgresql_lists_shows_and_exports_too() {
 }
 
 #[test]
-fn what_cannot_be_listed_is_refused_before_the_store_is_opened() {
+fn what_cannot_be_listed_is_refused_before_opening_the_store() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), None);
     let refusal = |arguments: &[&str]| {

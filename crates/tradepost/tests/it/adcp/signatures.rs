@@ -75,7 +75,7 @@ fn said(response: &Response) -> String {
 struct Files(tempfile::TempDir);
 
 impl Files {
-    fn of(signers: &[&Signer]) -> Self {
+    fn new(signers: &[&Signer]) -> Self {
         let files = Self(tempfile::tempdir().unwrap());
         let keys: Vec<_> = signers.iter().map(|signer| signer.public()).collect();
         std::fs::write(files.path(), json!({"keys": keys}).to_string()).unwrap();
@@ -87,10 +87,13 @@ impl Files {
     }
 }
 
+/// Covers G-2 too.
 #[test]
-fn b_2_g_2_whoever_signs_is_the_agent_whose_key_it_is() {
-    let (acme, paused) = (Signer::new("k"), Signer::new("k"));
-    let (acme_keys, paused_keys) = (Files::of(&[&acme]), Files::of(&[&paused]));
+fn b_2_whoever_signs_is_the_agent_of_the_key() {
+    let acme = Signer::new("k");
+    let paused = Signer::new("k");
+    let acme_keys = Files::new(&[&acme]);
+    let paused_keys = Files::new(&[&paused]);
     let publisher = start_with(&|config| {
         knows(config, "acme", None, KeyLocation::File(acme_keys.path()));
         knows(config, "paused", None, KeyLocation::File(paused_keys.path()));
@@ -104,9 +107,9 @@ fn b_2_g_2_whoever_signs_is_the_agent_whose_key_it_is() {
 }
 
 #[test]
-fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
+fn no_other_credential_makes_a_bad_signature_good() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
@@ -133,9 +136,9 @@ fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
 }
 
 #[test]
-fn what_has_to_be_signed_is_refused_when_nothing_else_vouches_for_it() {
+fn what_must_be_signed_is_refused_when_nothing_else_vouches() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let required = r#"401 Signature error="request_signature_required" AUTH_MISSING"#;
@@ -159,7 +162,7 @@ fn what_has_to_be_signed_is_refused_when_nothing_else_vouches_for_it() {
 }
 
 #[test]
-fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderation() {
+fn published_keys_are_found_and_asked_for_with_moderation() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
     let site = Site::default();
@@ -168,7 +171,8 @@ fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderatio
     let publisher = start_with(&|config| {
         knows(config, "acme", Some(&url), KeyLocation::Published(None));
     });
-    let (first, second) = (Signer::new("first"), Signer::new("second"));
+    let first = Signer::new("first");
+    let second = Signer::new("second");
     let code = |signer: &Signer, nonce| {
         let heard = said(&signed(&publisher, signer, nonce, &accounts()));
         heard.split('"').nth(1).unwrap_or(&heard).to_owned()
@@ -200,9 +204,9 @@ fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderatio
 }
 
 #[test]
-fn a_signature_that_was_made_for_another_seller_is_not_believed() {
+fn a_signature_made_for_another_seller_is_not_believed() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
@@ -217,7 +221,7 @@ fn a_signature_that_was_made_for_another_seller_is_not_believed() {
 #[test]
 fn a_signature_that_was_used_before_a_restart_stays_used() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
@@ -231,7 +235,7 @@ fn a_signature_that_was_used_before_a_restart_stays_used() {
 #[test]
 fn what_cannot_be_noted_as_used_is_not_believed() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     publisher.damage("DROP TABLE used_signatures");
@@ -272,9 +276,9 @@ fn nobody_waits_for_the_site_of_another_agent() {
 }
 
 #[test]
-fn what_a_signature_says_of_a_body_with_a_member_twice_is_said_in_its_words() {
+fn a_signed_body_with_a_member_twice_is_malformed() {
     let acme = Signer::new("k");
-    let keys = Files::of(&[&acme]);
+    let keys = Files::new(&[&acme]);
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let twice = accounts().replacen('{', r#"{"id":2,"#, 1);

@@ -67,7 +67,8 @@ pub fn catalogue() -> Value {
 
 /// Writes configuration and catalogue; the path of the configuration.
 fn configure(folder: &Path) -> String {
-    let (config, sold) = (folder.join("tradepost.toml"), folder.join("catalogue.json"));
+    let config = folder.join("tradepost.toml");
+    let sold = folder.join("catalogue.json");
     std::fs::write(&sold, catalogue().to_string()).unwrap();
     let text = PUBLISHER.replace("\"catalogue.json\"", &format!("{sold:?}"));
     std::fs::write(&config, text).unwrap();
@@ -99,7 +100,7 @@ fn refusal(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_people_decide_beside_a_running_server_holds_at_the_next_request_and_is_announced() {
+fn decisions_beside_a_running_server_hold_and_are_announced() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let process = Process::start(folder, &["--config", &configure(folder)]);
@@ -109,7 +110,8 @@ fn what_people_decide_beside_a_running_server_holds_at_the_next_request_and_is_a
         assert!(output.status.success(), "{output:?}");
         format!("Bearer {}", String::from_utf8(output.stdout).unwrap().trim())
     };
-    let (acme, nova) = (key("acme"), key("nova"));
+    let acme = key("acme");
+    let nova = key("nova");
     let call = |bearer: &str, tool: &str, arguments: Value| {
         let params = json!({"name": tool, "arguments": arguments});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -142,7 +144,8 @@ fn what_people_decide_beside_a_running_server_holds_at_the_next_request_and_is_a
         })
     };
     let first = order(1);
-    let (second, third) = (order(2), order(3));
+    let second = order(2);
+    let third = order(3);
     assert_eq!(code(&call(&acme, "create_media_buy", first.clone())), "ACCOUNT_SETUP_REQUIRED");
     let listed = decide(folder, &["list", "accounts", "--state", "pending_approval"]);
     assert_eq!((&listed[0]["id"], &listed[0]["publisher"]), (&json!(id), &json!("gazette")));

@@ -76,7 +76,8 @@ fn plain(text: &str) -> String {
         run.len() == 32 && run.bytes().all(|byte| byte.is_ascii_hexdigit())
             || run.len() == 36 && uuid::Uuid::parse_str(run).is_ok()
     };
-    let (mut found, mut rest) = (String::new(), text);
+    let mut found = String::new();
+    let mut rest = text;
     while let Some(next) = rest.chars().next() {
         let length =
             [36, 32].into_iter().find(|&length| rest.get(..length).is_some_and(|run| is_id(&run)));
@@ -98,7 +99,8 @@ fn plain(text: &str) -> String {
 impl Stage {
     fn new() -> Self {
         let things: Value = tradepost_wire::json::from_str(THINGS).unwrap();
-        let (acme, nova) = (Words::new(), Words::new());
+        let acme = Words::new();
+        let nova = Words::new();
         let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
         stage.nova = stage.furnish("nova", 0);
         stage.acme = stage.furnish("acme", 1);
@@ -189,7 +191,7 @@ struct Stages {
 }
 
 impl Stages {
-    fn of(binding: Binding) -> Self {
+    fn new(binding: Binding) -> Self {
         Self { binding, stage: None }
     }
 
@@ -204,7 +206,8 @@ impl Stages {
             let rows = rows.iter().filter(|row| others.binary_search(row).is_err());
             rows.map(|row| plain(row)).collect()
         };
-        let (gone, added) = (only(&before, &after), only(&after, &before));
+        let gone = only(&before, &after);
+        let added = only(&after, &before);
         let foreign = |row: &String| row.contains("agent:nova");
         assert!(!gone.iter().chain(&added).any(foreign), "{probe}: what is another's was touched");
         if before != after {
@@ -233,9 +236,10 @@ fn probes() -> Vec<Value> {
 }
 
 fn compare(binding: Binding) {
-    let mut stages = Stages::of(binding);
+    let mut stages = Stages::new(binding);
     for probe in probes() {
-        let (foreign, nothing) = (stages.foreign(&probe), stages.nothing(&probe));
+        let foreign = stages.foreign(&probe);
+        let nothing = stages.nothing(&probe);
         assert_eq!(foreign, nothing, "{probe}");
         // What is refused leaves nothing, not even its key.
         let refused = foreign.body.contains("adcp_error");
@@ -244,12 +248,12 @@ fn compare(binding: Binding) {
 }
 
 #[test]
-fn what_is_anothers_and_what_is_nowhere_are_answered_alike_over_mcp() {
+fn anothers_and_nothing_are_answered_alike_over_mcp() {
     compare(Binding::Mcp);
 }
 
 #[test]
-fn what_is_anothers_and_what_is_nowhere_are_answered_alike_over_a2a() {
+fn anothers_and_nothing_are_answered_alike_over_a2a() {
     compare(Binding::A2a);
 }
 
@@ -273,7 +277,7 @@ const BLIND: &[(&str, &str)] = &[
 
 #[test]
 fn the_same_requests_find_what_is_the_callers_own() {
-    let mut stages = Stages::of(Binding::Mcp);
+    let mut stages = Stages::new(Binding::Mcp);
     let mut blind = Vec::new();
     for probe in probes() {
         if stages.own(&probe).body == stages.nothing(&probe).body {
@@ -287,7 +291,7 @@ fn the_same_requests_find_what_is_the_callers_own() {
 }
 
 #[test]
-fn refusals_of_requests_of_one_length_are_as_long_as_each_other_for_those_who_ask_for_gzip_too() {
+fn requests_of_one_length_get_equally_long_refusals_with_gzip() {
     let publisher = start_with(&sells);
     let gzip = [("Accept-Encoding", "gzip")];
     let asked = |tool: &str, arguments: &Value, id: u64| {

@@ -118,7 +118,8 @@ fn carry_out(shelf: &dyn StoreTx, step: &Step) {
 
 /// Queries of every form, each alone and together with others.
 fn queries(number: usize) -> Vec<Query> {
-    let (owner, account) = (format!("tenant {number}"), format!("account {number}"));
+    let owner = format!("tenant {number}");
+    let account = format!("account {number}");
     let states = |count: usize| (0..count).map(|state| format!("state {state}")).collect();
     let of_owner = Query::of_owner(&owner);
     let of_account = Query::of_account(&account);
@@ -282,7 +283,7 @@ proptest! {
 }
 
 #[test]
-fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
+fn a_budget_is_spent_once_by_many_at_two_servers() {
     const BUDGET: u64 = 150;
     let Some(scratch) = Scratch::new() else { return };
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];

@@ -222,7 +222,7 @@ fn by_hmac(secret: &str, vector: &Value, signature: &Value) -> &'static str {
 }
 
 #[test]
-fn hmacs_are_judged_as_the_vectors_say_and_secrets_that_can_be_guessed_are_refused() {
+fn hmacs_fit_the_vectors_and_guessable_secrets_are_refused() {
     let Some(file) = vectors("webhook-hmac-sha256.json") else { return };
     let secret = file["secret"].as_str().unwrap();
     let mut score = Score::default();
@@ -244,11 +244,10 @@ fn hmacs_are_judged_as_the_vectors_say_and_secrets_that_can_be_guessed_are_refus
 
 #[test]
 fn webhooks_are_read_as_the_vectors_say() {
-    let (Some(extraction), Some(envelopes)) =
-        (vectors("webhook-payload-extraction.json"), vectors("webhook-receiver-envelope.json"))
-    else {
-        return;
-    };
+    let extraction = vectors("webhook-payload-extraction.json");
+    let envelopes = vectors("webhook-receiver-envelope.json");
+    let Some(extraction) = extraction else { return };
+    let Some(envelopes) = envelopes else { return };
     let mut score = Score::default();
     for vector in list(&extraction, "vectors") {
         let found = payload::of_webhook(&vector["payload"]).unwrap();
@@ -287,12 +286,11 @@ fn webhooks_are_read_as_the_vectors_say() {
 }
 
 #[test]
-fn the_data_of_an_answer_is_found_where_the_vectors_say() {
-    let (Some(tools), Some(tasks)) =
-        (vectors("mcp-response-extraction.json"), vectors("a2a-response-extraction.json"))
-    else {
-        return;
-    };
+fn an_answers_data_is_found_where_the_vectors_say() {
+    let tools = vectors("mcp-response-extraction.json");
+    let tasks = vectors("a2a-response-extraction.json");
+    let Some(tools) = tools else { return };
+    let Some(tasks) = tasks else { return };
     let mut score = Score::default();
     for vector in list(&tools, "vectors") {
         let found = payload::of_tool(&vector["response"]).map(std::borrow::Cow::into_owned);
@@ -340,7 +338,9 @@ fn errors_are_found_and_followed_as_the_vectors_say() {
             _ if vector["transport"] == "a2a" => Via::Task,
             _ => Via::McpTool,
         };
-        let (status, content_type, retry_after) = (200, None, None);
+        let status = 200;
+        let content_type = None;
+        let retry_after = None;
         let raw = RawResponse {
             via,
             status,

@@ -45,7 +45,7 @@ fn refusal(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn keys_are_made_listed_and_revoked_beside_a_running_server_and_leave_no_trace() {
+fn keys_are_managed_beside_a_server_and_leave_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("tradepost.toml"), DEALER).unwrap();
@@ -109,7 +109,7 @@ fn keys_are_made_listed_and_revoked_beside_a_running_server_and_leave_no_trace()
 }
 
 #[test]
-fn what_cannot_be_a_key_is_refused_with_what_to_do() {
+fn an_impossible_key_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let config = DEALER.replace("auth =", "# auth =");

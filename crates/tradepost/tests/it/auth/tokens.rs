@@ -58,7 +58,8 @@ impl Pair {
     }
 
     fn p256() -> Self {
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         Self::P256(EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).unwrap())
     }
@@ -113,7 +114,8 @@ fn rsa() -> Value {
 
 fn tokens(keys: KeySource) -> impl FnOnce(&mut Config) {
     move |config| {
-        let (issuer, audience) = (ISSUER.to_owned(), "demo".to_owned());
+        let issuer = ISSUER.to_owned();
+        let audience = "demo".to_owned();
         let jwt = JwtSettings { issuer, audience, keys, scope_claim: Some("scope".to_owned()) };
         config.dealers[0].auth = AuthSettings {
             required: true,
@@ -140,7 +142,8 @@ fn status(server: &TestServer, token: &str) -> u16 {
 #[test]
 fn tokens_of_every_algorithm_are_checked() {
     let folder = tempfile::tempdir().unwrap();
-    let (edwards, curve) = (Pair::ed25519(1), Pair::p256());
+    let edwards = Pair::ed25519(1);
+    let curve = Pair::p256();
     let server = trusting(&folder, &[rsa(), edwards.public("ed-1"), curve.public("ec-1")]);
     for token in [&edwards.token("ed-1", &[]), &curve.token("ec-1", &[]), RSA_TOKEN] {
         let answer = bearer(&server, token, &question());
@@ -207,7 +210,9 @@ fn claims_are_checked_with_a_minute_of_leeway() {
 #[test]
 fn no_token_chooses_how_it_is_checked() {
     let folder = tempfile::tempdir().unwrap();
-    let (pair, stranger, curve) = (Pair::ed25519(1), Pair::ed25519(2), Pair::p256());
+    let pair = Pair::ed25519(1);
+    let stranger = Pair::ed25519(2);
+    let curve = Pair::p256();
     let server = trusting(&folder, &[pair.public("k"), curve.public("c")]);
     let usual = claims(&[]);
     let headers = [
@@ -241,10 +246,11 @@ fn no_token_chooses_how_it_is_checked() {
 }
 
 #[test]
-fn the_file_is_read_again_when_it_changes_and_a_broken_one_changes_nothing() {
+fn a_changed_file_is_read_again_and_a_broken_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
-    let (old, new) = (Pair::ed25519(1), Pair::ed25519(2));
+    let old = Pair::ed25519(1);
+    let new = Pair::ed25519(2);
     let server = trusting(&folder, &[old.public("old")]);
     assert_eq!(status(&server, &old.token("old", &[])), 200);
     std::fs::write(&path, "{").unwrap();
@@ -257,7 +263,7 @@ fn the_file_is_read_again_when_it_changes_and_a_broken_one_changes_nothing() {
 }
 
 #[test]
-fn a_file_without_a_key_that_can_be_used_is_refused_at_the_start() {
+fn a_file_without_usable_keys_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
     let source = KeySource::File(path.clone());
@@ -326,7 +332,8 @@ static AUTHENTICATOR: LazyLock<(Authenticator, Timestamp)> = LazyLock::new(|| {
     tokens(KeySource::File(path))(&mut config);
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let (clock, _) = Clock::manual(crate::support::at(crate::support::NOW));
-    let (now, means) = (clock.now(), wiring::means(&store, &clock));
+    let now = clock.now();
+    let means = wiring::means(&store, &clock);
     {
         let dealer = &config.dealers[0];
         (Authenticator::open(&dealer.terms.id, dealer.auth.clone(), &means).unwrap(), now)
@@ -344,8 +351,10 @@ impl Issuer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/jwks.json", listener.local_addr().unwrap());
-        let (body, asked) = (Arc::new(Mutex::new(None::<String>)), Arc::new(AtomicUsize::new(0)));
-        let (shown, counter) = (Arc::clone(&body), Arc::clone(&asked));
+        let body = Arc::new(Mutex::new(None::<String>));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let shown = Arc::clone(&body);
+        let counter = Arc::clone(&asked);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -375,12 +384,14 @@ impl Issuer {
 }
 
 #[test]
-fn keys_from_the_web_are_kept_and_an_unknown_one_is_asked_for_at_most_twice_a_minute() {
+fn web_keys_are_kept_and_unknown_ones_asked_for_rarely() {
     let issuer = Issuer::start();
-    let (old, new) = (Pair::ed25519(1), Pair::ed25519(2));
+    let old = Pair::ed25519(1);
+    let new = Pair::ed25519(2);
     let server = start_with(tokens(KeySource::Url(issuer.url.clone())));
     let forever = [("/exp", json!(seconds(crate::support::NOW) + 1_000_000))];
-    let (first, second) = (old.token("old", &forever), new.token("new", &forever));
+    let first = old.token("old", &forever);
+    let second = new.token("new", &forever);
     let ask = |token: &str| bearer(&server, token, &question());
 
     // While the issuer cannot be reached nobody can tell, and it is not the caller's fault.
@@ -416,7 +427,7 @@ fn keys_from_the_web_are_kept_and_an_unknown_one_is_asked_for_at_most_twice_a_mi
 }
 
 #[test]
-fn a_clock_that_was_a_day_ahead_for_a_moment_stops_nobody_from_fetching_keys() {
+fn a_clock_briefly_ahead_does_not_stop_fetching_keys() {
     let issuer = Issuer::start();
     let pair = Pair::ed25519(1);
     let server = start_with(tokens(KeySource::Url(issuer.url.clone())));

@@ -46,7 +46,7 @@ fn without_ids(text: &str) -> String {
 }
 
 #[test]
-fn a_task_is_followed_by_stream_or_by_asking_and_what_comes_of_it_is_shown() {
+fn a_task_is_followed_by_stream_or_asking_and_shown() {
     let streaming = start_conformance(Profile::Streaming);
     let plain = start_conformance(Profile::Plain);
     check(
@@ -100,7 +100,7 @@ fn a_task_is_followed_by_stream_or_by_asking_and_what_comes_of_it_is_shown() {
 }
 
 #[test]
-fn every_binding_says_the_same_of_what_is_done_refused_and_cancelled() {
+fn every_binding_says_the_same_of_done_refused_and_cancelled() {
     let server = start_conformance(Profile::Streaming);
     let everywhere = |arguments: &[&str]| {
         let said = ["JSONRPC", "http+json", "grpc"].map(|binding| {
@@ -139,7 +139,7 @@ fn every_binding_says_the_same_of_what_is_done_refused_and_cancelled() {
 }
 
 #[test]
-fn what_an_agent_waits_for_is_said_with_the_command_that_goes_on() {
+fn what_an_agent_awaits_is_said_with_the_next_command() {
     let server = start_conformance(Profile::Streaming);
     check(
         &server,
@@ -220,7 +220,7 @@ fn a_task_that_ends_without_a_result_is_a_failure() {
 }
 
 #[test]
-fn a_task_that_goes_on_is_left_with_the_command_that_follows_it() {
+fn a_running_task_is_left_with_the_command_to_follow() {
     let server = start_conformance(Profile::Plain);
     let (exit, _, said) = ended(say(&server, &["--text", "tck-cancel", "--follow", "1"]));
     assert_eq!(exit, 13, "{said}");
@@ -240,7 +240,7 @@ fn a_task_that_goes_on_is_left_with_the_command_that_follows_it() {
 }
 
 #[test]
-fn a_card_that_nobody_signed_is_not_spoken_to_by_who_has_keys() {
+fn who_has_keys_does_not_speak_to_unsigned_cards() {
     let server = start_conformance(Profile::Plain);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");

@@ -47,7 +47,8 @@ impl Noting {
     fn counts(&self) -> (usize, usize) {
         let bearer = format!("Bearer {TOKEN}");
         let asked: Vec<_> = self.asked.try_iter().collect();
-        let with = asked.iter().filter(|it| it.header("authorization") == Some(&bearer)).count();
+        let with =
+            asked.iter().filter(|passing| passing.header("authorization") == Some(&bearer)).count();
         (with, asked.len() - with)
     }
 }
@@ -138,7 +139,7 @@ fn a_card_that_leads_elsewhere_gets_no_token() {
 }
 
 #[test]
-fn a_token_goes_where_its_owner_says_and_not_to_the_card() {
+fn a_token_goes_where_its_owner_says_not_the_card() {
     let agent = agent();
     let host = host(card(&agent.address));
     for command in commands(&host.address) {
@@ -184,7 +185,7 @@ impl CardSigner {
 }
 
 #[test]
-fn a_card_signed_by_a_trusted_key_says_where_the_token_goes() {
+fn a_trusted_signed_card_says_where_the_token_goes() {
     let signer = CardSigner::new();
     let keys = signer.place("keys.json");
     let agent = agent();
@@ -222,7 +223,7 @@ fn gone_agent() -> Noting {
 }
 
 #[test]
-fn a_move_is_followed_with_a_token_that_is_for_the_new_origin() {
+fn a_move_is_followed_with_the_new_origins_token() {
     let old = gone_agent();
     let new = agent();
     let host = moving_host(card(&old.address), card(&new.address));
@@ -237,7 +238,7 @@ fn a_move_is_followed_with_a_token_that_is_for_the_new_origin() {
 }
 
 #[test]
-fn keys_that_come_through_a_pipe_hold_for_a_card_that_is_read_again() {
+fn keys_from_a_pipe_hold_for_a_card_read_again() {
     let signer = CardSigner::new();
     let old = gone_agent();
     let new = agent();

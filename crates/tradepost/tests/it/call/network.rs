@@ -97,7 +97,7 @@ fn a_dealer_behind_a_proxy_is_reached_through_a_tunnel() {
     assert!(shown.contains("Toyota"), "{shown}");
     let asked = proxy.asked();
     assert!(
-        !asked.is_empty() && asked.iter().all(|it| it == "CONNECT dealer.example:443 HTTP/1.1"),
+        !asked.is_empty() && asked.iter().all(|line| line == "CONNECT dealer.example:443 HTTP/1.1"),
         "{asked:?}"
     );
 
@@ -154,7 +154,7 @@ fn every_command_of_a_buyer_goes_through_the_proxy() {
         assert!(exits.contains(&exit), "{arguments:?} {exit} {said}");
         let asked = proxy.asked();
         assert!(
-            asked.iter().all(|it| it.starts_with("CONNECT dealer.example:443 ")),
+            asked.iter().all(|line| line.starts_with("CONNECT dealer.example:443 ")),
             "{arguments:?}"
         );
         assert!(!asked.is_empty(), "{arguments:?}");
@@ -255,7 +255,7 @@ fn grpc_goes_through_a_tunnel_and_not_in_clear_text() {
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_has_a_hint_of_its_own() {
+fn an_untrusted_certificate_has_a_hint_of_its_own() {
     let expired = |authority: &Authority| {
         authority.issue(|params| {
             *params = named(&["127.0.0.1"]);

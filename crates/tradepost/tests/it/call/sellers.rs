@@ -38,7 +38,7 @@ fn check(process: &Process, arguments: &[&str], expected: &Expect) {
 }
 
 #[test]
-fn a_sellers_tasks_are_listed_and_carried_out_on_both_bindings() {
+fn a_sellers_tasks_are_listed_and_done_on_both_bindings() {
     let folder = tempfile::tempdir().unwrap();
     let process = publisher(&folder);
     let base = format!("http://{}", process.address);
@@ -79,7 +79,7 @@ fn a_sellers_tasks_are_listed_and_carried_out_on_both_bindings() {
 }
 
 #[test]
-fn what_a_seller_refuses_is_said_with_code_sentence_and_exit_code() {
+fn a_sellers_refusal_has_code_sentence_and_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let process = publisher(&folder);
     check(
@@ -155,11 +155,12 @@ fn what_a_seller_refuses_is_said_with_code_sentence_and_exit_code() {
 }
 
 #[test]
-fn rows_that_failed_are_listed_and_every_failure_is_a_line_of_the_log() {
+fn failed_rows_are_listed_and_each_failure_is_logged() {
     let folder = tempfile::tempdir().unwrap();
     let process = publisher(&folder);
     let log = folder.path().join("failures");
-    let (url, path) = (format!("http://{}/mcp", process.address), log.display().to_string());
+    let url = format!("http://{}/mcp", process.address);
+    let path = log.display().to_string();
     let accounts = json!({"accounts": [{"brand": {"domain": "acmeoutdoor.example"},
         "operator": "acmeoutdoor.example", "billing": "advertiser"}]});
     let accounts = accounts.to_string();
@@ -198,7 +199,7 @@ fn a_suggested_way_of_billing_is_taken_by_the_loop() {
 }
 
 #[test]
-fn a_slip_in_the_name_of_a_task_is_answered_with_the_name() {
+fn a_misspelt_task_is_answered_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let process = publisher(&folder);
     for path in ["", "/mcp"] {
@@ -208,7 +209,7 @@ fn a_slip_in_the_name_of_a_task_is_answered_with_the_name() {
             assert_ne!(exit, 0, "{said}");
             let hint = meant.map(|name| format!("\nhint: did you mean {name}? "));
             let is_there =
-                hint.as_ref().map_or(said.contains("did you mean "), |it| said.contains(it));
+                hint.as_ref().map_or(said.contains("did you mean "), |hint| said.contains(hint));
             assert_eq!(is_there, meant.is_some(), "{task} {said}");
         }
     }

@@ -48,7 +48,8 @@ fn actions(world: &World) -> Vec<String> {
 #[test]
 fn people_change_their_own_password_and_their_other_sessions_end() {
     let world = World::new();
-    let (mut dora, elsewhere) = (world.enter("dora"), world.enter("dora"));
+    let mut dora = world.enter("dora");
+    let elsewhere = world.enter("dora");
     let before = dora.cookie.clone();
     assert_eq!(dora.get("/console/account").status, 200);
     let path = "/console/account/password";
@@ -197,7 +198,7 @@ fn what_was_proven_ends_with_password_factor_and_session() {
 }
 
 #[test]
-fn what_was_proven_ends_with_password_factor_and_session_on_postgresql() {
+fn proof_ends_with_password_factor_and_session_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     proofs_end_with_what_they_prove(scratch.store());
 }
@@ -342,12 +343,12 @@ fn second_factor(world: &World) {
 }
 
 #[test]
-fn a_second_factor_is_asked_for_and_no_code_counts_twice() {
+fn a_second_factor_is_asked_and_counts_once() {
     second_factor(&World::new());
 }
 
 #[test]
-fn a_second_factor_is_asked_for_and_no_code_counts_twice_on_postgresql() {
+fn a_second_factor_is_asked_and_counts_once_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     second_factor(&World::on(scratch.store()));
 }
@@ -432,11 +433,12 @@ fn a_manager_resets_the_second_factor_of_own_people_alone() {
 }
 
 #[test]
-fn a_second_factor_is_encrypted_by_the_key_of_personal_data() {
+fn a_second_factor_is_encrypted_by_the_privacy_key() {
     use tradepost_store::privacy::OperatorKeys;
     let folder = tempfile::tempdir().unwrap();
     let keys = |text: &str| OperatorKeys::read(text).unwrap();
-    let (first, second) = (OperatorKeys::generate().unwrap(), OperatorKeys::generate().unwrap());
+    let first = OperatorKeys::generate().unwrap();
+    let second = OperatorKeys::generate().unwrap();
     let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
     let raw = || {
         let file = folder.path().join("tradepost.sqlite");

@@ -186,8 +186,9 @@ fn last(receiver: &mut Webhook, count: usize) -> Notified {
 }
 
 #[test]
-fn the_agent_the_pages_lists_and_deliveries_agree_at_each_step() {
-    let (mut crm_at, mut hub_at) = (Webhook::start(), Webhook::start());
+fn agent_pages_lists_and_deliveries_agree_at_each_step() {
+    let mut crm_at = Webhook::start();
+    let mut hub_at = Webhook::start();
     let mut destinations = vec![crm(crm_at.url()), hub(hub_at.url())];
     for delivery in &mut destinations {
         delivery.destination.kinds = vec![LeadKind::TestDrive];
@@ -206,7 +207,8 @@ fn the_agent_the_pages_lists_and_deliveries_agree_at_each_step() {
     world._runtime.spawn(run);
 
     let story = Story::new(&world);
-    let (dora, maria) = (world.enter("dora"), world.enter("maria"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
     let mut ids = Vec::new();
     for (name, slot) in [("Ada", SLOTS[0]), ("Bob", SLOTS[1]), ("Cyril", SLOTS[2])] {
         let answer = story.book(&begin_conversation(&world), &drive(name, slot));
@@ -369,7 +371,8 @@ fn the_agent_the_pages_lists_and_deliveries_agree_at_each_step() {
 /// What becomes of the forms of an appointment, on whichever store.
 fn changes(world: &World) {
     let story = Story::new(world);
-    let (dora, maria) = (world.enter("dora"), world.enter("maria"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
     let conversation = begin_conversation(world);
     let answer = story.book(&conversation, &drive("Ada", SLOTS[0]));
     let lead_id = &answer["lead_id"];
@@ -482,7 +485,7 @@ impl Reconfigured {
 }
 
 #[test]
-fn forms_show_times_in_the_zone_in_which_they_read_them() {
+fn forms_show_times_in_the_zone_they_read() {
     let changed = Reconfigured::new(|rooftop| {
         rooftop.time_zone = jiff::tz::TimeZone::get("America/New_York").unwrap();
     });

@@ -38,7 +38,7 @@ fn tradepost(folder: &Path, arguments: &[&str], input: &str) -> (Option<i32>, St
 }
 
 #[test]
-fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
+fn people_are_added_listed_removed_and_all_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| {
         let all = [&["console"], arguments].concat();
@@ -89,8 +89,8 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     let actions = |chain: &str| {
         let (_, listed, _) = run(&["--json", "audit", "--dealer", chain], "");
         let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
-        let action = |it: &tradepost_wire::json::Value| {
-            format!("{} {} {}", it["actor"], it["action"], it["subject"]).replace('"', "")
+        let action = |entry: &tradepost_wire::json::Value| {
+            format!("{} {} {}", entry["actor"], entry["action"], entry["subject"]).replace('"', "")
         };
         listed.as_array().unwrap().iter().map(action).collect::<Vec<_>>()
     };
@@ -149,7 +149,7 @@ fn people_of_unknown_dealers_are_not_added() {
 }
 
 #[test]
-fn a_second_factor_is_listed_and_reset_by_whoever_runs_the_server() {
+fn a_second_factor_is_listed_and_reset_by_the_operator() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let all = [&["--json", "console", "user"], arguments].concat();
@@ -195,7 +195,8 @@ fn the_demo_says_how_to_get_in() {
     let (url, rest) = said.split_once(" (name demo, password ").unwrap();
     let password = rest.trim_end().trim_end_matches(')');
     assert_eq!(password.len(), 43, "nobody guesses it");
-    let address = url.strip_prefix("http://").and_then(|it| it.strip_suffix("/console")).unwrap();
+    let address =
+        url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/console")).unwrap();
     let address: std::net::SocketAddr = address.parse().unwrap();
     assert!(address.ip().is_loopback());
     let page = client::request(address, "GET", "/console/sign-in", &[], b"");

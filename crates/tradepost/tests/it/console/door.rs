@@ -12,7 +12,7 @@ fn same(answer: &Response) -> (u16, String) {
 }
 
 #[test]
-fn a_wrong_name_and_a_wrong_password_are_told_the_same() {
+fn a_wrong_name_and_a_wrong_password_look_alike() {
     let world = World::new();
     let (unknown, _) = world.try_to_enter("nobody", PASSWORD);
     let (wrong, _) = world.try_to_enter("dora", "wrong horse battery");
@@ -65,7 +65,7 @@ fn whoever_guesses_elsewhere_keeps_nobody_out() {
 }
 
 #[test]
-fn a_session_ends_by_itself_by_a_person_and_with_the_password() {
+fn a_session_ends_by_time_person_and_password() {
     let world = World::new();
     let status = |browser: &Browser<'_>| browser.get("/console").status;
     // By doing nothing for too long; a page that looks for news by itself is nobody at work.
@@ -98,9 +98,11 @@ fn a_session_ends_by_itself_by_a_person_and_with_the_password() {
 }
 
 #[test]
-fn sessions_are_listed_and_ended_by_their_owner_and_their_manager() {
+fn sessions_are_listed_and_ended_by_owner_and_manager() {
     let world = World::new();
-    let (dora, maria, other) = (world.enter("dora"), world.enter("maria"), world.enter("other"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
+    let other = world.enter("other");
     let id = |browser: &Browser<'_>, name: &str| {
         let page = text(&browser.get("/console/people"));
         let row = page.split("<tr>").find(|row| row.contains(&format!("\"row\">{name}")));
@@ -109,7 +111,8 @@ fn sessions_are_listed_and_ended_by_their_owner_and_their_manager() {
     };
     assert!(id(&dora, "maria").is_none(), "the desk sees its own alone");
     assert!(id(&maria, "other").is_none(), "and a manager those of the same dealer");
-    let (of_dora, of_maria) = (id(&maria, "dora").unwrap(), id(&maria, "maria").unwrap());
+    let of_dora = id(&maria, "dora").unwrap();
+    let of_maria = id(&maria, "maria").unwrap();
     assert_eq!(dora.post(&of_maria, &[]).status, 404);
     assert_eq!(other.post(&of_dora, &[]).status, 404);
     assert_eq!(dora.get("/console").status, 200);
@@ -130,7 +133,7 @@ fn sessions_are_listed_and_ended_by_their_owner_and_their_manager() {
 }
 
 #[test]
-fn whoever_had_to_sign_in_comes_where_they_wanted_and_nowhere_else() {
+fn sign_in_leads_where_they_wanted_and_nowhere_else() {
     let world = World::new();
     let answer = world.get("/console/leads/lead_1");
     let location = answer.header("location").unwrap();
@@ -169,7 +172,7 @@ fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
             "https://a@b.example/3.jpg",
         ];
         units[0].vehicle.photos = vec![photos[0].to_owned()];
-        units[1].vehicle.photos = photos[1..].iter().map(|it| (*it).to_owned()).collect();
+        units[1].vehicle.photos = photos[1..].iter().map(|photo| (*photo).to_owned()).collect();
     });
     let headers = |answer: &Response| -> String {
         let shown = |(name, _): &&(String, String)| {
@@ -232,7 +235,8 @@ fn behind_tls_cookies_never_travel_without() {
         [("proof", proof(&page)), ("name", "dora".into()), ("password", PASSWORD.to_owned())];
     let answer = world.send("/console/sign-in", &form, &[], &fields);
     assert_eq!(answer.status, 303);
-    let set = answer.headers.iter().find(|(_, it)| it.starts_with("__Host-tradepost-console="));
+    let set =
+        answer.headers.iter().find(|(_, value)| value.starts_with("__Host-tradepost-console="));
     let (_, attributes) = set.unwrap().1.split_once(';').unwrap();
     assert_eq!(attributes, " Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
 }
@@ -244,7 +248,7 @@ fn read(server: &str) -> Result<Settings, String> {
     );
     let read = tradepost::config::read::read(&text, &[]);
     read.map(|config| config.server.console.unwrap()).map_err(|mistakes| {
-        mistakes.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
+        mistakes.into_iter().map(|mistake| mistake.to_string()).collect::<Vec<_>>().join("\n")
     })
 }
 

@@ -58,9 +58,10 @@ fn end(world: &World, id: &str, at: Timestamp, outcome: FeedOutcome) {
 }
 
 #[test]
-fn feeds_are_shown_with_their_runs_and_what_became_of_each_row() {
+fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     let world = world();
-    let (maria, egon) = (world.enter("maria"), world.enter("egon"));
+    let maria = world.enter("maria");
+    let egon = world.enter("egon");
     let runs = "/console/feeds/runs?dealer=larkspur&feed=nightly".replace("larkspur", ONE);
     let page = text(&egon.get("/console/feeds"));
     assert!(page.contains("never taken") && page.contains("none yet"), "{page}");
@@ -122,13 +123,15 @@ fn feeds_are_shown_with_their_runs_and_what_became_of_each_row() {
 }
 
 #[test]
-fn feeds_of_others_are_not_there_and_the_desk_has_none() {
+fn others_feeds_are_absent_and_the_desk_has_none() {
     let world = world();
     end(&world, "run_1", at(NOW), FeedOutcome::Taken);
     let address = |dealer: &str, feed: &str, run: &str| {
         format!("/console/feeds/runs?dealer={dealer}&feed={feed}{run}")
     };
-    let (dora, maria, other) = (world.enter("dora"), world.enter("maria"), world.enter("other"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
+    let other = world.enter("other");
     assert_eq!(dora.get("/console/feeds").status, 403);
     assert_eq!(dora.get(&address(ONE, "nightly", "")).status, 403);
     assert_eq!(world.get("/console/feeds").status, 303);

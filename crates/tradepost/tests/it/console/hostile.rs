@@ -28,7 +28,7 @@ pub(super) const FIELDS: [(&str, &str); 3] =
     [("text", "Called."), ("stage", "new"), ("sure", "no")];
 
 #[test]
-fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
+fn every_page_and_form_is_for_its_role_and_dealer() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
     let people = ["dora", "maria", "egon", "other", "group"].map(|name| world.enter(name));
@@ -42,7 +42,11 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
             "GET" => world.get(&path),
             _ => world.send(&path, "", &[], &[]),
         };
-        assert!(nobody.header("location").is_some_and(|it| it.starts_with("/console/sign-in")));
+        assert!(
+            nobody
+                .header("location")
+                .is_some_and(|location| location.starts_with("/console/sign-in"))
+        );
         let statuses = people.each_ref().map(|browser| answer(browser).status.to_string());
         let short = path.replace(&lead, "ID").replace("/console", "");
         table += &format!("{method:4} {short:16} {}  {}\n", nobody.status, statuses.join("  "));
@@ -93,13 +97,14 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
 }
 
 #[test]
-fn what_is_another_dealers_looks_as_if_it_were_not_there() {
+fn what_is_another_dealers_looks_as_if_absent() {
     let world = World::new();
     let ours = world.lead("one.example", &customer("Ada"));
     let other = world.enter("other");
     for rest in ["", "/erase"] {
         let answer = |id: &str| other.get(&format!("/console/leads/{id}{rest}"));
-        let (theirs, nothing) = (answer(&ours), answer("lead_0"));
+        let theirs = answer(&ours);
+        let nothing = answer("lead_0");
         assert_eq!((theirs.status, &theirs.body), (404, &nothing.body));
     }
     for page in pages(&ours).chain(["/console/leads?q=ada".to_owned()]) {
@@ -131,7 +136,8 @@ fn an_engineer_learns_nothing_of_customers() {
 fn a_form_that_is_not_ours_changes_nothing() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
-    let (maria, dora) = (world.enter("maria"), world.enter("dora"));
+    let maria = world.enter("maria");
+    let dora = world.enter("dora");
     let before = world.record(ONE).len();
     let fields = |proof: &str| {
         let mut all: Vec<_> = FIELDS.map(|(name, value)| (name, value.to_owned())).into();

@@ -122,7 +122,7 @@ fn only_plain_paths_below_console_are_the_consoles() {
 }
 
 #[test]
-fn a_form_for_a_path_that_only_looks_alike_changes_nothing() {
+fn a_form_for_a_lookalike_path_changes_nothing() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
     let maria = world.enter("maria");
@@ -160,7 +160,8 @@ fn without_its_body(world: &World, path: &str, cookie: &str) -> Response {
 fn a_request_is_judged_before_its_form_arrives() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
-    let (dora, over) = (world.enter("dora"), "tradepost-console=over");
+    let dora = world.enter("dora");
+    let over = "tradepost-console=over";
     let mut table = String::new();
     for (what, path, cookie) in [
         ("a path that is not ours", "/nowhere".to_owned(), ""),

@@ -228,7 +228,7 @@ fn get(world: &World, path: &str, session: &str) -> Response {
 }
 
 #[test]
-fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
+fn whom_the_provider_vouches_for_has_their_groups_roles() {
     let provider = Provider::start();
     let world = provider.world();
     let page = text(&world.get("/console/sign-in?next=/console/leads"));
@@ -283,7 +283,7 @@ fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
 }
 
 #[test]
-fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
+fn a_token_not_for_this_sign_in_lets_nobody_in() {
     let provider = Provider::start();
     let world = provider.world();
     let lies: [Lie; 9] = [
@@ -310,7 +310,7 @@ fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
 }
 
 #[test]
-fn a_sign_in_ends_once_where_it_began_and_in_time() {
+fn a_sign_in_ends_once_in_place_and_in_time() {
     let provider = Provider::start();
     let world = provider.world();
     let (location, cookie) = leave(&world);
@@ -333,8 +333,10 @@ fn a_sign_in_ends_once_where_it_began_and_in_time() {
     assert_eq!(exchanges(), 2);
     // A code of somebody else's sign-in: the verifier does not fit.
     world.hand.advance(SignedDuration::from_mins(6));
-    let ((mine, cookie), (theirs, _)) = (leave(&world), leave(&world));
-    let (mine, theirs) = (provider.visit(&mine), provider.visit(&theirs));
+    let (mine, cookie) = leave(&world);
+    let (theirs, _) = leave(&world);
+    let mine = provider.visit(&mine);
+    let theirs = provider.visit(&theirs);
     let (state, _) = mine.split_once("&code=").unwrap();
     let (_, code) = theirs.split_once("&code=").unwrap();
     assert!(is_refused(&come_back(&world, &format!("{state}&code={code}"), &cookie)));
@@ -349,7 +351,7 @@ fn a_sign_in_ends_once_where_it_began_and_in_time() {
 }
 
 #[test]
-fn a_provider_that_is_away_or_another_keeps_nobody_from_using_a_password() {
+fn passwords_work_while_the_provider_is_away_or_another() {
     let provider = Provider::start();
     let world = provider.world();
     provider.memory.lock().unwrap().published_issuer = "https://another.example".to_owned();

@@ -42,7 +42,7 @@ fn leading() -> (String, Arc<OnceLock<SocketAddr>>) {
 }
 
 #[test]
-fn the_prober_asks_the_dealers_own_agent_and_its_report_stays() {
+fn the_prober_asks_the_dealers_agent_and_its_report_stays() {
     let (url, target) = leading();
     let world = World::with(|config| {
         config.dealers[0].hosts.clear();
@@ -75,12 +75,13 @@ fn the_prober_asks_the_dealers_own_agent_and_its_report_stays() {
 }
 
 #[test]
-fn one_run_is_at_work_at_a_time_and_one_that_reaches_nobody_says_so() {
+fn one_run_at_a_time_and_reaching_nobody_is_said() {
     // It takes connections and says nothing until it is gone.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let world = World::with(|config| config.dealers[0].public_url = Some(url.clone()));
-    let (maria, other) = (world.enter("maria"), world.enter("other"));
+    let maria = world.enter("maria");
+    let other = world.enter("other");
     assert_eq!(maria.do_it("/console/probe", &[("dealer", ONE)]), "probe");
     let shown = text(&maria.get("/console/probe"));
     assert!(shown.contains("At work") && shown.contains(&url), "{shown}");

@@ -11,7 +11,7 @@ use super::hostile::{FIELDS, asked};
 use super::*;
 
 #[test]
-fn people_of_a_publisher_see_what_is_theirs_and_nothing_of_dealers() {
+fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
     let roles =

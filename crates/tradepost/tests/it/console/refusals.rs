@@ -62,7 +62,7 @@ fn refusals_are_counted_by_code_and_day() {
 }
 
 #[test]
-fn the_id_that_a_buyer_reads_out_leads_to_what_was_wrong() {
+fn the_id_a_buyer_reads_out_leads_to_the_fault() {
     let world = world();
     let maria = world.enter("maria");
     let find = |id: &str| text(&maria.get(&format!("/console/refusals?error_id={id}")));
@@ -76,7 +76,8 @@ fn the_id_that_a_buyer_reads_out_leads_to_what_was_wrong() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // What is another's is not there.
-    let (theirs, nothing) = (find("err_theirs"), find("err_nobodys"));
+    let theirs = find("err_theirs");
+    let nothing = find("err_nobodys");
     assert!(nothing.contains("Nothing is known of this id"), "{nothing}");
     assert_eq!(theirs, nothing.replace("err_nobodys", "err_theirs"));
     let evil = find("%3Cscript%3E%22");

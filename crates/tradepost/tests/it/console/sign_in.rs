@@ -72,7 +72,7 @@ fn guess_from_sixty_addresses(world: &World, name: &str) -> Vec<(u16, usize)> {
 }
 
 #[test]
-fn guesses_from_sixty_addresses_stop_and_the_person_still_signs_in() {
+fn guesses_from_sixty_addresses_stop_without_locking_out() {
     let world = proxied();
     let known = browser_cookie(&attempt(&world, "203.0.113.7", "", "dora", PASSWORD));
     assert_eq!(guess_from_sixty_addresses(&world, "dora"), [(401, 30), (429, 30)]);
@@ -188,13 +188,16 @@ fn limits_hold_over_processes(stores: [Store; 2]) {
     }
     assert_eq!(attempt(&two, "203.0.113.7", &known, "dora", PASSWORD).status, 429);
     // What both have counted is bounded in the record, and summed up once, by whoever comes first.
-    assert_eq!(failures(&one, ONE).iter().filter(|it| it.contains("sign_in_failed")).count(), 10);
+    assert_eq!(
+        failures(&one, ONE).iter().filter(|line| line.contains("sign_in_failed")).count(),
+        10
+    );
     for world in [&one, &two, &one] {
         let later = at(NOW) + SignedDuration::from_hours(1);
         world.server.store.write_blocking(move |tx| tx.sum_up_failures(later)).unwrap();
     }
     let failed: Vec<_> = failures(&two, ONE).into_iter().skip(10).collect();
-    let summed = failed.iter().filter(|it| it.contains("more in the hour"));
+    let summed = failed.iter().filter(|line| line.contains("more in the hour"));
     assert_eq!(
         summed.collect::<Vec<_>>(),
         ["sign-in sign_in_failed dora: 30 more in the hour from 2026-04-30T12:00:00Z"]
@@ -282,7 +285,7 @@ fn locks_and_refused_rights_are_recorded_and_counted() {
 }
 
 #[test]
-fn failures_above_a_threshold_are_told_and_over_after_a_while() {
+fn failures_above_a_threshold_are_told_until_over() {
     let world = proxied();
     let (clock, _hand) = Clock::manual(at(NOW));
     let watch = |access| AlertWatch {

@@ -13,7 +13,8 @@ use crate::support::postgres::Scratch;
 fn a_day(world: &World) {
     let id = world.lead("one.example", &customer("Ada"));
     let of = |rest: &str| format!("/console/leads/{id}{rest}");
-    let (dora, maria) = (world.enter("dora"), world.enter("maria"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
     let store = &world.server.store;
     assert!(text(&dora.get("/console")).contains("Ada Lovelace"));
 
@@ -30,7 +31,8 @@ fn a_day(world: &World) {
     let minutes = |count| at(NOW) + SignedDuration::from_mins(count);
     let (progress, notes) = store.lead_work(&id).unwrap();
     let changed = Some((minutes(12), "maria".to_owned()));
-    let (seen_at, answered_at) = (Some(minutes(7)), Some(minutes(12)));
+    let seen_at = Some(minutes(7));
+    let answered_at = Some(minutes(12));
     assert_eq!(progress, StaffProgress { stage: StaffStage::Sold, changed, seen_at, answered_at });
     assert_eq!(notes[0].text.as_deref(), Some("Called.\nComes on Friday."));
     let shown = text(&maria.get(&of("")));
@@ -122,7 +124,8 @@ fn held_leads_wait_for_a_manager() {
         config.dealers[0].terms.leads.agents.deny = vec!["test-agent".to_owned()];
     });
     let id = world.lead("one.example", &customer("Ada"));
-    let (dora, maria) = (world.enter("dora"), world.enter("maria"));
+    let dora = world.enter("dora");
+    let maria = world.enter("maria");
     let shown = text(&dora.get("/console"));
     assert!(shown.contains("Held back") && shown.contains("agent is denied"), "{shown}");
     let path = format!("/console/leads/{id}");
@@ -140,7 +143,7 @@ fn a_lead_is_delivered_again_to_those_who_want_it() {
         let destination = |name: &str, rooftops: &[&str]| DeliveryConfig {
             destination: LeadDestination {
                 name: name.to_owned(),
-                rooftops: rooftops.iter().map(|it| (*it).to_owned()).collect(),
+                rooftops: rooftops.iter().map(|rooftop| (*rooftop).to_owned()).collect(),
                 kinds: Vec::new(),
                 form: MessageFormat::Event,
             },
@@ -161,7 +164,8 @@ fn a_lead_is_delivered_again_to_those_who_want_it() {
     let dora = world.enter("dora");
     assert_eq!(dora.do_it(&format!("/console/leads/{id}/resend"), &[]), "resent");
     let kept = world.server.store.deliveries(None, Some(&id), None).unwrap();
-    let kept: Vec<_> = kept.iter().map(|it| (it.destination.as_str(), it.state)).collect();
+    let kept: Vec<_> =
+        kept.iter().map(|delivery| (delivery.destination.as_str(), delivery.state)).collect();
     assert_eq!(kept, [("crm", DeliveryState::Due)]);
     let detail = |entry: &(String, String, Option<String>)| entry.2.clone();
     assert_eq!(world.record(ONE).last().and_then(detail).as_deref(), Some("crm"));
@@ -231,7 +235,7 @@ fn leads_beyond_those_that_are_shown_are_counted() {
 }
 
 #[test]
-fn a_lead_that_cannot_be_read_is_shown_as_such_on_every_page() {
+fn an_unreadable_lead_is_shown_as_such_on_every_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let keys = tradepost_store::privacy::OperatorKeys::read(&"1".repeat(64)).unwrap();

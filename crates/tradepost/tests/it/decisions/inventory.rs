@@ -217,7 +217,7 @@ fn a_payload_says_what_it_is() {
 }
 
 #[test]
-fn a_skill_that_is_switched_off_is_unsupported_and_not_on_the_card() {
+fn a_skill_switched_off_is_unsupported_and_off_the_card() {
     use tradepost_wire::aap::Skill;
     let server = start_with(|config| {
         config.dealers[0].terms.skills = vec![Skill::InventorySearch, Skill::LeadSubmit];
@@ -668,7 +668,7 @@ fn a_vehicle_is_found_or_the_reason_is_told() {
 }
 
 #[test]
-fn what_only_v1_0_knows_is_unknown_to_a_v1_1_dealer() {
+fn v1_0_members_are_unknown_to_a_v1_1_dealer() {
     use tradepost_wire::aap::Version;
     let server = start_with(|config| config.dealers[0].terms.versions = vec![Version::V1_1]);
     server.check("E-061", &vehicle(json!({"vin": LISTED_VIN, "zip": "94107"})), &expect![[r#"

@@ -184,7 +184,7 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
 }
 
 #[test]
-fn a_strict_dealer_refuses_what_it_can_neither_book_nor_propose() {
+fn a_strict_dealer_refuses_what_cannot_be_booked_or_proposed() {
     let server = start_with(|config| {
         config.dealers[0].terms.leads.strict_appointments = true;
         for rooftop in &mut config.dealers[0].terms.rooftops {
@@ -250,7 +250,7 @@ fn a_refused_lead_does_not_use_its_key_up() {
 }
 
 #[test]
-fn of_concurrent_requests_with_one_key_one_is_taken_and_all_are_answered_alike() {
+fn one_key_at_once_is_taken_once_and_answered_alike() {
     let server = start();
     let payload = with(lead(), &[("/idempotency_key", json!("k-3"))]);
     let answers: Vec<Value> = std::thread::scope(|scope| {
@@ -263,7 +263,7 @@ fn of_concurrent_requests_with_one_key_one_is_taken_and_all_are_answered_alike()
 }
 
 #[test]
-fn a_caller_over_its_rate_is_told_when_to_come_back() {
+fn a_caller_over_its_rate_hears_when_to_return() {
     let window = SignedDuration::from_secs(60);
     let limit = RateLimitConfig { requests: 2, window, http_429: false };
     let server = start_with(|config| config.dealers[0].rate_limit = limit);
@@ -295,7 +295,7 @@ fn a_caller_over_its_rate_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_store_that_fails_is_an_internal_error_that_tells_nothing() {
+fn a_failing_store_is_an_internal_error_telling_nothing() {
     let server = start();
     let database = rusqlite::Connection::open(server.directory.path().join("tradepost.sqlite"));
     database.unwrap().execute_batch("DROP TABLE lead_tallies").unwrap();

@@ -19,7 +19,7 @@ fn is_answered(server: &TestServer, row: &str, body: &Value) {
 }
 
 #[test]
-fn operations_that_this_agent_lacks_are_refused_by_the_capability_table() {
+fn lacking_operations_are_refused_by_the_capability_table() {
     let server = start();
     server.check_body("E-015", request("foo"), &expect![[r#"
         200
@@ -387,7 +387,7 @@ fn data_parts_are_json_whatever_else_their_media_type_says() {
 }
 
 #[test]
-fn files_of_other_media_types_are_refused_and_text_is_ignored() {
+fn files_of_other_types_are_refused_and_text_ignored() {
     let server = start_with(|config| config.dealers[0].http_json = true);
     let beside = |part: Value| {
         let mut body = dealer_information();

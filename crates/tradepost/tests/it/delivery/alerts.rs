@@ -38,7 +38,8 @@ fn alerts_on(
         disk: None,
         access: config::AccessThresholds::default(),
     };
-    let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
+    let every = SignedDuration::from_mins(15);
+    let remind = SignedDuration::from_hours(24);
     let access = config::AccessThresholds::default();
     let settings = config::AlertConfig { every, remind, destinations, access };
     (AlertSender::open(settings, watch, Arc::clone(store), clock).unwrap(), hand)
@@ -52,7 +53,7 @@ fn ops(url: String) -> DeliveryConfig {
 }
 
 #[test]
-fn a_lead_that_was_given_up_is_told_of_once_and_again_when_that_is_over() {
+fn a_lead_given_up_is_told_once_and_when_over() {
     let refusing = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
     let mut pager = Webhook::answering(|number| if number == 0 { answer("500 No") } else { yes() });
     let world = World::running(vec![crm(refusing.url())]);
@@ -93,7 +94,9 @@ fn a_lead_that_was_given_up_is_told_of_once_and_again_when_that_is_over() {
     };
     world.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
     world.wake();
-    world.until(&lead_id, |kept| kept.iter().any(|it| it.state == DeliveryState::Delivered));
+    world.until(&lead_id, |kept| {
+        kept.iter().any(|delivery| delivery.state == DeliveryState::Delivered)
+    });
     look(&second);
     let over = pager.wait(3)[2].json();
     assert_eq!(over["all_well"], true);
@@ -144,7 +147,7 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
 }
 
 #[test]
-fn that_nothing_can_be_taken_is_told_although_it_cannot_be_noted() {
+fn an_alert_that_cannot_be_noted_is_still_told() {
     let mut pager = Webhook::start();
     let server = start_with(|_| {});
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -151,7 +151,7 @@ fn what_was_given_up_is_seen_and_sent_again() {
 }
 
 #[test]
-fn a_destination_is_tried_with_something_that_nobody_takes_for_a_lead() {
+fn a_destination_is_tried_with_what_is_no_lead() {
     let folder = tempfile::tempdir().unwrap();
     let mut receiver =
         Webhook::answering(|number| if number < 2 { yes() } else { answer("500 No") });

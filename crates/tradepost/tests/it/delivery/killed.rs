@@ -51,7 +51,7 @@ fn go_to(world: &World, lead_id: &str, step: Step) {
 }
 
 #[test]
-fn whatever_step_the_last_process_ended_at_the_lead_arrives_and_is_marked_where_it_may_be_there() {
+fn the_lead_arrives_marked_whatever_step_a_process_ended_at() {
     for (step, attempts, arrived) in [
         (Step::Stored, 1, &["new"][..]),
         (Step::Planned, 1, &["new"]),
@@ -109,7 +109,7 @@ fn state_of(folder: &std::path::Path, lead_id: &str) -> Option<(DeliveryState, u
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_sends_sends_again_and_says_so() {
+fn a_server_killed_while_sending_sends_again_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     // The answer to the first attempt waits until the server is dead.
     let (arrive, arrived) = channel();
@@ -150,7 +150,7 @@ fn a_server_that_is_killed_while_it_sends_sends_again_and_says_so() {
 }
 
 #[test]
-fn a_server_that_is_killed_while_nobody_takes_the_lead_loses_nothing() {
+fn a_server_killed_while_nobody_takes_leads_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let place = Reserved::new();
     let config = config(&format!("http://{}/leads", place.address()));

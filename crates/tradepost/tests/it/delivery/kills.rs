@@ -225,7 +225,7 @@ fn noted(store: &Store) -> Vec<(String, String)> {
 }
 
 #[test]
-fn killed_a_hundred_times_at_all_steps_a_server_loses_no_lead_and_marks_what_it_repeats() {
+fn a_hundred_kills_lose_no_lead_and_repeats_are_marked() {
     let folder = tempfile::tempdir().unwrap();
     let (reached, has_reached) = channel();
     let (die, dead) = channel();

@@ -25,7 +25,8 @@ fn is_believed(notified: &Notified, key: &str, now: Timestamp) -> bool {
         let name: axum::http::HeaderName = name.parse().unwrap();
         headers.append(name, value.parse().unwrap());
     }
-    let (method, uri) = (axum::http::Method::POST, axum::http::Uri::from_static("/hook"));
+    let method = axum::http::Method::POST;
+    let uri = axum::http::Uri::from_static("/hook");
     let body = notified.body.as_bytes();
     let envelope = DeliveryEnvelope { method: &method, uri: &uri, headers: &headers, body };
     let judge = Authenticity::default().with_hmac(&[key]).unwrap();
@@ -44,9 +45,10 @@ fn against_schema(event: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_lead_reaches_everybody_it_is_for_in_the_words_of_each() {
-    let (mut crm_at, mut hub_at, mut room_at) =
-        (Webhook::start(), Webhook::start(), Webhook::start());
+fn a_lead_reaches_each_receiver_in_its_own_words() {
+    let mut crm_at = Webhook::start();
+    let mut hub_at = Webhook::start();
+    let mut room_at = Webhook::start();
     let mut other = Webhook::start();
     let mut workshop = DeliveryConfig { ..crm(other.url()) };
     workshop.destination.name = "workshop".into();
@@ -96,7 +98,7 @@ fn a_lead_reaches_everybody_it_is_for_in_the_words_of_each() {
 }
 
 #[test]
-fn each_change_is_told_after_the_one_before_it_and_as_a_resend() {
+fn each_change_is_told_in_order_and_as_a_resend() {
     // The first attempt fails, and the change must not overtake it.
     let mut receiver =
         Webhook::answering(|number| if number == 0 { answer("503 Later") } else { yes() });
@@ -146,9 +148,9 @@ fn what_is_held_back_is_told_when_it_is_released() {
 }
 
 #[test]
-fn a_withdrawn_consent_is_told_to_those_who_have_the_lead_and_to_nobody_else() {
-    let (mut taking, mut failing) =
-        (Webhook::start(), Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000")));
+fn a_withdrawal_is_told_only_to_who_has_the_lead() {
+    let mut taking = Webhook::start();
+    let mut failing = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000"));
     let world = World::running(vec![hub(taking.url()), crm(failing.url())]);
     let lead_id = world.send(&lead());
     world.until(&lead_id, |kept| {
@@ -194,7 +196,7 @@ fn an_erased_lead_is_told_no_more() {
 }
 
 #[test]
-fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gone_is_a_dead_end() {
+fn a_later_destination_hears_no_past_and_gone_ones_end() {
     let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 1"));
     let world = World::running(Vec::new());
     let early = world.send(&lead());
@@ -216,7 +218,7 @@ fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gon
 }
 
 #[test]
-fn a_secret_that_cannot_be_read_is_said_without_the_secret() {
+fn an_unreadable_secret_is_said_without_the_secret() {
     let mut without = hub("http://127.0.0.1:9/".into());
     if let DeliveryMethod::Http(http) = &mut without.by {
         http.hmac_key = Some(ConfigSecret::Text("short-and-seekrit".into()));

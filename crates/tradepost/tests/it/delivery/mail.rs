@@ -52,7 +52,7 @@ fn a_lead_is_a_mail_whose_body_is_the_document() {
 }
 
 #[test]
-fn what_each_answer_of_a_mail_server_makes_of_a_delivery() {
+fn each_mail_servers_answer_decides_what_becomes_of_a_delivery() {
     // What the first connection meets; how it ends, after how many attempts, with which last
     // answer; and whether the documents that arrived say that there was one before.
     for (manner, state, attempts, last, arrived) in [
@@ -94,14 +94,16 @@ fn what_each_answer_of_a_mail_server_makes_of_a_delivery() {
 }
 
 #[test]
-fn the_password_is_said_to_servers_that_can_be_trusted_and_to_no_other() {
-    let (ours, other) = (Authority::new("ours"), Authority::new("another's"));
+fn the_password_is_said_only_to_trusted_servers() {
+    let ours = Authority::new("ours");
+    let other = Authority::new("another's");
     let folder = tempfile::tempdir().unwrap();
     let ca_file = folder.path().join("ca.pem");
     std::fs::write(&ca_file, &ours.pem).unwrap();
     let password = folder.path().join("password");
     std::fs::write(&password, "seekrit-password\n").unwrap();
-    let (good, bad) = (tls(&ours.server()), tls(&other.server()));
+    let good = tls(&ours.server());
+    let bad = tls(&other.server());
     let no_tls = "no TLS that can be trusted";
     let no_offer = "the server does not offer what is needed (TLS or a way to log in)";
     for (secured, tls, delivered, last) in [

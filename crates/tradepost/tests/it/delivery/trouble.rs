@@ -21,7 +21,7 @@ fn full(state: &str) -> String {
 }
 
 #[test]
-fn a_receiver_that_fails_for_a_day_gets_the_lead_once_when_it_is_well_again() {
+fn after_a_day_of_failures_the_lead_arrives_once() {
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
     let answers = move |_| if well.load(Ordering::SeqCst) { yes() } else { answer("500 Oops") };
@@ -34,7 +34,9 @@ fn a_receiver_that_fails_for_a_day_gets_the_lead_once_when_it_is_well_again() {
     for _ in 0..24 {
         world.wake();
         let waits = |kept: &[DeliveryRecord]| {
-            kept.iter().any(|it| it.state == DeliveryState::Due && it.attempts > attempts)
+            kept.iter().any(|delivery| {
+                delivery.state == DeliveryState::Due && delivery.attempts > attempts
+            })
         };
         attempts = world.until(&lead_id, waits)[0].attempts;
         hand.advance(SignedDuration::from_hours(1));
@@ -48,7 +50,7 @@ fn a_receiver_that_fails_for_a_day_gets_the_lead_once_when_it_is_well_again() {
 }
 
 #[test]
-fn a_receiver_that_takes_its_time_to_say_yes_holds_up_nobody_else() {
+fn a_slow_receiver_holds_up_nobody_else() {
     let (go, may_go) = channel();
     let may_go = Mutex::new(may_go);
     let mut slow = Webhook::answering(move |_| {
@@ -58,7 +60,8 @@ fn a_receiver_that_takes_its_time_to_say_yes_holds_up_nobody_else() {
     let fast = Webhook::start();
     let world = World::running(vec![crm(slow.url()), hub(fast.url())]);
     let lead_id = world.send(&lead());
-    let fast_is_done = |kept: &[DeliveryRecord]| kept.iter().any(|it| it.state == DELIVERED);
+    let fast_is_done =
+        |kept: &[DeliveryRecord]| kept.iter().any(|delivery| delivery.state == DELIVERED);
     let kept = world.until(&lead_id, fast_is_done);
     let expected = [("crm", DeliveryState::Sending, 1, ""), ("hub", DELIVERED, 1, "taken")];
     assert_eq!(outline(&kept), expected);
@@ -69,7 +72,7 @@ fn a_receiver_that_takes_its_time_to_say_yes_holds_up_nobody_else() {
 }
 
 #[test]
-fn a_mail_server_that_is_not_there_gets_the_lead_when_it_is() {
+fn an_absent_mail_server_gets_the_lead_when_back() {
     let mut server = MailServer::start(Secured::No, |_| Manner::Take);
     let mut delivery = mailbox(&server);
     let place = crate::support::webhook::Reserved::new();
@@ -105,7 +108,7 @@ fn again(world: &World, delivery: &DeliveryRecord) {
 }
 
 #[test]
-fn what_a_receiver_took_and_lost_comes_again_only_when_it_is_asked_for_and_says_so() {
+fn what_a_receiver_lost_comes_again_only_when_asked_for() {
     let mut server = MailServer::start(Secured::No, |_| Manner::Take);
     let world = World::running(vec![mailbox(&server)]);
     let lead_id = world.send(&lead());
@@ -120,7 +123,7 @@ fn what_a_receiver_took_and_lost_comes_again_only_when_it_is_asked_for_and_says_
 }
 
 #[test]
-fn while_the_disk_is_full_what_cannot_be_begun_waits_and_what_cannot_be_noted_is_a_resend() {
+fn on_a_full_disk_deliveries_wait_or_become_resends() {
     for state in ["sending", "delivered"] {
         let mut receiver = Webhook::start();
         let mut world = World::new(vec![crm(receiver.url())]);
@@ -136,7 +139,9 @@ fn while_the_disk_is_full_what_cannot_be_begun_waits_and_what_cannot_be_noted_is
             world.wake();
         };
         if state == "sending" {
-            world.until(&lead_id, |kept| kept.iter().any(|it| it.state == DeliveryState::Due));
+            world.until(&lead_id, |kept| {
+                kept.iter().any(|delivery| delivery.state == DeliveryState::Due)
+            });
         } else {
             receiver.wait(1);
             later();

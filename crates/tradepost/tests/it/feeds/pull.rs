@@ -56,7 +56,7 @@ fn ask(url: &str, state: &FeedState, max_bytes: u64) -> Result<Option<(String, S
 }
 
 #[test]
-fn what_has_not_changed_is_not_sent_again_until_it_has_to_be_confirmed() {
+fn an_unchanged_feed_is_sent_only_to_confirm_it() {
     let url = serve(FEED);
     let (text, mark) = ask(&url, &FeedState::default(), 1_000).unwrap().unwrap();
     assert_eq!(text, "Stock\nA1\n");

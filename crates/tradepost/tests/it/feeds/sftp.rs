@@ -53,7 +53,8 @@ impl Server {
         }
         fs::copy(path("user.pub"), path("authorized")).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (host, authorized) = (path("host"), path("authorized"));
+        let host = path("host");
+        let authorized = path("authorized");
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\n\
@@ -108,7 +109,8 @@ impl Server {
 fn ask(
     place: Sftp,
     state: &FeedState,
-    (timeout, max_bytes): (Duration, u64),
+    timeout: Duration,
+    max_bytes: u64,
 ) -> Result<Option<(String, String)>, String> {
     let every = SignedDuration::from_mins(15);
     let pull = Pull { place: FeedLocation::Sftp(place), every, timeout, max_bytes };
@@ -124,13 +126,15 @@ fn ask(
     })
 }
 
-const AMPLE: (Duration, u64) = (Duration::from_secs(60), 1_000_000);
+const AMPLE_TIME: Duration = Duration::from_secs(60);
+const AMPLE_BYTES: u64 = 1_000_000;
 
 #[test]
-fn a_file_is_fetched_and_is_new_when_its_content_is() {
+fn a_fetched_file_is_new_when_its_content_is() {
     let Some(server) = Server::start("internal-sftp") else { return };
     fs::write(server.path("a feed.csv"), "Stock\nA1\n").unwrap();
-    let (text, mark) = ask(server.place(), &FeedState::default(), AMPLE).unwrap().unwrap();
+    let (text, mark) =
+        ask(server.place(), &FeedState::default(), AMPLE_TIME, AMPLE_BYTES).unwrap().unwrap();
     assert_eq!(text, "Stock\nA1\n");
     let state = |taken: &str| FeedState {
         mark: Some(mark.clone()),
@@ -138,11 +142,18 @@ fn a_file_is_fetched_and_is_new_when_its_content_is() {
         ..FeedState::default()
     };
     let fresh = state("2026-04-30T11:00:00Z");
-    assert_eq!(ask(server.place(), &fresh, AMPLE).unwrap(), None);
-    assert!(ask(server.place(), &state("2026-04-29T23:59:00Z"), AMPLE).unwrap().is_some());
+    assert_eq!(ask(server.place(), &fresh, AMPLE_TIME, AMPLE_BYTES).unwrap(), None);
+    assert!(
+        ask(server.place(), &state("2026-04-29T23:59:00Z"), AMPLE_TIME, AMPLE_BYTES)
+            .unwrap()
+            .is_some()
+    );
     // As large as before and of the same minute.
     fs::write(server.path("a feed.csv"), "Stock\nA2\n").unwrap();
-    assert_eq!(ask(server.place(), &fresh, AMPLE).unwrap().unwrap().0, "Stock\nA2\n");
+    assert_eq!(
+        ask(server.place(), &fresh, AMPLE_TIME, AMPLE_BYTES).unwrap().unwrap().0,
+        "Stock\nA2\n"
+    );
 }
 
 #[test]
@@ -166,32 +177,31 @@ fn what_keeps_a_file_from_being_fetched_is_told() {
         (Sftp { port: nowhere, ..place() }, "nothing listens"),
         (place(), "more than the 1000 bytes"),
     ] {
-        let limits = (AMPLE.0, 1_000);
-        let why = ask(place.clone(), &FeedState::default(), limits).unwrap_err();
+        let why = ask(place.clone(), &FeedState::default(), AMPLE_TIME, 1_000).unwrap_err();
         assert!(why.contains(expected), "{why}: {place:?}");
     }
 }
 
 #[test]
-fn a_connection_that_ends_early_or_says_nothing_is_no_feed() {
+fn a_connection_ended_early_or_silent_is_no_feed() {
     if Path::new(SUBSYSTEM).exists()
         && let Some(server) =
             Server::start(&format!("{SUBSYSTEM} | dd bs=65536 count=8 status=none"))
     {
         fs::write(server.path("a feed.csv"), "x".repeat(4_000_000)).unwrap();
-        let limits = (AMPLE.0, 10_000_000);
-        let why = ask(server.place(), &FeedState::default(), limits).unwrap_err();
+        let why = ask(server.place(), &FeedState::default(), AMPLE_TIME, 10_000_000).unwrap_err();
         assert!(why.contains("could not fetch it: "), "{why}");
     }
     let Some(server) = Server::start("internal-sftp") else { return };
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = Sftp { port: silent.local_addr().unwrap().port(), ..server.place() };
-    let hasty = (Duration::from_millis(500), 1_000);
-    assert_eq!(ask(place, &FeedState::default(), hasty).unwrap_err(), "the server took too long");
+    let hasty = Duration::from_millis(500);
+    let why = ask(place, &FeedState::default(), hasty, 1_000).unwrap_err();
+    assert_eq!(why, "the server took too long");
 }
 
 #[test]
-fn a_server_takes_what_it_fetches_and_doctor_tries_the_login() {
+fn a_fetched_feed_is_taken_and_doctor_tries_the_login() {
     let Some(sftp) = Server::start("internal-sftp") else { return };
     fs::write(sftp.path("a feed.csv"), feed(3)).unwrap();
     let Sftp { user, path, key_file, known_hosts, .. } = sftp.place();

@@ -13,7 +13,8 @@ fn plays(store: &Store) {
     let now = at("2026-04-30T12:00:00Z");
     let later = move |minutes| now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
     let lease = |holder: &'static str, minutes: i64| {
-        let (at, until) = (later(minutes), later(minutes + 5));
+        let at = later(minutes);
+        let until = later(minutes + 5);
         store.write_blocking(move |tx| tx.lease_feeds("acme", holder, at, until)).unwrap()
     };
     assert!(lease("one", 0));
@@ -57,7 +58,7 @@ fn plays(store: &Store) {
 }
 
 #[test]
-fn one_at_a_time_works_on_an_inventory_and_the_latest_runs_are_remembered() {
+fn one_works_on_an_inventory_and_runs_are_remembered() {
     let folder = tempfile::tempdir().unwrap();
     plays(&Store::open(folder.path()).unwrap());
     if let Some(scratch) = Scratch::new() {
@@ -66,7 +67,7 @@ fn one_at_a_time_works_on_an_inventory_and_the_latest_runs_are_remembered() {
 }
 
 #[test]
-fn whoever_works_on_several_inventories_has_all_of_them_or_none() {
+fn who_works_on_several_inventories_has_all_or_none() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let (clock, _) = Clock::manual(at("2026-04-30T12:00:00Z"));

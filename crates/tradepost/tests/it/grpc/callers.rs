@@ -50,10 +50,12 @@ fn whole(
     (status, headers, body)
 }
 
+/// Covers E-13 too.
 #[test]
-fn a_04_and_e_13_anothers_task_is_an_absent_one_in_every_byte() {
+fn a_04_anothers_task_is_absent_in_every_byte() {
     let (server, client) = start_agent(Profile::Streaming);
-    let (ada, bob) = (server.caller("ada", None), server.caller("bob", None));
+    let ada = server.caller("ada", None);
+    let bob = server.caller("bob", None);
     let absent = json!("01970000-0000-7000-8000-000000000000");
     for kind in ["tck-input-required", "tck-complete-task"] {
         let sent = client.call(&[("authorization", &ada)], "SendMessage", &message(kind));
@@ -86,8 +88,9 @@ fn a_04_and_e_13_anothers_task_is_an_absent_one_in_every_byte() {
     assert_eq!(list(&ada).one()["totalSize"], 2);
 }
 
+/// Covers too.
 #[test]
-fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
+fn a_01_who_may_not_is_told_why() {
     let (server, client) = start_agent(Profile::Streaming);
     let ask = |who: &str, method: &str| -> Answer {
         client.call(&[("authorization", who)], method, &json!({"id": "absent"}))
@@ -144,7 +147,7 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
 }
 
 #[test]
-fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
+fn e_14_an_unreachable_key_store_is_unavailable_not_broken() {
     let (server, client) = start_agent(Profile::Streaming);
     let ada = server.caller("ada", None);
     let database = rusqlite::Connection::open(server.database()).unwrap();
@@ -165,7 +168,7 @@ fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
 }
 
 #[test]
-fn e_27_who_fails_too_often_is_told_when_to_come_back() {
+fn e_27_who_fails_too_often_hears_when_to_return() {
     let (server, client) = start_agent(Profile::Streaming);
     let ask = || client.call(&[("authorization", "Bearer nonsense")], "ListTasks", &json!({}));
     for _ in 0..10 {

@@ -177,7 +177,7 @@ fn bodies_that_are_not_one_message() {
 }
 
 #[test]
-fn e_27_a_message_may_be_as_large_as_a_body_and_no_larger() {
+fn e_27_a_message_is_no_larger_than_a_body() {
     let (server, client) = start_agent(Profile::Streaming);
     let limit = server.desk.settings.max_body_bytes;
     let of = |size: usize| {
@@ -288,7 +288,7 @@ fn deadlines_are_kept_and_wrong_ones_refused() {
 }
 
 #[test]
-fn a_message_nests_as_deep_as_json_may_and_no_deeper() {
+fn a_message_nests_no_deeper_than_json_may() {
     let (_server, client) = start_agent(Profile::Streaming);
     let send = |depth: usize| {
         let mut data = json!("core");

@@ -24,8 +24,9 @@ fn number(event: &Value) -> Option<u64> {
     event.pointer("/artifactUpdate/artifact/parts/0/data/number")?.as_u64()
 }
 
+/// Covers O-02 and O-03 too.
 #[test]
-fn o_01_o_02_and_o_03_events_come_in_order_and_subscriptions_outlive_a_pause() {
+fn o_01_events_come_in_order_and_subscriptions_outlive_pauses() {
     let (_server, client) = start_agent(Profile::Streaming);
     check(
         "O-01",
@@ -74,7 +75,7 @@ fn o_01_o_02_and_o_03_events_come_in_order_and_subscriptions_outlive_a_pause() {
 }
 
 #[test]
-fn forty_streams_of_five_hundred_events_on_one_connection_are_complete_and_in_order() {
+fn forty_streams_on_one_connection_are_complete_and_in_order() {
     let (server, client) = start_agent(Profile::Streaming);
     let readers: Vec<_> = (0..40)
         .map(|_| client.stream("SendStreamingMessage", &message("tradepost-flood-500")))
@@ -98,11 +99,12 @@ fn forty_streams_of_five_hundred_events_on_one_connection_are_complete_and_in_or
 }
 
 #[test]
-fn a_slow_reader_of_forty_thousand_events_receives_all_of_them() {
+fn a_slow_reader_receives_all_of_forty_thousand_events() {
     let (_server, client) = start_agent(Profile::Streaming);
     let mut stream = client.stream("SendStreamingMessage", &message("tradepost-flood-40000"));
     let (_sender, nobody) = std::sync::mpsc::channel::<()>();
-    let (mut next, mut last) = (0, None);
+    let mut next = 0;
+    let mut last = None;
     while let Some(event) = client.next(&mut stream) {
         if let Some(number) = number(&event) {
             assert_eq!(number, next);
@@ -117,7 +119,7 @@ fn a_slow_reader_of_forty_thousand_events_receives_all_of_them() {
 }
 
 #[test]
-fn e_14_a_stream_that_ends_because_the_server_stops_says_so() {
+fn e_14_a_stream_ended_by_the_server_says_so() {
     let (server, client) = start_agent(Profile::Streaming);
     let id = server.task("tck-input-required")["id"].clone();
     let mut stream = client.stream("SubscribeToTask", &json!({"id": id}));
@@ -130,7 +132,7 @@ fn e_14_a_stream_that_ends_because_the_server_stops_says_so() {
 }
 
 #[test]
-fn a_stream_that_breaks_ends_with_a_status_that_says_nothing_of_the_cause() {
+fn a_broken_stream_ends_with_a_status_without_the_cause() {
     let (server, client) = start_agent(Profile::Streaming);
     let id = server.task("tck-input-required")["id"].clone();
     let database = rusqlite::Connection::open(server.database()).unwrap();

@@ -128,7 +128,7 @@ fn a_buyer_sends_reads_lists_cancels_streams_and_subscribes() {
 }
 
 #[test]
-fn a_buyer_reads_the_details_of_an_error_by_their_types() {
+fn a_buyer_reads_an_errors_details_by_type() {
     let (_server, client) = start_agent(Profile::Streaming);
     let details = |status: &tonic::Status| -> rpc::Status {
         let details = rpc::Status::decode(status.details()).unwrap();

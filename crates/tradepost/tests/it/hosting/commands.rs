@@ -51,7 +51,9 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
         house.process.until("it rests", || house.name_on(&host).is_none());
         let listed = json(&["list"]);
         let listed: Vec<_> = listed.as_array().unwrap().iter().collect();
-        let of = |id: &str| listed.iter().find(|it| it["id"] == *id).map(|it| it["state"].clone());
+        let of = |id: &str| {
+            listed.iter().find(|dealer| dealer["id"] == *id).map(|dealer| dealer["state"].clone())
+        };
         assert_eq!((of("fixed"), of(id)), (Some(json!("serving")), Some(json!("suspended"))));
         stdout(&say(&["resume", id]));
         house.process.until("it is back", || house.name_on(&host).is_some());
@@ -108,7 +110,7 @@ fn who_is_suspended_rests_although_its_files_are_gone() {
 }
 
 #[test]
-fn a_hosted_dealer_has_an_inventory_and_keys_like_any_other() {
+fn a_hosted_dealer_has_inventory_and_keys_like_others() {
     let house = House::start();
     let folder = house.folder.path();
     let mut document = dealer("sells");

@@ -58,7 +58,8 @@ fn discover_lists_a_directory_where_there_is_no_agent() {
     let listed = tradepost(house.folder.path(), &["--json", "discover", &public, "--all"]);
     let listed: tradepost_wire::json::Value =
         tradepost_wire::json::from_str(&stdout(&listed)).unwrap();
-    let urls: Vec<_> = listed["sellers"].as_array().unwrap().iter().map(|it| &it["url"]).collect();
+    let urls: Vec<_> =
+        listed["sellers"].as_array().unwrap().iter().map(|seller| &seller["url"]).collect();
     let card = format!("{public}/.well-known/agent-card.json");
     assert_eq!(urls, [&json!("https://fixed.example/.well-known/agent-card.json"), &json!(card)]);
     let agent = tradepost(house.folder.path(), &["discover", &public]);

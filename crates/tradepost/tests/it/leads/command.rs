@@ -44,7 +44,7 @@ fn drive(customer: &str, at: &str) -> Value {
 }
 
 #[test]
-fn what_was_proposed_and_then_booked_is_booked_everywhere_and_each_change_is_exported() {
+fn a_booked_proposal_is_booked_everywhere_and_changes_are_exported() {
     let server = start_with(|_| {});
     let conversation = server.conversation();
     // Eight in the morning is before opening.
@@ -128,7 +128,9 @@ fn leads_are_filtered_linked_counted_and_released() {
     let second = server.payload(&with(lead(), &[elsewhere]));
     let third = server.payload(&lead());
     let id = |answer: &Value| answer["data"]["lead_id"].as_str().unwrap().to_owned();
-    let (first, second, third) = (id(&first), id(&second), id(&third));
+    let first = id(&first);
+    let second = id(&second);
+    let third = id(&third);
     let ids = |arguments: &[&str]| {
         let found = json_of(&server, &[&["list", "--json"], arguments].concat());
         let ids = found.as_array().unwrap().iter();
@@ -140,8 +142,8 @@ fn leads_are_filtered_linked_counted_and_released() {
     assert_eq!(ids(&["--rooftop=demo honda oakland"]), std::slice::from_ref(&second));
     assert!(ids(&["--since=2026-05-01"]).is_empty());
     let listed = leads(&server, &["list"]);
-    let (shown, talk) =
-        (String::from_utf8_lossy(&listed.stdout), String::from_utf8_lossy(&listed.stderr));
+    let shown = String::from_utf8_lossy(&listed.stdout);
+    let talk = String::from_utf8_lossy(&listed.stderr);
     assert!(shown.contains("SAME PERSON") && shown.matches(&first).count() == 3, "{shown}");
     assert!(talk.contains("1 more lead is held back: add --state held"), "{talk}");
     assert!(said(&server, &["list", "--state=held"]).contains("held: velocity"));

@@ -37,7 +37,7 @@ fn database(server: &TestServer) -> Connection {
 }
 
 /// A lead of a customer.
-fn of(email: &str, phone: &str) -> Value {
+fn customer_lead(email: &str, phone: &str) -> Value {
     let changes = [
         ("/customer/first_name", json!("Adelheid")),
         ("/customer/last_name", json!("Winterberg")),
@@ -56,13 +56,13 @@ fn send(server: &TestServer, payload: &Value) -> String {
 }
 
 #[test]
-fn the_bytes_as_they_were_sent_and_who_sent_them_are_kept_and_a_changed_bit_is_found() {
+fn sent_bytes_and_sender_are_kept_and_changes_found() {
     let server = start_with(|_| {});
-    let body = format!("\n {}\n", envelope(&of("ada@example.com", "+14155550123")));
+    let body = format!("\n {}\n", envelope(&customer_lead("ada@example.com", "+14155550123")));
     let headers = [("Content-Type", "application/json"), ("User-Agent", "Shopper/1.2 (test)")];
     let answer = server.post_with(&headers, &body).payload();
     let first = answer["data"]["lead_id"].as_str().unwrap();
-    send(&server, &of("bob@example.com", "+14155550124"));
+    send(&server, &customer_lead("bob@example.com", "+14155550124"));
     let connection = database(&server);
     let kept: Vec<u8> = connection
         .query_row("SELECT body FROM consent_evidence WHERE seq = 1", [], |row| row.get(0))
@@ -129,10 +129,10 @@ fn the_bytes_as_they_were_sent_and_who_sent_them_are_kept_and_a_changed_bit_is_f
 }
 
 #[test]
-fn records_that_were_cut_off_at_the_end_are_missed_by_the_hash_that_was_written_down() {
+fn records_cut_off_at_the_end_are_missed_by_hash() {
     let server = start();
-    send(&server, &of("ada@example.com", "+14155550123"));
-    send(&server, &of("bob@example.com", "+14155550124"));
+    send(&server, &customer_lead("ada@example.com", "+14155550123"));
+    send(&server, &customer_lead("bob@example.com", "+14155550124"));
     let verified = said(&server, &["verify"]);
     let head = verified.trim().rsplit(' ').next().unwrap();
     database(&server).execute_batch("DELETE FROM consent_log WHERE seq = 2").unwrap();
@@ -142,10 +142,10 @@ fn records_that_were_cut_off_at_the_end_are_missed_by_the_hash_that_was_written_
 }
 
 #[test]
-fn who_is_erased_is_in_no_file_any_more_and_the_chain_still_holds() {
+fn who_is_erased_is_in_no_file_and_chains_hold() {
     let server = start();
-    let ada = send(&server, &of("Ada@Example.com", "+14155550123"));
-    let bob = send(&server, &of("bob@example.com", "+14155550199"));
+    let ada = send(&server, &customer_lead("Ada@Example.com", "+14155550123"));
+    let bob = send(&server, &customer_lead("bob@example.com", "+14155550199"));
     let before = server.store.check_consents(None, None).unwrap();
     let erased = said(&server, &["erase", "--email", "ada@example.COM"]);
     assert_eq!(erased, format!("erased {ada}\n"));
@@ -188,7 +188,8 @@ fn who_is_erased_is_in_no_file_any_more_and_the_chain_still_holds() {
 fn a_consent_that_was_withdrawn_is_withdrawn_in_every_export() {
     let server = start();
     let conversation = server.conversation();
-    let payload = with(of("ada@example.com", "+14155550123"), &[("/idempotency_key", json!("1"))]);
+    let payload =
+        with(customer_lead("ada@example.com", "+14155550123"), &[("/idempotency_key", json!("1"))]);
     let answer = server.post(envelope_in(Some(&conversation), &payload).to_string()).payload();
     let id = answer["data"]["lead_id"].as_str().unwrap();
     assert_eq!(said(&server, &["revoke", id]), format!("revoked {id}\n"));
@@ -214,17 +215,17 @@ fn a_consent_that_was_withdrawn_is_withdrawn_in_every_export() {
 }
 
 #[test]
-fn the_running_server_erases_what_is_older_than_leads_are_kept() {
+fn the_running_server_erases_what_is_too_old() {
     let server = start_with(|config| {
         config.dealers[0].terms.leads.retention = Some(SignedDuration::from_hours(24 * 30));
     });
-    let old = send(&server, &of("ada@example.com", "+14155550123"));
+    let old = send(&server, &customer_lead("ada@example.com", "+14155550123"));
     server.advance(SignedDuration::from_hours(24 * 20));
     let changes = [
         ("/consent/granted_at", json!("2026-05-20T11:00:00Z")),
         ("/consent/expires_at", json!("2027-05-20T11:00:00Z")),
     ];
-    let fresh = send(&server, &with(of("bob@example.com", "+14155550124"), &changes));
+    let fresh = send(&server, &with(customer_lead("bob@example.com", "+14155550124"), &changes));
     let (clock, hand) = Clock::manual(at(NOW) + SignedDuration::from_hours(24 * 20));
     let config = server.config().clone();
     let opened = Wiring::open(config, Arc::clone(&server.store), clock, server.address);
@@ -238,7 +239,7 @@ fn the_running_server_erases_what_is_older_than_leads_are_kept() {
 }
 
 #[test]
-fn texts_without_a_limit_in_the_schema_have_one_that_is_said_in_its_terms() {
+fn texts_without_a_schema_limit_have_a_stated_one() {
     let server = start();
     let long = |length: usize| json!("é".repeat(length));
     for (pointer, value, place, keyword, limit) in [
@@ -304,7 +305,7 @@ fn texts_without_a_limit_in_the_schema_have_one_that_is_said_in_its_terms() {
 }
 
 #[test]
-fn one_address_cannot_fill_the_disk_within_its_limits_and_hears_when_there_is_room() {
+fn one_address_cannot_fill_the_disk_and_hears_when() {
     let server = start_with(|config| {
         config.server.trust_forwarded_for = true;
         config.dealers[0].terms.leads.daily_bytes_per_address = 200_000;

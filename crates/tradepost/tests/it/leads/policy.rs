@@ -76,7 +76,7 @@ fn with_what_init_writes_a_test_drive_is_requested() {
 }
 
 #[test]
-fn seventy_four_drives_from_one_address_book_as_many_as_the_car_may_have() {
+fn many_drives_from_one_address_book_only_the_cap() {
     let server = start_with(|config| {
         config.dealers[0].terms.rooftops[0].appointments.capacity = MANY;
         config.dealers[0].terms.leads.velocity = LeadRateLimit::default();
@@ -133,7 +133,7 @@ fn each_cap_turns_what_is_beyond_it_into_a_request() {
 }
 
 #[test]
-fn who_moves_an_appointment_has_no_second_one_and_who_has_a_credential_no_cap() {
+fn moving_is_no_second_appointment_and_credentials_have_no_cap() {
     let server = dealer_with(|leads| {
         leads.confirmations = ConfirmationLimit { all: 1, ..leads.confirmations };
     });
@@ -234,7 +234,7 @@ fn what_is_held_back_moves_nothing_until_it_is_released() {
 }
 
 #[test]
-fn a_lead_that_is_held_back_stays_so_when_it_is_sent_again() {
+fn a_lead_held_back_stays_so_when_sent_again() {
     let server = dealer_with(|leads| leads.agents.allow = vec!["known".to_owned()]);
     let conversation = server.conversation();
     let first = server.payload_in(&conversation, &drive(1));
@@ -247,7 +247,7 @@ fn a_lead_that_is_held_back_stays_so_when_it_is_sent_again() {
 }
 
 #[test]
-fn a_quota_and_a_list_mean_the_credentials_name_whatever_the_lead_says() {
+fn quotas_and_lists_mean_the_credentials_name_alone() {
     let server = dealer_with(|leads| {
         let deny = vec!["spam".to_owned()];
         leads.agents = AgentPolicy { allow: vec!["acme".to_owned()], deny, quota: Some(2) };

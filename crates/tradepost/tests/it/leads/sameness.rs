@@ -48,7 +48,7 @@ fn booked(server: &TestServer, lead_id: &Value) -> (AppointmentState, String) {
 }
 
 #[test]
-fn a_stranger_who_knows_the_address_and_the_car_neither_learns_of_the_booking_nor_moves_it() {
+fn a_stranger_neither_learns_of_nor_moves_a_booking() {
     let server = dealer();
     let victim = send(&server, VICTIM, None, &keyed(drive(ELEVEN), "f4b0c1d2"));
     let of_victim = victim.payload()["data"]["lead_id"].clone();
@@ -99,7 +99,7 @@ fn a_stranger_who_knows_the_address_and_the_car_neither_learns_of_the_booking_no
 }
 
 #[test]
-fn a_conversation_that_the_customer_made_up_proves_nothing_to_whoever_guesses_it() {
+fn a_guessed_conversation_proves_nothing() {
     let server = dealer();
     let ids = |conversation: Option<&str>| {
         let first = send(&server, VICTIM, conversation, &drive(ELEVEN));
@@ -150,7 +150,7 @@ fn a_conversation_with_one_dealer_is_none_with_another() {
 
 /// Whether a key that one lead was sent with is known again with another: a decision table.
 #[test]
-fn keys_of_strangers_never_collide_and_a_callers_own_are_known_again() {
+fn strangers_keys_never_collide_and_ones_own_are_known() {
     let rows = [
         // From, e-mail, telephone, agent, changed; and what becomes of it.
         (VICTIM, "ada@example.com", "+14155550101", "helper", false, "replay"),
@@ -196,7 +196,7 @@ fn keys_of_strangers_never_collide_and_a_callers_own_are_known_again() {
 }
 
 #[test]
-fn a_key_proves_who_it_is_when_its_answer_is_forgotten() {
+fn a_key_proves_who_when_its_answer_is_forgotten() {
     let server = start_with(|config| {
         config.server.trust_forwarded_for = true;
         config.dealers[0].terms.leads.duplicate_window = jiff::SignedDuration::from_hours(24 * 7);
@@ -212,13 +212,13 @@ fn a_key_proves_who_it_is_when_its_answer_is_forgotten() {
 }
 
 #[test]
-fn a_person_is_shown_by_e_mail_or_telephone_and_never_made_of_two() {
+fn a_person_is_shown_by_contact_never_made_of_two() {
     let server = dealer();
     let of = |email: &str, phone: &str| {
         let changes = [
             (
                 "/customer/email",
-                Some(email).filter(|it| !it.is_empty()).map_or(Value::Null, Value::from),
+                Some(email).filter(|email| !email.is_empty()).map_or(Value::Null, Value::from),
             ),
             ("/customer/phone", json!(phone)),
             ("/consent/allowed_channels", json!(["email", "phone"])),

@@ -29,7 +29,8 @@ impl Client {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
         let mut client = Self { child, input, output, ids: 0 };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});

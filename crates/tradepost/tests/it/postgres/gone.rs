@@ -84,7 +84,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_server_without_its_database_reads_refuses_writes_says_so_and_heals() {
+fn without_its_database_a_server_reads_refuses_and_heals() {
     let Some(scratch) = Scratch::new() else { return };
     let way = Way::open();
     let store = way.store(&scratch);
@@ -125,7 +125,7 @@ fn whoever_starts_without_a_database_hears_so_without_its_password() {
 }
 
 #[test]
-fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_again() {
+fn without_the_database_known_callers_go_on_others_retry() {
     let Some(scratch) = Scratch::new() else { return };
     let way = Way::open();
     let config = {
@@ -137,7 +137,8 @@ fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_agai
     let store = way.store(&scratch);
     dealer::stock(&store, &config);
     let server = start_on(store, config);
-    let (known, unknown) = (issue(&server, "acme", |_| ()), issue(&server, "nova", |_| ()));
+    let known = issue(&server, "acme", |_| ());
+    let unknown = issue(&server, "nova", |_| ());
     let search = json!({"type": "inventory.search.request"});
     let ask = |key: &str| bearer(&server, key, &search);
     assert_eq!(ask(&known).status, 200);
@@ -167,7 +168,7 @@ fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_agai
 }
 
 #[test]
-fn a_database_without_sessions_counts_against_nobody_who_shows_a_key() {
+fn a_database_without_sessions_counts_against_no_keyholder() {
     let Some(scratch) = Scratch::new() else { return };
     let config = {
         let mut config = dealer::config();
@@ -235,7 +236,7 @@ fn numbers_are_told_while_the_database_does_not_answer() {
 }
 
 #[test]
-fn without_the_database_a_search_for_products_says_how_old_its_answer_is() {
+fn without_the_database_product_searches_say_their_age() {
     let Some(scratch) = Scratch::new() else { return };
     let way = Way::open();
     let publisher = publisher::start_sharing(way.store(&scratch));
@@ -249,7 +250,10 @@ fn without_the_database_a_search_for_products_says_how_old_its_answer_is() {
     assert!(before.get("errors").is_none() && before["products"].as_array().is_some(), "{before}");
     ask("get_products", &brief);
     let proposed = ask("get_products", &brief);
-    assert!(proposed["proposals"].as_array().is_some_and(|it| !it.is_empty()), "{proposed}");
+    assert!(
+        proposed["proposals"].as_array().is_some_and(|proposals| !proposals.is_empty()),
+        "{proposed}"
+    );
 
     way.cut();
     publisher.hand.advance(jiff::SignedDuration::from_secs(90));

@@ -47,7 +47,7 @@ fn caller(name: &str) -> LimitKey {
 }
 
 #[test]
-fn three_processes_let_as_many_requests_pass_as_one_would_and_few_of_them_wait() {
+fn three_processes_let_pass_as_many_as_one_would() {
     let Some(scratch) = Scratch::new() else { return };
     let processes = [process(&scratch), process(&scratch), process(&scratch)];
     let passed = std::thread::scope(|scope| {
@@ -86,7 +86,7 @@ fn without_the_database_each_process_goes_on_with_its_share() {
 }
 
 #[test]
-fn a_role_that_may_create_nothing_serves_tables_that_are_up_to_date() {
+fn a_role_that_may_create_nothing_serves_current_tables() {
     let Some(scratch) = Scratch::new() else { return };
     drop(scratch.store());
     let url: DatabaseUrl = scratch.address_without_create().parse().unwrap();

@@ -69,7 +69,7 @@ fn folder() -> (tempfile::TempDir, Store) {
 }
 
 #[test]
-fn a_move_that_was_interrupted_goes_on_and_everything_is_there_once() {
+fn an_interrupted_move_goes_on_with_everything_once() {
     let Some(scratch) = Scratch::new() else { return };
     let (folder, source) = folder();
     let lifetime = SignedDuration::from_hours(24);
@@ -111,7 +111,7 @@ fn a_move_that_was_interrupted_goes_on_and_everything_is_there_once() {
 }
 
 #[test]
-fn a_database_that_holds_something_else_is_refused_and_the_folder_stays() {
+fn a_foreign_database_is_refused_and_the_folder_stays() {
     let Some(scratch) = Scratch::new() else { return };
     let (_folder, source) = folder();
     let target = scratch.store();
@@ -123,7 +123,7 @@ fn a_database_that_holds_something_else_is_refused_and_the_folder_stays() {
 }
 
 #[test]
-fn a_database_is_moved_to_once_and_served_when_all_has_arrived() {
+fn a_database_is_moved_to_once_then_served_whole() {
     let Some(scratch) = Scratch::new() else { return };
     let (one, first) = folder();
     let (_two, second) = folder();

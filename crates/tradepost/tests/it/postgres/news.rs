@@ -53,7 +53,8 @@ fn what_is_appended_at_one_server_is_streamed_by_another() {
     let id = begun.result["task"]["id"].clone();
     let after = begun.id.to_string();
     let there = other.stream(&[("Last-Event-ID", &after)], "SubscribeToTask", &json!({"id": id}));
-    let (here, there) = (here.rest(), there.rest());
+    let here = here.rest();
+    let there = there.rest();
     assert_eq!(there[1..], here);
     assert_eq!(here.last().unwrap().state(), Some("TASK_STATE_COMPLETED"));
     let id = id.as_str().unwrap();
@@ -92,7 +93,7 @@ fn a_stream_is_whole_however_often_the_connections_are_cut() {
 }
 
 #[test]
-fn a_task_that_is_canceled_at_one_server_ends_at_the_other() {
+fn a_task_canceled_at_one_server_ends_at_the_other() {
     let Some(scratch) = Scratch::new() else { return };
     let [one, other] = two(&scratch);
     let id = one.begin("tck-long-running")["id"].clone();
@@ -103,11 +104,12 @@ fn a_task_that_is_canceled_at_one_server_ends_at_the_other() {
 }
 
 #[test]
-fn tasks_of_a_process_that_is_gone_end_and_those_of_others_do_not() {
+fn only_tasks_of_a_process_that_is_gone_end() {
     let Some(scratch) = Scratch::new() else { return };
     let [one, other] = two(&scratch);
     let begin = |server: &ConformanceServer| server.begin("tck-cancel")["id"].clone();
-    let (left, kept) = (begin(&one), begin(&other));
+    let left = begin(&one);
+    let kept = begin(&other);
     let third = start_sharing(scratch.store());
     assert_eq!([&left, &kept].map(|id| state(&third, id)), ["TASK_STATE_WORKING"; 2]);
     let worker = format!("(SELECT worker FROM tasks WHERE task_id = {left})").replace('"', "'");
@@ -119,7 +121,7 @@ fn tasks_of_a_process_that_is_gone_end_and_those_of_others_do_not() {
 }
 
 #[test]
-fn a_task_with_which_another_process_goes_on_meanwhile_is_not_ended() {
+fn a_task_another_process_goes_on_with_is_not_ended() {
     let Some(scratch) = Scratch::new() else { return };
     let [one, other] = two(&scratch);
     let id = one.begin("tck-cancel")["id"].clone();
@@ -137,14 +139,15 @@ fn a_task_with_which_another_process_goes_on_meanwhile_is_not_ended() {
                  LOOP PERFORM pg_sleep(0.01); END LOOP;
              END $$"
         );
-        let (scratch, going_on) = (&scratch, goes_on);
+        let scratch = &scratch;
+        let going_on = goes_on;
         scope.spawn(move || scratch.say(&going_on));
         let lock = format!("SELECT task_id FROM tasks {is_it} FOR UPDATE SKIP LOCKED");
         until("it is gone on with", || scratch.say(&lock).is_empty());
         scratch.say(&format!("UPDATE processes SET seen_at = 0 WHERE process_id = '{worker}'"));
         start_sharing(scratch.store())
     });
-    assert_eq!([&third, &other].map(|it| state(it, &id)), ["TASK_STATE_WORKING"; 2]);
+    assert_eq!([&third, &other].map(|server| state(server, &id)), ["TASK_STATE_WORKING"; 2]);
 }
 
 #[test]

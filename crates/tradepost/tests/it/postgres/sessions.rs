@@ -24,7 +24,7 @@ fn those_who_start_together_make_the_tables_once() {
 }
 
 #[test]
-fn tables_of_a_newer_version_are_refused_and_older_ones_left_alone_by_those_who_only_look() {
+fn newer_tables_are_refused_and_older_left_by_readers() {
     let Some(scratch) = Scratch::new() else { return };
     drop(scratch.store());
     scratch.say("INSERT INTO tradepost_schema VALUES (99)");
@@ -89,7 +89,7 @@ fn things_with_an_escaped_nul_are_migrated_and_keep_it() {
 }
 
 #[test]
-fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
+fn one_delivers_and_the_other_when_that_is_cut() {
     let Some(scratch) = Scratch::new() else { return };
     let stores = [scratch.store(), scratch.store()];
     assert!(stores[0].is_courier().unwrap());
@@ -212,7 +212,7 @@ fn two_processes_take_one_lead_and_people_see_it_once() {
 }
 
 #[test]
-fn a_database_that_is_no_such_url_is_refused_without_an_echo() {
+fn a_wrong_database_url_is_refused_without_an_echo() {
     let refused = tradepost(&["leads", "list", "--database", "mysql://u:s3cret@h/d"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -228,7 +228,7 @@ fn a_database_that_is_no_such_url_is_refused_without_an_echo() {
 }
 
 #[test]
-fn statements_that_are_sent_together_keep_their_order_and_fail_together() {
+fn statements_sent_together_keep_order_and_fail_together() {
     let Some(scratch) = Scratch::new() else { return };
     let store = scratch.store();
     scratch.say("ALTER TABLE lead_deliveries ADD CONSTRAINT whole CHECK (destination <> 'broken')");

@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn what_is_done_on_the_command_line_is_recorded_before_it_is_shown() {
+fn what_commands_do_is_recorded_before_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let run = |arguments: &[&str]| said("", &[arguments, &place].concat());
     let server = serve(folder.path(), "");
-    let ada = send(&server, &of("ada@example.com", "+14155550123"));
+    let ada = send(&server, &customer_lead("ada@example.com", "+14155550123"));
     run(&["leads", "list"]);
     run(&["leads", "show", &ada]);
     run(&["leads", "export", "--format=csv"]);
@@ -22,8 +22,14 @@ fn what_is_done_on_the_command_line_is_recorded_before_it_is_shown() {
         .unwrap()
         .iter()
         .rev()
-        .map(|it| {
-            format!("{} {} {} {}", it["actor"], it["action"], it["subject"] == ada, it["detail"])
+        .map(|entry| {
+            format!(
+                "{} {} {} {}",
+                entry["actor"],
+                entry["action"],
+                entry["subject"] == ada,
+                entry["detail"]
+            )
         })
         .collect();
     let ana = |rest: &str| format!("\"cli:ana\" {rest}");
@@ -40,7 +46,7 @@ fn what_is_done_on_the_command_line_is_recorded_before_it_is_shown() {
     );
     // What cannot be recorded is not shown.
     let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
-    let bob = send(&server, &of("bob@example.com", "+14155550199"));
+    let bob = send(&server, &customer_lead("bob@example.com", "+14155550199"));
     database.execute_batch("ALTER TABLE audit_log RENAME TO mislaid").unwrap();
     for arguments in [
         &["leads", "show", &bob][..],
@@ -55,11 +61,11 @@ fn what_is_done_on_the_command_line_is_recorded_before_it_is_shown() {
 }
 
 #[test]
-fn what_was_changed_is_named_and_what_was_cut_off_is_missed() {
+fn changed_entries_are_named_and_cut_off_ones_missed() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let server = serve(folder.path(), "");
-    let ada = send(&server, &of("ada@example.com", "+14155550123"));
+    let ada = send(&server, &customer_lead("ada@example.com", "+14155550123"));
     for _ in 0..4 {
         said("", &[&["leads", "show", &ada][..], &place].concat());
     }
@@ -118,15 +124,17 @@ fn what_was_changed_is_named_and_what_was_cut_off_is_missed() {
 }
 
 #[test]
-fn evidence_is_checked_without_a_database_and_every_change_of_it_shows() {
+fn evidence_is_checked_without_database_and_every_change_shows() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let server = serve(folder.path(), FIRST);
     let words = "You may call me.</script><script>alert(1)</script> \u{202e}Really & \"truly\".";
-    let payload =
-        with(of("ada@example.com", "+14155550123"), &[("/consent/consent_text", json!(words))]);
+    let payload = with(
+        customer_lead("ada@example.com", "+14155550123"),
+        &[("/consent/consent_text", json!(words))],
+    );
     let ada = send(&server, &payload);
-    send(&server, &of("bob@example.com", "+14155550199"));
+    send(&server, &customer_lead("bob@example.com", "+14155550199"));
     let file = folder.path().join("evidence.html");
     let file = file.to_str().unwrap();
     said(FIRST, &[&["leads", "show", &ada][..], &place].concat());

@@ -12,13 +12,13 @@ use tradepost_store::{HostedState, NewHosted, Old};
 use super::*;
 
 #[test]
-fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
+fn a_customer_gets_everything_and_is_then_in_no_file() {
     for key in ["", FIRST] {
         let folder = tempfile::tempdir().unwrap();
         let place = ["--data", folder.path().to_str().unwrap()];
         let server = serve(folder.path(), key);
-        let ada = send(&server, &of("Ada@Example.com", "+14155550123"));
-        let bob = send(&server, &of("bob@example.com", "+14155550199"));
+        let ada = send(&server, &customer_lead("Ada@Example.com", "+14155550123"));
+        let bob = send(&server, &customer_lead("bob@example.com", "+14155550199"));
         let note = tradepost_dealer::staff::LeadNote {
             at: at(NOW),
             author: "dora".to_owned(),
@@ -62,13 +62,13 @@ fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
 }
 
 #[test]
-fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
+fn what_is_old_is_erased_unless_somebody_is_untold() {
     for anyway in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let server = serve(folder.path(), FIRST);
         let [delivered, undelivered] =
             [("ada@example.com", "+14155550123"), ("bob@example.com", "+14155550199")]
-                .map(|(email, phone)| send(&server, &of(email, phone)));
+                .map(|(email, phone)| send(&server, &customer_lead(email, phone)));
         let delivery = |lead_id: &str| NewDelivery {
             dealer_id: dealer::ID.to_owned(),
             lead_id: lead_id.to_owned(),
@@ -110,10 +110,10 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
 }
 
 #[test]
-fn a_message_to_a_publisher_s_people_keeps_no_lead_from_being_erased() {
+fn messages_to_a_publishers_people_keep_no_lead_from_erasure() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(folder.path(), "");
-    let lead = send(&server, &of("ada@example.com", "+14155550123"));
+    let lead = send(&server, &customer_lead("ada@example.com", "+14155550123"));
     let store = &server.store;
     // Both are told of by one outbox, and by the same id, where it comes to the worst.
     let planned =
@@ -137,10 +137,10 @@ fn a_message_to_a_publisher_s_people_keeps_no_lead_from_being_erased() {
 }
 
 #[test]
-fn the_old_leads_of_a_removed_dealer_stay_when_it_has_come_back_since() {
+fn a_removed_dealers_old_leads_stay_once_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(folder.path(), FIRST);
-    let lead = send(&server, &of("ada@example.com", "+14155550123"));
+    let lead = send(&server, &customer_lead("ada@example.com", "+14155550123"));
     let store = &server.store;
     let hosted = || NewHosted {
         dealer_id: dealer::ID.to_owned(),

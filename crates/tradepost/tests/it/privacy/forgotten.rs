@@ -29,12 +29,14 @@ const ADA: (&str, &str) = ("ada@example.com", "+14155550123");
 const BOB: (&str, &str) = ("bob@example.com", "+14155550199");
 
 #[test]
-fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
+fn with_the_only_key_leads_are_lost_and_it_reopens() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(folder.path(), FIRST);
-    let (ada, bob) = (send(&server, &of(ADA.0, ADA.1)), send(&server, &of(BOB.0, BOB.1)));
+    let ada = send(&server, &customer_lead(ADA.0, ADA.1));
+    let bob = send(&server, &customer_lead(BOB.0, BOB.1));
     drop(server);
-    let (first, place) = (name(FIRST), ["--data", folder.path().to_str().unwrap()]);
+    let first = name(FIRST);
+    let place = ["--data", folder.path().to_str().unwrap()];
     let (code, says) = complaint(SECOND, &[&["leads", "list"][..], &place].concat());
     assert_eq!(code, 2);
     assert!(says.contains(&first) && says.contains("forget-key"), "{says}");
@@ -55,7 +57,7 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
         assert!(says.contains(why) || out.contains(why), "{typed:?}: {says}{out}");
     }
     let server = serve(folder.path(), FIRST);
-    assert_eq!(send(&server, &of(ADA.0, ADA.1)), ada, "all is as it was");
+    assert_eq!(send(&server, &customer_lead(ADA.0, ADA.1)), ada, "all is as it was");
     drop(server);
 
     let output = forget(folder.path(), SECOND, &[&first], "erase 2 leads\n");
@@ -78,7 +80,7 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
         assert_eq!(lead.submission.unreadable, None);
     }
     assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);
-    assert_ne!(send(&server, &of(ADA.0, ADA.1)), ada, "nobody knows the customer again");
+    assert_ne!(send(&server, &customer_lead(ADA.0, ADA.1)), ada, "nobody knows the customer again");
     drop(server);
     let record = said(SECOND, &[&["audit", "list", "--json"][..], &place].concat());
     assert!(record.contains("key_forgotten") && record.contains("2 leads, 0 notes"), "{record}");
@@ -92,13 +94,14 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
 fn several_lost_keys_are_forgotten_together() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(folder.path(), FIRST);
-    let ada = send(&server, &of(ADA.0, ADA.1));
+    let ada = send(&server, &customer_lead(ADA.0, ADA.1));
     drop(server);
     let server = serve(folder.path(), &format!("{SECOND} {FIRST}"));
-    let bob = send(&server, &of(BOB.0, BOB.1));
+    let bob = send(&server, &customer_lead(BOB.0, BOB.1));
     drop(server);
     let third = "3".repeat(64);
-    let (first, second) = (name(FIRST), name(SECOND));
+    let first = name(FIRST);
+    let second = name(SECOND);
     // One alone is not enough to go on, and nothing changes.
     let output = forget(folder.path(), &third, &[&first], "erase 1 leads\n");
     let says = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -126,10 +129,10 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
         start_on(store, config.clone())
     };
     let server = serve(FIRST);
-    let ada = send(&server, &of(ADA.0, ADA.1));
+    let ada = send(&server, &customer_lead(ADA.0, ADA.1));
     drop(server);
     let server = serve(&format!("{SECOND} {FIRST}"));
-    let bob = send(&server, &of(BOB.0, BOB.1));
+    let bob = send(&server, &customer_lead(BOB.0, BOB.1));
     let note = |text: &str| tradepost_dealer::staff::LeadNote {
         at: at(NOW),
         author: "dora".to_owned(),
@@ -164,7 +167,7 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
     drop(store);
 
     let server = serve(SECOND);
-    assert_eq!(send(&server, &of(BOB.0, BOB.1)), bob, "known by its key, as before");
+    assert_eq!(send(&server, &customer_lead(BOB.0, BOB.1)), bob, "known by its key, as before");
     let history = server.history(&json!(bob));
     assert_eq!(history.lead.submission.payload["customer"]["last_name"], "Winterberg");
     let (_, notes) = server.store.lead_work(&bob).unwrap();
@@ -174,13 +177,13 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
 }
 
 #[test]
-fn with_one_of_two_keys_only_what_it_alone_could_read_is_lost() {
+fn with_one_of_two_keys_only_its_own_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     with_one_of_two(|| Store::open(folder.path()).unwrap(), None);
 }
 
 #[test]
-fn with_one_of_two_keys_only_what_it_alone_could_read_is_lost_on_postgresql() {
+fn with_one_key_only_its_own_is_lost_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     with_one_of_two(|| scratch.store(), Some(&scratch));
 }

@@ -16,7 +16,7 @@ fn all_is_there(server: &TestServer, ada: &str, bob: &str) {
     assert_eq!(history.lead.submission.payload["customer"]["last_name"], "Winterberg");
     assert_eq!(history.lead.submission.address.as_deref(), Some("127.0.0.1"));
     // The same key, and the same customer and car: whoever it was is known again.
-    assert_eq!(send(server, &of("ada@example.com", "+14155550123")), ada);
+    assert_eq!(send(server, &customer_lead("ada@example.com", "+14155550123")), ada);
     assert_eq!(server.store.leads_of_contact(None, "email:bob@example.com").unwrap().leads, [bob]);
     let checks = server.store.check_consents(None, None).unwrap();
     assert_eq!(checks[0].faults, []);
@@ -29,8 +29,8 @@ fn all_is_there(server: &TestServer, ada: &str, bob: &str) {
 }
 
 fn two_leads(server: &TestServer) -> [String; 2] {
-    let ada = send(server, &of("ada@example.com", "+14155550123"));
-    let bob = send(server, &of("bob@example.com", "+14155550199"));
+    let ada = send(server, &customer_lead("ada@example.com", "+14155550123"));
+    let bob = send(server, &customer_lead("bob@example.com", "+14155550199"));
     let note = tradepost_dealer::staff::LeadNote {
         at: at(NOW),
         author: "dora".to_owned(),
@@ -41,7 +41,7 @@ fn two_leads(server: &TestServer) -> [String; 2] {
 }
 
 #[test]
-fn what_was_in_clear_is_encrypted_and_goes_over_to_another_key() {
+fn clear_data_is_encrypted_and_goes_over_to_another_key() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let server = serve(folder.path(), "");
@@ -80,7 +80,7 @@ fn what_was_in_clear_is_encrypted_and_goes_over_to_another_key() {
     let erased = server.store.erase_customer(None, "email:ada@example.com", "cli:ana", at(NOW));
     assert_eq!(erased.unwrap().leads, [ada.as_str()]);
     assert_ne!(
-        send(&server, &of("ada@example.com", "+14155550123")),
+        send(&server, &customer_lead("ada@example.com", "+14155550123")),
         ada,
         "nobody knows the key now"
     );
@@ -130,7 +130,7 @@ fn a_change_of_keys_can_be_stopped_after_every_step() {
 }
 
 #[test]
-fn a_change_of_keys_can_be_stopped_after_every_step_on_postgresql() {
+fn a_change_of_keys_can_be_stopped_anywhere_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     stopped_anywhere(|| scratch.store());
     for table in [

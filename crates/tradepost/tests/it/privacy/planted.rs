@@ -73,7 +73,7 @@ fn story(folder: &Path) -> (String, String) {
 }
 
 #[test]
-fn what_is_planted_is_in_no_file_log_number_or_answer_and_opens_with_the_key() {
+fn what_is_planted_is_nowhere_and_opens_with_the_key() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), format!("# of May\n{FIRST}\n")).unwrap();
     let (id, shown) = story(folder.path());
@@ -108,7 +108,7 @@ fn what_is_planted_is_in_no_file_log_number_or_answer_and_opens_with_the_key() {
 }
 
 #[test]
-fn a_server_without_the_key_or_with_another_does_not_start() {
+fn without_the_key_or_with_another_no_server_starts() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), FIRST).unwrap();
     story(folder.path());

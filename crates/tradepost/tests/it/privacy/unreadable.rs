@@ -55,7 +55,7 @@ fn json_of(text: &str) -> Value {
 }
 
 #[test]
-fn one_lead_that_cannot_be_read_stops_nothing_and_can_be_erased() {
+fn an_unreadable_lead_stops_nothing_and_can_be_erased() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let on = |words: &[&'static str]| -> Vec<String> {
@@ -66,8 +66,8 @@ fn one_lead_that_cannot_be_read_stops_nothing_and_can_be_erased() {
         partly(key, &words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let server = serve(folder.path(), FIRST);
-    let ada = send(&server, &of("ada@example.com", "+14155550123"));
-    let bob = send(&server, &of("bob@example.com", "+14155550199"));
+    let ada = send(&server, &customer_lead("ada@example.com", "+14155550123"));
+    let bob = send(&server, &customer_lead("bob@example.com", "+14155550199"));
     note(&server, &ada);
     note(&server, &bob);
     drop(server);
@@ -124,11 +124,15 @@ fn one_lead_that_cannot_be_read_stops_nothing_and_can_be_erased() {
     assert_eq!(json_of(&done)["other_keys"], json!([]));
     let server = serve(folder.path(), SECOND);
     assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);
-    assert_ne!(send(&server, &of("bob@example.com", "+14155550199")), bob, "nobody knows him");
+    assert_ne!(
+        send(&server, &customer_lead("bob@example.com", "+14155550199")),
+        bob,
+        "nobody knows him"
+    );
 }
 
 #[test]
-fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
+fn an_unreadable_lead_waits_and_the_next_is_delivered() {
     let folder = tempfile::tempdir().unwrap();
     let mut receiver = Webhook::start();
     let store = Store::open(folder.path()).unwrap();
@@ -137,12 +141,12 @@ fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
     config.dealers[0].deliveries = vec![crm(receiver.url())];
     dealer::stock(&store, &config);
     let server = start_on(store, config);
-    let bob = send(&server, &of("bob@example.com", "+14155550199"));
+    let bob = send(&server, &customer_lead("bob@example.com", "+14155550199"));
     note(&server, &bob);
     damage(folder.path(), &bob);
-    let again = server.error(&of("bob@example.com", "+14155550199"));
+    let again = server.error(&customer_lead("bob@example.com", "+14155550199"));
     assert_eq!(again["code"], "INTERNAL_ERROR", "what was answered cannot be said again");
-    let ada = send(&server, &of("ada@example.com", "+14155550123"));
+    let ada = send(&server, &customer_lead("ada@example.com", "+14155550123"));
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dealers: Vec<_> = server.config().dealers.iter().cloned().map(Arc::new).collect();
@@ -172,7 +176,7 @@ fn forgotten_too_early(open: impl Fn() -> Store) {
     dealer::stock(&late, &config);
     late.unlock(&keys(FIRST), true, at(NOW)).unwrap();
     let late = start_on(late, config);
-    let ada = send(&late, &of("ada@example.com", "+14155550123"));
+    let ada = send(&late, &customer_lead("ada@example.com", "+14155550123"));
     let both = keys(&format!("{SECOND} {FIRST}"));
     let store = open();
     store.unlock(&both, true, at(NOW)).unwrap();

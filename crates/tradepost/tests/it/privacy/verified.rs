@@ -44,8 +44,8 @@ fn let_in(store: &Store, name: &str, password: &str) {
 
 /// Two leads with three notes, and a member of the staff.
 fn stocked(server: &TestServer) -> [String; 2] {
-    let ada = send(server, &of("ada@example.com", "+14155550123"));
-    let bob = send(server, &of("bob@example.com", "+14155550199"));
+    let ada = send(server, &customer_lead("ada@example.com", "+14155550123"));
+    let bob = send(server, &customer_lead("bob@example.com", "+14155550199"));
     add_note(server, &ada, note(1, "Has a sister."));
     add_note(server, &ada, note(2, "Comes on Friday."));
     add_note(server, &bob, note(3, "Wants a van."));
@@ -112,7 +112,7 @@ fn notes_that_were_changed_moved_forged_or_removed_show() {
 }
 
 #[test]
-fn the_command_says_what_fits_what_does_not_and_what_nobody_can_tell() {
+fn the_command_says_what_fits_or_not_or_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     let verify = [&["audit", "verify"][..], &place].concat();
@@ -138,7 +138,7 @@ fn the_command_says_what_fits_what_does_not_and_what_nobody_can_tell() {
 }
 
 #[test]
-fn notes_and_passwords_from_before_the_hashes_are_said_to_be_unverifiable() {
+fn notes_and_passwords_before_the_hashes_are_called_unverifiable() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(folder.path(), "");
     let [ada, _] = stocked(&server);
@@ -212,7 +212,7 @@ fn staff_that_no_entry_of_the_record_explains_shows() {
 }
 
 #[test]
-fn members_whom_commands_let_in_change_and_remove_are_as_recorded() {
+fn members_changed_by_commands_are_as_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let place = ["--data", folder.path().to_str().unwrap()];
     drop(Store::open(folder.path()).unwrap());

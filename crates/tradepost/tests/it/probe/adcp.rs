@@ -8,10 +8,10 @@ const ALL: Manner = Manner { streams: false, has_card: true };
 const MCP: Manner = Manner { streams: false, has_card: false };
 
 fn options_of_two() -> ProbeOptions {
-    with(options(), |it| {
-        it.profile = Some(check::CheckProfile::Adcp);
-        it.token = Some(TOKEN_A.to_owned());
-        it.token_b = Some(TOKEN_B.to_owned());
+    with(options(), |options| {
+        options.profile = Some(check::CheckProfile::Adcp);
+        options.token = Some(TOKEN_A.to_owned());
+        options.token_b = Some(TOKEN_B.to_owned());
     })
 }
 
@@ -20,22 +20,22 @@ fn base(seller: &Seller) -> String {
 }
 
 #[test]
-fn a_seller_that_does_everything_right_has_grade_a_by_mcp_and_by_a2a() {
+fn a_right_seller_has_grade_a_by_mcp_and_a2a() {
     let seller = Seller::start(ALL);
     let report = run(&base(&seller), options_of_two());
     assert_a(&report);
     let undecided: Vec<_> = report
         .findings
         .iter()
-        .filter(|it| matches!(it.verdict, check::CheckVerdict::Skipped(_) | check::CheckVerdict::Warn(_)))
-        .map(|it| (it.check.id, it.verdict.text()))
+        .filter(|finding| matches!(finding.verdict, check::CheckVerdict::Skipped(_) | check::CheckVerdict::Warn(_)))
+        .map(|finding| (finding.check.id, finding.verdict.text()))
         // A busy machine can make one of two answers slow.
         .filter(|(id, _)| *id != "adcp.uniform.latency")
         .collect();
     assert!(undecided.is_empty(), "{undecided:?}");
     for on in ["MCP", "AdCP over A2A"] {
-        let passed = report.findings.iter().filter(|it| it.on == on);
-        let passed = passed.filter(|it| it.verdict == check::CheckVerdict::Pass).count();
+        let passed = report.findings.iter().filter(|finding| finding.on == on);
+        let passed = passed.filter(|finding| finding.verdict == check::CheckVerdict::Pass).count();
         assert!(passed >= 38, "only {passed} checks passed on {on}");
     }
     for measured in &report.measured {
@@ -57,46 +57,49 @@ fn a_seller_that_answers_in_streams_has_grade_a_too() {
 #[test]
 fn mcp_without_a_card_is_found_by_itself() {
     let seller = Seller::start(MCP);
-    let report = run(&base(&seller), with(options_of_two(), |it| it.profile = None));
+    let report = run(&base(&seller), with(options_of_two(), |options| options.profile = None));
     assert_a(&report);
-    assert!(report.findings.iter().all(|it| it.check.profile() == check::CheckProfile::Adcp));
+    assert!(
+        report.findings.iter().all(|finding| finding.check.profile() == check::CheckProfile::Adcp)
+    );
 }
 
 #[test]
 fn nothing_is_changed_at_a_seller_that_was_not_allowed() {
     let seller = Seller::start(ALL);
-    let report = run(&base(&seller), with(options_of_two(), |it| it.allow_writes = false));
+    let report =
+        run(&base(&seller), with(options_of_two(), |options| options.allow_writes = false));
     assert_a(&report);
     assert!(!seller.was_asked("sync_accounts") && !seller.was_asked("update_media_buy"));
     let skipped: Vec<_> = report
         .findings
         .iter()
-        .filter(|it| it.verdict.text().contains("--allow-writes"))
-        .map(|it| it.check.id)
+        .filter(|finding| finding.verdict.text().contains("--allow-writes"))
+        .map(|finding| finding.check.id)
         .collect();
     assert_eq!(skipped.len(), 8, "{skipped:?}");
 }
 
 #[test]
-fn without_a_second_caller_the_pairs_are_a_baseline_and_without_a_first_all_is_skipped() {
+fn one_caller_makes_a_baseline_and_none_skips_all() {
     let seller = Seller::start(MCP);
-    let report = run(&base(&seller), with(options_of_two(), |it| it.token_b = None));
+    let report = run(&base(&seller), with(options_of_two(), |options| options.token_b = None));
     assert_a(&report);
-    assert!(report.measured.iter().all(|it| it.callers == 1 && it.pairs == 16));
+    assert!(report.measured.iter().all(|measured| measured.callers == 1 && measured.pairs == 16));
     assert!(report.measured[0].to_string().contains("1 caller (baseline only)"));
     let report = run(
         &base(&seller),
-        with(options_of_two(), |it| {
-            it.token = None;
-            it.token_b = None;
+        with(options_of_two(), |options| {
+            options.token = None;
+            options.token_b = None;
         }),
     );
-    assert!(report.findings.iter().any(|it| it.verdict.text().contains("--token")));
+    assert!(report.findings.iter().any(|finding| finding.verdict.text().contains("--token")));
     assert_eq!((failed(&report), report.grade), (Vec::new(), None));
 }
 
 #[test]
-fn what_is_no_seller_has_no_grade_and_no_report_shows_a_token() {
+fn what_is_no_seller_has_no_grade_nor_shown_token() {
     let server = start_with(|_| {});
     let report = run(&in_front_of(server.address), options_of_two());
     assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], None));
@@ -108,7 +111,7 @@ fn what_is_no_seller_has_no_grade_and_no_report_shows_a_token() {
 }
 
 #[test]
-fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
+fn an_mcp_server_without_adcp_tools_is_no_seller() {
     let seller = Seller::start(MCP);
     let change: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
         reply.json(|body| {
@@ -123,10 +126,12 @@ fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
     assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], None));
     let said = report.failures()[0].verdict.text();
     assert!(said.contains("none of AdCP's tools"), "{said}");
-    let report = run(&address, with(options_of_two(), |it| it.profile = None));
+    let report = run(&address, with(options_of_two(), |options| options.profile = None));
     assert_eq!((failed(&report), report.grade), (vec!["a2a.card.served"], None));
     assert!(report.left_out.iter().any(|text| text.contains("is no AdCP seller")));
-    assert!(report.findings.iter().all(|it| it.check.profile() == check::CheckProfile::A2a));
+    assert!(
+        report.findings.iter().all(|finding| finding.check.profile() == check::CheckProfile::A2a)
+    );
 }
 
 /// Changes the envelope of whatever is refused, in every layer that has it.
@@ -176,7 +181,7 @@ fn finds(expected: &[&str], change: impl Fn(&Passing, &mut Passing) + Send + Syn
     let details: Vec<_> = report
         .failures()
         .iter()
-        .map(|it| format!("{}: {}", it.check.id, it.verdict.text()))
+        .map(|finding| format!("{}: {}", finding.check.id, finding.verdict.text()))
         .collect();
     let mut expected = expected.to_vec();
     expected.sort_unstable();
@@ -190,154 +195,175 @@ type Fault = (&'static str, fn(&mut Value), &'static [&'static str]);
 #[test]
 fn faults_of_error_objects_are_found() {
     let faults: &[Fault] = &[
-        ("", |it| remove(it, "message"), &["adcp.error.object"]),
+        ("", |error| remove(error, "message"), &["adcp.error.object"]),
         (
             "",
-            |it| remove(it, "recovery"),
+            |error| remove(error, "recovery"),
             &["adcp.auth.invalid-recovery", "adcp.credential.terminal", "adcp.error.recovery"],
         ),
-        ("INVALID_REQUEST", |it| it["recovery"] = json!("later"), &["adcp.error.recovery"]),
+        ("INVALID_REQUEST", |error| error["recovery"] = json!("later"), &["adcp.error.recovery"]),
         (
             "INVALID_REQUEST",
-            |it| it["recovery"] = json!("terminal"),
+            |error| error["recovery"] = json!("terminal"),
             &["adcp.error.recovery-agrees"],
         ),
-        ("INVALID_REQUEST", |it| it["retry_after"] = json!(0), &["adcp.error.retry-after"]),
+        ("INVALID_REQUEST", |error| error["retry_after"] = json!(0), &["adcp.error.retry-after"]),
         (
             "INVALID_REQUEST",
-            |it| it["field"] = it["issues"][0]["pointer"].clone(),
+            |error| error["field"] = error["issues"][0]["pointer"].clone(),
             &["adcp.field.format", "adcp.field.issues"],
         ),
-        ("INVALID_REQUEST", |it| it["field"] = json!("elsewhere"), &["adcp.field.issues"]),
+        ("INVALID_REQUEST", |error| error["field"] = json!("elsewhere"), &["adcp.field.issues"]),
         (
             "INVALID_REQUEST",
-            |it| {
-                remove(it, "field");
-                remove(it, "issues");
+            |error| {
+                remove(error, "field");
+                remove(error, "issues");
             },
             &["adcp.input.field"],
         ),
         (
             "INVALID_REQUEST",
-            |it| it["issues"].as_array_mut().unwrap().truncate(1),
+            |error| error["issues"].as_array_mut().unwrap().truncate(1),
             &["adcp.input.issues"],
         ),
-        ("INVALID_REQUEST", |it| remove(&mut it["issues"][0], "message"), &["adcp.issues.members"]),
         (
             "INVALID_REQUEST",
-            |it| it["issues"][0]["keyword"] = json!("bad"),
+            |error| remove(&mut error["issues"][0], "message"),
+            &["adcp.issues.members"],
+        ),
+        (
+            "INVALID_REQUEST",
+            |error| error["issues"][0]["keyword"] = json!("bad"),
             &["adcp.issues.keyword"],
         ),
         (
             "INVALID_REQUEST",
-            |it| it["issues"][0]["schema_id"] = json!("/schemas/3.2.0/a.json"),
+            |error| error["issues"][0]["schema_id"] = json!("/schemas/3.2.0/a.json"),
             &["adcp.issues.schema-id"],
         ),
         (
             "INVALID_REQUEST",
-            |it| it["issues"][0]["discriminator"] = json!([]),
+            |error| error["issues"][0]["discriminator"] = json!([]),
             &["adcp.issues.discriminator"],
         ),
-        ("ACCOUNT_NOT_FOUND", |it| it["details"] = json!({"issues": []}), &["adcp.issues.details"]),
-        ("ACCOUNT_NOT_FOUND", |it| it["details"] = json!("x"), &["adcp.details.object"]),
-        ("ACCOUNT_NOT_FOUND", |it| it["message"] = json!("x".repeat(300)), &["adcp.error.lengths"]),
         (
             "ACCOUNT_NOT_FOUND",
-            |it| it["details"] = json!({"x": "y".repeat(4100)}),
+            |error| error["details"] = json!({"issues": []}),
+            &["adcp.issues.details"],
+        ),
+        ("ACCOUNT_NOT_FOUND", |error| error["details"] = json!("x"), &["adcp.details.object"]),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |error| error["message"] = json!("x".repeat(300)),
+            &["adcp.error.lengths"],
+        ),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |error| error["details"] = json!({"x": "y".repeat(4100)}),
             &["adcp.error.bytes"],
         ),
-        ("ACCOUNT_NOT_FOUND", |it| it["sdk_id"] = json!("x"), &["adcp.error.source"]),
+        ("ACCOUNT_NOT_FOUND", |error| error["sdk_id"] = json!("x"), &["adcp.error.source"]),
         (
             "ACCOUNT_NOT_FOUND",
-            |it| it["message"] = json!("SELECT * FROM accounts"),
+            |error| error["message"] = json!("SELECT * FROM accounts"),
             &["adcp.error.leak"],
         ),
         (
             "ACCOUNT_NOT_FOUND",
-            |it| it["code"] = json!("account_not_found"),
+            |error| error["code"] = json!("account_not_found"),
             &["adcp.error.code", "adcp.error.published", "adcp.not-found.code"],
         ),
         (
             "ACCOUNT_NOT_FOUND",
-            |it| it["code"] = json!("ADVERTISER_NOT_FOUND"),
+            |error| error["code"] = json!("ADVERTISER_NOT_FOUND"),
             &["adcp.error.published", "adcp.not-found.code", "adcp.not-found.minted"],
         ),
-        ("ACCOUNT_NOT_FOUND", |it| it["code"] = json!("AGENT_BLOCKED"), &["adcp.not-found.code"]),
         (
             "ACCOUNT_NOT_FOUND",
-            |it| {
-                it["code"] = json!("AGENT_BLOCKED");
-                it["details"] = json!({"since": 1});
+            |error| error["code"] = json!("AGENT_BLOCKED"),
+            &["adcp.not-found.code"],
+        ),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |error| {
+                error["code"] = json!("AGENT_BLOCKED");
+                error["details"] = json!({"since": 1});
             },
             &["adcp.details.none", "adcp.not-found.code"],
         ),
         (
             "REFERENCE_NOT_FOUND",
-            |it| it["message"] = json!("There is no such task or list"),
+            |error| error["message"] = json!("There is no such task or list"),
             &["adcp.not-found.generic"],
         ),
-        ("REFERENCE_NOT_FOUND", |it| it["field"] = json!("task_id"), &["adcp.not-found.field"]),
         (
             "REFERENCE_NOT_FOUND",
-            |it| it["code"] = json!("INVALID_REQUEST"),
+            |error| error["field"] = json!("task_id"),
+            &["adcp.not-found.field"],
+        ),
+        (
+            "REFERENCE_NOT_FOUND",
+            |error| error["code"] = json!("INVALID_REQUEST"),
             &["adcp.not-found.reference"],
         ),
         (
             "MEDIA_BUY_NOT_FOUND",
-            |it| it["field"] = json!("media_buy_ids[0]"),
+            |error| error["field"] = json!("media_buy_ids[0]"),
             &["adcp.not-found.list"],
         ),
         (
             "VERSION_UNSUPPORTED",
-            |it| it["details"] = json!({"supported_versions": ["3"]}),
+            |error| error["details"] = json!({"supported_versions": ["3"]}),
             &["adcp.details.shape", "adcp.version.details"],
         ),
         (
             "VERSION_UNSUPPORTED",
-            |it| {
-                it["code"] = json!("INVALID_REQUEST");
-                remove(it, "details");
+            |error| {
+                error["code"] = json!("INVALID_REQUEST");
+                remove(error, "details");
             },
             &["adcp.version.unsupported"],
         ),
         (
             "IDEMPOTENCY_CONFLICT",
-            |it| it["details"] = json!({"first": {}}),
+            |error| error["details"] = json!({"first": {}}),
             &["adcp.details.conflict"],
         ),
         (
             "IDEMPOTENCY_CONFLICT",
-            |it| it["code"] = json!("CONFLICT"),
+            |error| error["code"] = json!("CONFLICT"),
             &["adcp.error.recovery-agrees", "adcp.idempotency.conflict"],
         ),
         (
             "CREDENTIAL_IN_ARGS",
-            |it| it["recovery"] = json!("correctable"),
+            |error| error["recovery"] = json!("correctable"),
             &["adcp.credential.terminal", "adcp.error.recovery-agrees"],
         ),
         (
             "CREDENTIAL_IN_ARGS",
-            |it| it["message"] = json!("tradepost-probe-planted-4f7a1c"),
+            |error| error["message"] = json!("tradepost-probe-planted-4f7a1c"),
             &["adcp.credential.echo"],
         ),
         (
             "AUTH_MISSING",
-            |it| it["code"] = json!("INVALID_REQUEST"),
+            |error| error["code"] = json!("INVALID_REQUEST"),
             &["adcp.auth.missing", "adcp.error.pre-dispatch"],
         ),
         (
             "AUTH_INVALID",
-            |it| it["code"] = json!("AUTH_REQUIRED"),
+            |error| error["code"] = json!("AUTH_REQUIRED"),
             &["adcp.auth.invalid", "adcp.error.recovery-agrees"],
         ),
         (
             "AUTH_MISSING",
-            |it| it["message"] = json!("seller-token-of-the-first"),
+            |error| error["message"] = json!("seller-token-of-the-first"),
             &["adcp.error.credential"],
         ),
     ];
     for (code, change, expected) in faults {
-        let (code, change) = (*code, *change);
+        let code = *code;
+        let change = *change;
         finds(expected, move |_, reply| errors(reply, code, change));
     }
 }
@@ -348,14 +374,17 @@ type Change = (fn(&mut Value), &'static [&'static str]);
 #[test]
 fn faults_of_layers_are_found() {
     let faults: &[Change] = &[
-        (|it| remove(it, "errors"), &["adcp.error.layers"]),
-        (|it| it["errors"][0]["message"] = json!("another"), &["adcp.error.layers-agree"]),
+        (|document| remove(document, "errors"), &["adcp.error.layers"]),
         (
-            |it| it["errors"] = it["errors"][0].clone(),
+            |document| document["errors"][0]["message"] = json!("another"),
+            &["adcp.error.layers-agree"],
+        ),
+        (
+            |document| document["errors"] = document["errors"][0].clone(),
             &["adcp.error.layer-kinds", "adcp.error.layers"],
         ),
-        (|it| it["status"] = json!("completed"), &["adcp.error.marker"]),
-        (|it| remove(it, "context"), &["adcp.context.error"]),
+        (|document| document["status"] = json!("completed"), &["adcp.error.marker"]),
+        (|document| remove(document, "context"), &["adcp.context.error"]),
     ];
     for (change, expected) in faults {
         let change = *change;
@@ -398,16 +427,20 @@ fn result_of(asked: &Passing, reply: &mut Passing, tool: &str, change: impl Fn(&
 #[test]
 fn faults_of_results_are_found() {
     let faults: &[Change] = &[
-        (|it| remove(&mut it["structuredContent"], "status"), &["adcp.envelope.status"]),
-        (|it| remove(it, "structuredContent"), &["adcp.envelope.structured"]),
-        (|it| it["structuredContent"]["payload"] = json!({}), &["adcp.envelope.flat"]),
-        (|it| it["structuredContent"]["context"] = json!({}), &["adcp.context.result"]),
+        (|result| remove(&mut result["structuredContent"], "status"), &["adcp.envelope.status"]),
+        (|result| remove(result, "structuredContent"), &["adcp.envelope.structured"]),
+        (|result| result["structuredContent"]["payload"] = json!({}), &["adcp.envelope.flat"]),
+        (|result| result["structuredContent"]["context"] = json!({}), &["adcp.context.result"]),
         (
-            |it| it["structuredContent"]["adcp"]["supported_versions"] = json!(["3.1", "3.1.0"]),
+            |result| {
+                result["structuredContent"]["adcp"]["supported_versions"] = json!(["3.1", "3.1.0"])
+            },
             &["adcp.capabilities.versions"],
         ),
         (
-            |it| it["structuredContent"]["adcp"]["idempotency"]["replay_ttl_seconds"] = json!(5),
+            |result| {
+                result["structuredContent"]["adcp"]["idempotency"]["replay_ttl_seconds"] = json!(5)
+            },
             &["adcp.capabilities.idempotency"],
         ),
     ];
@@ -418,8 +451,8 @@ fn faults_of_results_are_found() {
         });
     }
     finds(&["adcp.idempotency.replay"], |asked, reply| {
-        result_of(asked, reply, "sync_accounts", |it| {
-            remove(&mut it["structuredContent"], "replayed");
+        result_of(asked, reply, "sync_accounts", |result| {
+            remove(&mut result["structuredContent"], "replayed");
         });
     });
     finds(&["adcp.auth.challenge"], |_, reply| reply.drop_header("www-authenticate"));
@@ -438,7 +471,7 @@ fn faults_of_results_are_found() {
         });
     });
     finds(&["adcp.tools.identical"], |asked, reply| {
-        if asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B)) {
+        if asked.header("authorization").is_some_and(|header| header.ends_with(TOKEN_B)) {
             reply.json(|body| {
                 if let Some(tools) = body.pointer_mut("/result/tools") {
                     tools.as_array_mut().unwrap().pop();
@@ -460,12 +493,12 @@ fn faults_of_results_are_found() {
 #[test]
 fn what_tells_a_foreign_id_from_none_is_found() {
     let foreign = |asked: &Passing| {
-        asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B))
+        asked.header("authorization").is_some_and(|header| header.ends_with(TOKEN_B))
             && asked.text().contains("mb_4711")
     };
     finds(&["adcp.uniform.body", "adcp.uniform.error"], move |asked, reply| {
         if foreign(asked) {
-            errors(reply, "", |it| it["message"] = json!("not yours"));
+            errors(reply, "", |error| error["message"] = json!("not yours"));
         }
     });
     finds(&["adcp.uniform.body"], move |asked, reply| {
@@ -519,7 +552,7 @@ fn a_seller_that_asks_to_wait_is_waited_for() {
 }
 
 #[test]
-fn a_seller_that_shows_one_caller_what_is_anothers_is_found() {
+fn a_seller_that_shows_what_is_anothers_is_found() {
     let seller = Seller::start(MCP);
     let change: ChangeRequest = Arc::new(|asked: &mut Passing| {
         if asked.text().contains("mb_4711") {

@@ -33,11 +33,14 @@ fn found(report: &AgentReport, expected: &[&str]) {
     let details: Vec<_> = report
         .failures()
         .iter()
-        .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
+        .map(|finding| {
+            format!("{} on {}: {}", finding.check.id, finding.on, finding.verdict.text())
+        })
         .collect();
     assert_eq!(failed(report), expected, "{details:#?}");
     assert_ne!(report.grade, Some(Grade::A));
-    let breaks = report.failures().iter().any(|it| it.check.level == RequirementLevel::Must);
+    let breaks =
+        report.failures().iter().any(|finding| finding.check.level == RequirementLevel::Must);
     assert_eq!(report.breaks_a_must(), breaks);
 }
 
@@ -49,9 +52,9 @@ fn conformance_answers(
 ) {
     let server = conformance::start_conformance(Profile::Streaming);
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-    let options = with(options(), |it| {
-        it.token = token("a");
-        it.token_b = token("b");
+    let options = with(options(), |options| {
+        options.token = token("a");
+        options.token_b = token("b");
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), Arc::new(change));
     let options = tokens_for(options, [&address, &server.address.to_string()]);
@@ -119,7 +122,7 @@ fn http_200_in_place_of_401() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let report = run(&address, with(options(), |it| it.token = Some(token)));
+    let report = run(&address, with(options(), |options| options.token = Some(token)));
     found(&report, &["a2a.auth.invalid", "a2a.auth.missing"]);
 }
 
@@ -351,7 +354,7 @@ fn another_error_for_webhooks_than_the_one_of_the_table() {
 }
 
 #[test]
-fn a_task_of_somebody_else_that_is_forbidden_and_not_missing() {
+fn anothers_task_that_is_forbidden_and_not_missing() {
     let first = std::sync::Mutex::new(None::<String>);
     let expected = [
         "a2a.access.cancel",
@@ -406,7 +409,7 @@ fn the_error_page_of_a_framework() {
 }
 
 #[test]
-fn a_status_name_that_is_not_the_one_of_the_table() {
+fn a_status_name_that_is_not_the_tables() {
     let expected = ["a2a.error.status-name"];
     conformance_answers(&expected, |asked, reply| {
         if asked.target().starts_with("/rest/") && reply.text().contains("TASK_NOT_FOUND") {
@@ -469,7 +472,7 @@ fn an_interface_on_the_card_that_nobody_serves() {
 }
 
 #[test]
-fn an_interface_behind_which_a_framework_says_that_nothing_is_there() {
+fn an_interface_where_a_framework_says_nothing_is_there() {
     answers(&["a2a.card.interfaces-alive"], |asked, reply| {
         if asked.target().starts_with("/gone") {
             reply.set_status(404);
@@ -488,7 +491,7 @@ fn an_interface_behind_which_a_framework_says_that_nothing_is_there() {
 }
 
 #[test]
-fn a_state_that_nobody_knows_ends_the_wait_for_a_task() {
+fn an_unknown_state_ends_the_wait_for_a_task() {
     let server = conformance::start_conformance(Profile::Plain);
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
     let polls = Arc::new(AtomicU32::new(0));
@@ -500,9 +503,13 @@ fn a_state_that_nobody_knows_ends_the_wait_for_a_task() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let options = with(options(), |it| it.token = token("a"));
+    let options = with(options(), |options| options.token = token("a"));
     let report = run(&address, tokens_for(options, [&address, &server.address.to_string()]));
-    let ended = report.findings.iter().find(|it| it.check.id == "a2a.task.history-limit").unwrap();
+    let ended = report
+        .findings
+        .iter()
+        .find(|finding| finding.check.id == "a2a.task.history-limit")
+        .unwrap();
     assert!(ended.verdict.text().contains("TASK_STATE_PONDERING"), "{}", ended.verdict.text());
     // Checks ask for the task to look at it, and none asks in a row until it ends.
     let polls = polls.load(Ordering::Relaxed);

@@ -13,9 +13,9 @@ fn report_with(
 ) -> AgentReport {
     let server = conformance::start_conformance(profile);
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-    let options = with(options(), |it| {
-        it.token = token("a");
-        it.token_b = token("b");
+    let options = with(options(), |options| {
+        options.token = token("a");
+        options.token_b = token("b");
     });
     let between = grpc::start(server.address, change);
     let grpc = between.to_string();
@@ -36,12 +36,14 @@ fn finds(expected: &[&str], change: impl Fn(&str, &mut Called) + Send + Sync + '
     let details: Vec<_> = report
         .failures()
         .iter()
-        .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
+        .map(|finding| {
+            format!("{} on {}: {}", finding.check.id, finding.on, finding.verdict.text())
+        })
         .collect();
     assert_eq!(failed(&report), expected, "{details:#?}");
     let alive = "a2a.card.interfaces-alive";
     assert!(
-        report.failures().iter().all(|it| it.on == "GRPC" || it.check.id == alive),
+        report.failures().iter().all(|finding| finding.on == "GRPC" || finding.check.id == alive),
         "{details:#?}"
     );
 }
@@ -56,15 +58,16 @@ fn status(called: &mut Called, change: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn our_conformance_agent_is_probed_by_grpc_and_has_grade_a() {
+fn our_conformance_agent_has_grade_a_by_grpc() {
     let report = report_with(Profile::Streaming, |_, _| {});
     assert_a(&report);
     assert!(report.left_out.is_empty(), "{:?}", report.left_out);
-    let on_grpc: Vec<_> = report.findings.iter().filter(|it| it.on == "GRPC").collect();
-    let passed = on_grpc.iter().filter(|it| it.verdict == check::CheckVerdict::Pass).count();
+    let on_grpc: Vec<_> = report.findings.iter().filter(|finding| finding.on == "GRPC").collect();
+    let passed =
+        on_grpc.iter().filter(|finding| finding.verdict == check::CheckVerdict::Pass).count();
     assert!(passed >= 50, "only {passed} checks passed");
     let verdict = |id: &str| {
-        let found = on_grpc.iter().find(|it| it.check.id == id);
+        let found = on_grpc.iter().find(|finding| finding.check.id == id);
         found.unwrap_or_else(|| panic!("{id} was not run on gRPC")).verdict.clone()
     };
     // The five categories of A2A §3.3.2 that gRPC has a status for, and streams.
@@ -86,19 +89,23 @@ fn our_conformance_agent_is_probed_by_grpc_and_has_grade_a() {
     ] {
         assert_eq!(verdict(id), check::CheckVerdict::Pass, "{id}");
     }
-    let sent = on_grpc.iter().flat_map(|it| &it.exchanges);
+    let sent = on_grpc.iter().flat_map(|finding| &finding.exchanges);
     let shown: Vec<_> = sent.filter_map(|exchange| exchange.answer.as_ref()).collect();
     assert!(shown.iter().any(|answer| answer.body.contains("\"reason\":\"TASK_NOT_FOUND\"")));
 }
 
 #[test]
-fn an_agent_that_wants_credentials_is_asked_without_them_by_grpc() {
+fn a_secured_agent_is_asked_without_credentials_by_grpc() {
     let report = report_with(Profile::Secured, |_, _| {});
     assert_a(&report);
     for id in
         ["a2a.auth.missing", "a2a.auth.invalid", "a2a.auth.challenge", "a2a.grpc.challenge-info"]
     {
-        let found = report.findings.iter().find(|it| it.on == "GRPC" && it.check.id == id).unwrap();
+        let found = report
+            .findings
+            .iter()
+            .find(|finding| finding.on == "GRPC" && finding.check.id == id)
+            .unwrap();
         assert_eq!(found.verdict, check::CheckVerdict::Pass, "{id}");
     }
 }
@@ -151,7 +158,7 @@ fn errors_that_say_nothing() {
 }
 
 #[test]
-fn bytes_that_are_no_message_and_are_refused_as_something_else() {
+fn bytes_that_are_no_message_refused_as_something_else() {
     finds(&["a2a.grpc.garbled"], |_, called| {
         let mut is_garbled = false;
         status(called, |status| is_garbled = status["details"][0]["reason"] == "PARSE_ERROR");
@@ -162,7 +169,7 @@ fn bytes_that_are_no_message_and_are_refused_as_something_else() {
 }
 
 #[test]
-fn a_caller_who_is_not_told_why_it_is_turned_away() {
+fn a_caller_not_told_why_it_is_turned_away() {
     let report = report_with(Profile::Secured, |_, called| {
         if called.metadata("grpc-status") == Some("16") {
             status(called, |status| status["details"] = json!([]));
@@ -184,7 +191,7 @@ fn a_missing_task_that_is_an_unknown_error() {
     {
         assert!(failed.contains(&id), "{failed:?}");
     }
-    assert!(report.failures().iter().all(|it| it.on == "GRPC"));
+    assert!(report.failures().iter().all(|finding| finding.on == "GRPC"));
 }
 
 #[test]
@@ -206,5 +213,5 @@ fn a_service_that_is_not_there() {
     });
     let failed = failed(&report);
     assert!(failed.contains(&"a2a.card.interfaces-alive"), "{failed:?}");
-    assert!(report.failures().iter().all(|it| it.on == "GRPC" || it.on == "card"));
+    assert!(report.failures().iter().all(|finding| finding.on == "GRPC" || finding.on == "card"));
 }

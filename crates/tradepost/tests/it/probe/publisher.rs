@@ -4,12 +4,12 @@ use super::*;
 use crate::support::{publisher, stateless};
 
 #[test]
-fn our_own_publisher_has_grade_a_by_what_its_card_says() {
+fn our_publisher_has_grade_a_by_what_its_card_says() {
     let seller = publisher::start();
     let token = |who| publisher::token(who);
-    let asked = with(options(), |it| {
-        it.profile = None;
-        it.token = token("acme");
+    let asked = with(options(), |options| {
+        options.profile = None;
+        options.token = token("acme");
     });
     // The publisher's time passes with the run: else the wrong credentials of both bindings would come at once,
     // and be refused for coming too often.
@@ -24,19 +24,22 @@ fn our_own_publisher_has_grade_a_by_what_its_card_says() {
 }
 
 #[test]
-fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
+fn our_publisher_has_grade_a_over_mcp_with_writing() {
     let seller = publisher::start();
     let token = |who| publisher::token(who);
-    let asked = with(options(), |it| {
-        it.profile = Some(check::CheckProfile::Adcp);
-        it.token = token("acme");
-        it.token_b = token("nova");
-        it.allow_writes = true;
+    let asked = with(options(), |options| {
+        options.profile = Some(check::CheckProfile::Adcp);
+        options.token = token("acme");
+        options.token_b = token("nova");
+        options.allow_writes = true;
     });
     let report = run(&format!("http://{}/mcp", seller.address), asked);
     assert_a(&report);
-    let passed =
-        report.findings.iter().filter(|it| it.verdict == check::CheckVerdict::Pass).count();
+    let passed = report
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == check::CheckVerdict::Pass)
+        .count();
     assert!(passed >= 75, "only {passed} checks passed");
     for measured in &report.measured {
         assert_eq!((measured.same_error, measured.same_body), (16, 16), "{measured}");
@@ -47,10 +50,10 @@ fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
 #[test]
 fn a_seller_of_the_newest_mcp_alone_has_grade_a() {
     let seller = publisher::start();
-    let asked = with(options(), |it| {
-        it.profile = Some(check::CheckProfile::Adcp);
-        it.token = publisher::token("acme");
-        it.token_b = publisher::token("nova");
+    let asked = with(options(), |options| {
+        options.profile = Some(check::CheckProfile::Adcp);
+        options.token = publisher::token("acme");
+        options.token_b = publisher::token("nova");
     });
     let report = run(&format!("{}/mcp", stateless::start(seller.address)), asked);
     assert_a(&report);

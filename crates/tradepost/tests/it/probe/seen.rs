@@ -19,7 +19,7 @@ fn locked(asked: &Arc<Mutex<Vec<Passing>>>) -> (TestServer, String) {
             AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let asked = Arc::clone(asked);
-    let note: ChangeRequest = Arc::new(move |it| asked.lock().unwrap().push(it.clone()));
+    let note: ChangeRequest = Arc::new(move |passing| asked.lock().unwrap().push(passing.clone()));
     // The dealer itself would count wrong credentials, and ask to wait.
     let refuse: ChangeAnswer = Arc::new(|asked, reply: &mut Passing| {
         if asked.target() == "/a2a" {
@@ -68,8 +68,8 @@ fn an_agent_that_lets_nobody_in_gets_no_grade() {
     assert!(markdown::write(&report).contains(": no grade\n"));
 
     let output = tradepost(&["probe", &address, "--rate", "0"]).output().unwrap();
-    let (shown, said) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(14), "{said}");
     assert!(shown.contains(": no grade\n"), "{shown}");
     assert!(said.contains("MUSTs were looked at"), "{said}");
@@ -93,8 +93,8 @@ fn a_run_that_is_stopped_reports_what_was_seen() {
         let stop = async {
             let _ = stopped.await;
         };
-        let mut progress = |it: &tradepost_probe::RunProgress<'_>| {
-            seen.push((it.done, it.finding.is_some()));
+        let mut progress = |step: &tradepost_probe::RunProgress<'_>| {
+            seen.push((step.done, step.finding.is_some()));
         };
         let transport = HttpTransport::new(TransportLimits::default());
         probe_until(transport, &address, options(), &mut progress, stop).await.unwrap()
@@ -115,7 +115,10 @@ fn a_run_that_is_stopped_reports_what_was_seen() {
 #[test]
 fn a_deadline_ends_a_run_that_would_wait() {
     let (address, _connections) = silent();
-    let report = run(&address, with(options(), |it| it.deadline = Some(Duration::from_millis(50))));
+    let report = run(
+        &address,
+        with(options(), |options| options.deadline = Some(Duration::from_millis(50))),
+    );
     assert_eq!(report.stopped.as_deref(), Some("the deadline of 0.05 s has passed"));
     assert_eq!((report.grade, report.requests), (None, 1));
     assert!(!report.breaks_a_must());
@@ -140,16 +143,16 @@ fn a_signal_ends_a_probe_with_its_report() {
 }
 
 #[test]
-fn every_request_says_who_sends_it_and_where_to_find_them() {
+fn every_request_says_who_sends_it_and_from_where() {
     let asked = Arc::<Mutex<Vec<Passing>>>::default();
     let (_server, address) = locked(&asked);
     run(&address, options());
     let contact = Some("https://buyer.example/probes".to_owned());
-    let report = run(&address, with(options(), |it| it.contact = contact));
+    let report = run(&address, with(options(), |options| options.contact = contact));
     let own = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
     let whole = format!("{own} (+https://buyer.example/probes)");
     let asked = asked.lock().unwrap();
-    let named: Vec<_> = asked.iter().map(|it| it.header("user-agent").unwrap()).collect();
+    let named: Vec<_> = asked.iter().map(|passing| passing.header("user-agent").unwrap()).collect();
     let (first, second) = named.split_at(named.len() - report.requests as usize);
     assert!(first.len() > 20 && first.iter().all(|name| *name == own), "{first:?}");
     assert!(second.len() > 20 && second.iter().all(|name| *name == whole), "{second:?}");
@@ -158,14 +161,15 @@ fn every_request_says_who_sends_it_and_where_to_find_them() {
 }
 
 #[test]
-fn a_dry_run_reads_the_card_and_says_what_would_be_sent() {
+fn a_dry_run_says_what_would_be_sent() {
     let asked = Arc::<Mutex<Vec<Passing>>>::default();
     let (_server, address) = locked(&asked);
-    let options = with(options(), |it| it.token = Some("s3cret-token".to_owned()));
+    let options = with(options(), |options| options.token = Some("s3cret-token".to_owned()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = HttpTransport::new(TransportLimits::default());
     let rehearsal = runtime.block_on(rehearse(transport, &address, options)).unwrap();
-    let lines = |asked: &[Passing]| asked.iter().map(|it| it.first.clone()).collect::<Vec<_>>();
+    let lines =
+        |asked: &[Passing]| asked.iter().map(|passing| passing.first.clone()).collect::<Vec<_>>();
     let card = "GET /.well-known/agent-card.json HTTP/1.1";
     assert_eq!(lines(&asked.lock().unwrap()), [card]);
     let step = |id: &str| rehearsal.steps.iter().find(|step| step.check.id == id).unwrap();
@@ -188,12 +192,12 @@ fn a_dry_run_reads_the_card_and_says_what_would_be_sent() {
 }
 
 #[test]
-fn a_dry_run_of_a_seller_shows_what_its_tools_would_be_asked() {
+fn a_sellers_dry_run_shows_what_would_be_asked() {
     let seller = crate::support::adcp::Seller::start(crate::support::adcp::Manner {
         streams: false,
         has_card: false,
     });
-    let options = with(options(), |it| it.profile = Some(check::CheckProfile::Adcp));
+    let options = with(options(), |options| options.profile = Some(check::CheckProfile::Adcp));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let address = format!("http://{}", seller.address);
     let transport = HttpTransport::new(TransportLimits::default());
@@ -211,8 +215,8 @@ fn further_reports_are_written_beside_the_first() {
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
-    let (junit, markdown) =
-        (format!("junit={}", file("a.xml")), format!("markdown={}", file("b.md")));
+    let junit = format!("junit={}", file("a.xml"));
+    let markdown = format!("markdown={}", file("b.md"));
     let arguments = ["probe", &address, "--rate", "0", "--profile", "a2a", "--format", "github"];
     let more = ["--also", &junit, "--also", &markdown];
     let output = tradepost(&[arguments.as_slice(), &more].concat()).output().unwrap();
@@ -245,7 +249,7 @@ fn picky(example: Option<&'static str>) -> (conformance::ConformanceServer, Stri
         let is_fixed = asked.text().contains(FIXED) && !asked.text().contains("taskId");
         reply.json(|body| {
             if let Some(Value::Array(interfaces)) = body.get_mut("supportedInterfaces") {
-                interfaces.retain(|it| it["protocolBinding"] == "JSONRPC");
+                interfaces.retain(|interface| interface["protocolBinding"] == "JSONRPC");
                 body["skills"][0]["examples"] = json!(example.into_iter().collect::<Vec<_>>());
             } else if is_fixed {
                 let error = json!({"code": -32602, "message": "I only talk about cars."});
@@ -269,16 +273,19 @@ type Heard = Arc<Mutex<Vec<String>>>;
 fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
     let (server, address, _) = picky(None);
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
-    let report = run(&address, with(options(), |it| it.token = Some(token)));
+    let report = run(&address, with(options(), |options| options.token = Some(token)));
     assert_eq!(failed(&report), Vec::<&str>::new());
     assert_ne!(report.grade, Some(Grade::A), "{}", report.meaning());
     let coverage = report.coverage();
     assert!(coverage.not_looked_at > 30, "{coverage:?}");
     let reason = "the agent takes none of the prober's messages (HTTP 200 with error -32602 \"I only \
                   talk about cars.\"); give a sentence that it takes with --text";
-    let of_task = report.findings.iter().find(|it| it.check.id == "a2a.send.task").unwrap();
+    let of_task =
+        report.findings.iter().find(|finding| finding.check.id == "a2a.send.task").unwrap();
     assert_eq!(of_task.verdict, CheckVerdict::NotLookedAt(reason.to_owned()));
-    assert!(report.unjudged().iter().any(|it| it.reason == reason && it.by_agent));
+    assert!(
+        report.unjudged().iter().any(|unjudged| unjudged.reason == reason && unjudged.by_agent)
+    );
     let json: Value = tradepost_wire::json::to_value(&report).unwrap();
     assert_eq!(json["musts"]["not_looked_at"], coverage.not_looked_at);
     assert!(
@@ -288,10 +295,10 @@ fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
 }
 
 #[test]
-fn examples_of_the_card_are_said_where_the_fixed_sentence_is_refused() {
+fn the_cards_examples_replace_a_fixed_sentence_that_is_refused() {
     let (server, address, heard) = picky(Some("Which cars are red?"));
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
-    let report = run(&address, with(options(), |it| it.token = Some(token)));
+    let report = run(&address, with(options(), |options| options.token = Some(token)));
     assert_a(&report);
     assert_eq!(report.coverage().not_looked_at, 0, "{:?}", report.unjudged());
     let heard = heard.lock().unwrap();
@@ -302,15 +309,15 @@ fn examples_of_the_card_are_said_where_the_fixed_sentence_is_refused() {
 }
 
 #[test]
-fn a_sentence_that_was_given_is_said_in_place_of_all_others() {
+fn a_given_sentence_is_said_in_place_of_all_others() {
     let (server, address, heard) = picky(Some("Which cars are red?"));
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
     let text = Some("How do I reach you?".to_owned());
     let report = run(
         &address,
-        with(options(), |it| {
-            it.token = Some(token);
-            it.text = text;
+        with(options(), |options| {
+            options.token = Some(token);
+            options.text = text;
         }),
     );
     assert_a(&report);
@@ -364,7 +371,7 @@ fn a_card_behind_a_token_is_read_with_it() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), guard);
-    let with_token = with(options(), |it| it.token = Some(token.clone()));
+    let with_token = with(options(), |options| options.token = Some(token.clone()));
     let own = server.address.to_string();
     let report = run(&address, tokens_for(with_token, [&address, &own]));
     assert_a(&report);
@@ -390,13 +397,13 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
     let own = server.address.to_string();
     let options_for = |address: &str| {
-        let with_token = with(options(), |it| it.token = Some(token.clone()));
+        let with_token = with(options(), |options| options.token = Some(token.clone()));
         tokens_for(with_token, [address, &own])
     };
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let note = Arc::clone(&asked);
-    let whole: ChangeRequest = Arc::new(move |it| {
-        note.lock().unwrap().push(format!("{} {}", it.first, it.text()));
+    let whole: ChangeRequest = Arc::new(move |passing| {
+        note.lock().unwrap().push(format!("{} {}", passing.first, passing.text()));
     });
     let address = proxy::start(server.address, NAMED, whole, Arc::new(|_, _| {}));
     let report = run(&address, options_for(&address));

@@ -36,7 +36,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
 }
 
 #[test]
-fn c_04_a_webhook_is_told_exactly_what_a_stream_shows() {
+fn c_04_a_webhook_tells_what_a_stream_shows() {
     let server = lenient();
     let mut webhook = Webhook::start();
     let params = with_hook(message("tradepost-flood-500"), &webhook.url());
@@ -80,7 +80,7 @@ fn p_01_the_credentials_are_those_of_the_webhook() {
 }
 
 #[test]
-fn p_02_a_task_that_has_ended_is_told_once_and_one_that_goes_on_is_told_to_its_end() {
+fn p_02_a_task_is_told_once_to_its_end() {
     let server = lenient();
     let mut webhook = Webhook::start();
     let ended = server.task("tck-artifact-text");
@@ -122,7 +122,7 @@ fn every_webhook_of_a_task_is_told_everything_for_itself() {
 }
 
 #[test]
-fn p_03_a_failing_receiver_is_tried_again_and_given_up_in_the_end() {
+fn p_03_a_failing_receiver_is_retried_then_given_up() {
     let schedule = RetrySchedule { attempts: 3, ..RetrySchedule::default() };
     let settings = OutboxSettings { schedule, ..OutboxSettings::default() };
     let egress = Egress::new(Resolver::system(), true);
@@ -142,7 +142,8 @@ fn p_03_a_failing_receiver_is_tried_again_and_given_up_in_the_end() {
     drop(start);
     let posts = webhook.quiet().to_vec();
     let states: Vec<_> = posts.iter().filter_map(|notified| notified.state()).collect();
-    let (first, last) = ("TASK_STATE_SUBMITTED", "TASK_STATE_COMPLETED");
+    let first = "TASK_STATE_SUBMITTED";
+    let last = "TASK_STATE_COMPLETED";
     assert_eq!(states, [first, first, first, last, last, last], "no redirect was followed");
     assert_eq!((outbox.counts().delivered(), outbox.counts().failed()), (1, 5));
     let off = server.store.push_troubled(false).unwrap();
@@ -153,7 +154,7 @@ fn p_03_a_failing_receiver_is_tried_again_and_given_up_in_the_end() {
 }
 
 #[test]
-fn a_receiver_that_never_answers_delays_no_other_and_no_request() {
+fn a_silent_receiver_delays_no_other_and_no_request() {
     let server = lenient();
     let mut slow: Vec<_> = (0..6).map(|_| Webhook::answering(|_| String::new())).collect();
     let task = server.task("tck-input-required")["id"].clone();

@@ -19,7 +19,7 @@ use crate::support::webhook::Webhook;
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 
 #[test]
-fn p_04_addresses_that_are_not_public_are_refused_when_they_are_named() {
+fn p_04_addresses_not_public_are_refused_when_named() {
     let server = strict();
     let id = server.task("tck-input-required")["id"].clone();
     let mut webhook = Webhook::start();
@@ -64,7 +64,7 @@ fn rebinding(calls: Arc<AtomicUsize>) -> Resolver {
 }
 
 #[test]
-fn p_04_a_name_that_leads_elsewhere_by_then_leads_nowhere() {
+fn p_04_a_name_that_changed_meanwhile_leads_nowhere() {
     let mut webhook = Webhook::start();
     let calls = Arc::new(AtomicUsize::new(0));
     let egress = Egress::new(rebinding(Arc::clone(&calls)), false);
@@ -99,7 +99,7 @@ fn notification(url: String) -> Notification {
 }
 
 #[test]
-fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() {
+fn p_04_the_judged_address_is_connected_and_host_named() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut webhook = Webhook::start();
     // Only `localhost` may lead here; what it leads to is said by the resolver alone.
@@ -132,7 +132,7 @@ fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() 
 }
 
 #[test]
-fn p_04_tls_is_spoken_with_the_host_that_is_named() {
+fn p_04_tls_is_spoken_with_the_named_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let hello = std::thread::spawn(move || {
@@ -168,7 +168,7 @@ impl std::io::Write for Log {
 }
 
 #[test]
-fn e_15_what_is_secret_is_in_no_debug_text_and_in_no_log_however_much_is_logged() {
+fn e_15_secrets_are_in_no_debug_text_or_log() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()

@@ -72,7 +72,7 @@ fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_does_not_wait_for_receivers_for_ever() {
+fn a_stopping_server_does_not_wait_for_receivers_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let patience = [&ARGUMENTS[..], &["--push-timeout", "1s"]].concat();
     let process = Process::agent(folder.path(), &patience);
@@ -100,7 +100,7 @@ fn redacted(text: &str, id: &str) -> String {
 }
 
 #[test]
-fn webhooks_that_were_given_up_are_listed_and_taken_on_again_while_the_server_runs() {
+fn webhooks_given_up_are_listed_and_retried_while_serving() {
     let folder = tempfile::tempdir().unwrap();
     let once = [&ARGUMENTS[..], &["--push-attempts", "1"]].concat();
     let process = Process::agent(folder.path(), &once);
@@ -155,7 +155,8 @@ fn webhooks_that_were_given_up_are_listed_and_taken_on_again_while_the_server_ru
     assert_eq!((code, said.as_str()), (Some(0), "1 webhook is tried again\n"));
     let posts = webhook.wait_for("TASK_STATE_COMPLETED");
     let states: Vec<_> = posts.iter().filter_map(|notified| notified.state()).collect();
-    let (first, last) = ("TASK_STATE_SUBMITTED", "TASK_STATE_COMPLETED");
+    let first = "TASK_STATE_SUBMITTED";
+    let last = "TASK_STATE_COMPLETED";
     assert_eq!(states, [first, first, last], "from where it was, in order");
     assert_eq!(tradepost(folder.path(), &["--json", "push", "list"]).1.trim(), "[]");
     let (code, out, _) = retry(&["--all", "--json"]);

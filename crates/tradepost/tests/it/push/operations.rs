@@ -70,7 +70,8 @@ fn laid_out(response: &Response) -> String {
 fn check(
     server: &ConformanceServer,
     row: &str,
-    (operation, params): (&str, &Value),
+    operation: &str,
+    params: &Value,
     expected: &Expect,
 ) {
     assert!(!row.is_empty());
@@ -85,7 +86,7 @@ fn task(server: &ConformanceServer) -> Value {
 const URL: &str = "https://buyer.example.com/notify?key=4711";
 
 #[test]
-fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
+fn p_05_webhooks_are_kept_shown_replaced_and_deleted() {
     let server = strict();
     let id = task(&server);
     let whole = with(
@@ -98,7 +99,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "create",
-        (CREATE, &whole),
+        CREATE,
+        &whole,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":{"id":"mine","taskId":"<id>","url":"https://buyer.example.com/notify?key=4711","authentication":{"scheme":"Bearer"}}}
@@ -110,7 +112,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "an id is assigned when there is none",
-        (CREATE, &nameless),
+        CREATE,
+        &nameless,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":{"id":"<id>","taskId":"<id>","url":"https://other.example.com/"}}
@@ -122,7 +125,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "get",
-        (GET, &named),
+        GET,
+        &named,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":{"id":"mine","taskId":"<id>","url":"https://buyer.example.com/notify?key=4711","authentication":{"scheme":"Bearer"}}}
@@ -134,7 +138,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "create with an id replaces",
-        (CREATE, &other),
+        CREATE,
+        &other,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":{"id":"mine","taskId":"<id>","url":"https://other.example.com:8443/x"}}
@@ -146,7 +151,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "list",
-        (LIST, &all),
+        LIST,
+        &all,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,
@@ -164,7 +170,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "delete",
-        (DELETE, &named),
+        DELETE,
+        &named,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":null}
@@ -175,7 +182,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "E-23: get of a deleted one",
-        (GET, &named),
+        GET,
+        &named,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -190,7 +198,8 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
     check(
         &server,
         "E-23: delete is idempotent",
-        (DELETE, &named),
+        DELETE,
+        &named,
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":null}
@@ -209,7 +218,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (CREATE, &hook(&absent, "x", URL)),
+        CREATE,
+        &hook(&absent, "x", URL),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -225,7 +235,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (GET, &named),
+        GET,
+        &named,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -240,7 +251,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (LIST, &json!({"taskId": absent})),
+        LIST,
+        &json!({"taskId": absent}),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -255,7 +267,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (DELETE, &named),
+        DELETE,
+        &named,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -271,7 +284,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (GET, &json!({"taskId": id, "id": "x"})),
+        GET,
+        &json!({"taskId": id, "id": "x"}),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -286,7 +300,8 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
     check(
         &server,
         row,
-        (DELETE, &json!({"taskId": id, "id": "x"})),
+        DELETE,
+        &json!({"taskId": id, "id": "x"}),
         &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"result":null}
@@ -297,14 +312,15 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
 }
 
 #[test]
-fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
+fn e_11_wrong_fields_are_named_and_no_value_repeated() {
     let server = strict();
     let id = task(&server);
     let row = "a required field is missing";
     check(
         &server,
         row,
-        (CREATE, &json!({"taskId": id})),
+        CREATE,
+        &json!({"taskId": id}),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -329,7 +345,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         "every wrong field",
-        (CREATE, &wrong),
+        CREATE,
+        &wrong,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -364,7 +381,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         row,
-        (CREATE, &hook(&id, "x", "https://169.254.169.254/")),
+        CREATE,
+        &hook(&id, "x", "https://169.254.169.254/"),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -385,7 +403,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         row,
-        (CREATE, &hook(&id, "x", "https://no.example.com/")),
+        CREATE,
+        &hook(&id, "x", "https://no.example.com/"),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -408,7 +427,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         row,
-        (CREATE, &bare),
+        CREATE,
+        &bare,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -430,7 +450,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         "E-26",
-        (LIST, &json!({"taskId": id, "pageSize": 101})),
+        LIST,
+        &json!({"taskId": id, "pageSize": 101}),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -449,7 +470,8 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
     check(
         &server,
         "E-26",
-        (LIST, &forged),
+        LIST,
+        &forged,
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -470,9 +492,10 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
 }
 
 #[test]
-fn lists_come_in_pages_and_their_tokens_are_good_for_nothing_else() {
+fn lists_have_pages_and_tokens_for_nothing_else() {
     let server = strict();
-    let (id, other) = (task(&server), task(&server));
+    let id = task(&server);
+    let other = task(&server);
     for name in ["d", "b", "a", "c", "e"] {
         server.result(CREATE, &hook(&id, name, URL));
     }
@@ -505,7 +528,7 @@ fn lists_come_in_pages_and_their_tokens_are_good_for_nothing_else() {
 }
 
 #[test]
-fn a_task_has_ten_webhooks_at_most_and_any_of_them_can_be_replaced() {
+fn a_task_has_ten_replaceable_webhooks_at_most() {
     let server = strict();
     let id = task(&server);
     for number in 0..10 {
@@ -514,7 +537,8 @@ fn a_task_has_ten_webhooks_at_most_and_any_of_them_can_be_replaced() {
     check(
         &server,
         "the eleventh",
-        (CREATE, &hook(&id, "w10", URL)),
+        CREATE,
+        &hook(&id, "w10", URL),
         &expect![[r#"
             200
             {"jsonrpc":"2.0","id":7,
@@ -544,7 +568,7 @@ fn a_task_has_ten_webhooks_at_most_and_any_of_them_can_be_replaced() {
 }
 
 #[test]
-fn a_07_a_webhook_that_comes_with_a_message_is_kept_with_its_task_or_nothing_is_done() {
+fn a_07_a_messages_webhook_is_kept_with_its_task() {
     let server = strict();
     let send = |message_id: &str, config: &Value| {
         let configuration = json!({"taskPushNotificationConfig": config});
@@ -574,7 +598,7 @@ fn a_07_a_webhook_that_comes_with_a_message_is_kept_with_its_task_or_nothing_is_
 }
 
 #[test]
-fn e_16_an_agent_without_webhooks_says_so_before_it_reads_anything() {
+fn e_16_an_agent_without_webhooks_says_so_first() {
     let server = start_conformance(Profile::Streaming);
     for operation in [CREATE, GET, LIST, DELETE] {
         let code = server.code(operation, &json!({}));
@@ -600,9 +624,10 @@ fn whole(response: &Response, id: &Value) -> (u16, Vec<(String, String)>, String
 type Params<'a> = &'a dyn Fn(&Value) -> Value;
 
 #[test]
-fn e_13_anothers_webhook_is_an_absent_one_in_every_byte() {
+fn e_13_anothers_webhook_is_absent_in_every_byte() {
     let server = strict();
-    let (ada, bob) = (server.caller("ada", None), server.caller("bob", None));
+    let ada = server.caller("ada", None);
+    let bob = server.caller("bob", None);
     let sent =
         server.ask(&[("Authorization", &ada)], "SendMessage", &message("tck-input-required"));
     let hers = sent.json()["result"]["task"]["id"].clone();
@@ -622,11 +647,13 @@ fn e_13_anothers_webhook_is_an_absent_one_in_every_byte() {
     for (operation, params) in requests {
         for headers in [&[("Authorization", bob.as_str())][..], &[]] {
             let ask = |id: &Value| whole(&server.ask(headers, operation, &params(id)), id);
-            let (theirs, nobodys) = (ask(&hers), ask(&absent));
+            let theirs = ask(&hers);
+            let nobodys = ask(&absent);
             assert_eq!(theirs, nobodys, "{operation}");
             assert!(theirs.2.contains("-32001"), "{}", theirs.2);
             let ask = |id: &Value| whole(&rest(&server, headers, operation, &params(id)), id);
-            let (theirs, nobodys) = (ask(&hers), ask(&absent));
+            let theirs = ask(&hers);
+            let nobodys = ask(&absent);
             assert_eq!(theirs, nobodys, "{operation}");
             assert_eq!(theirs.0, 404);
         }
@@ -637,7 +664,7 @@ fn e_13_anothers_webhook_is_an_absent_one_in_every_byte() {
 }
 
 #[test]
-fn a_03_reading_and_changing_webhooks_are_scopes_of_their_own() {
+fn a_03_reading_and_changing_webhooks_have_own_scopes() {
     let server = strict();
     let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
     let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));

@@ -219,11 +219,13 @@ fn stable(mut delivery: Value, seller: &Seller, task: &str) -> String {
     delivery.to_string().replace(task, "<task>").replace(&seller.url(), "<seller>")
 }
 
+/// Covers W-4 too.
 #[test]
-fn w_1_w_4_our_publishers_webhooks_arrive_signed_once_and_none_is_lost_when_either_is_killed() {
+fn w_1_our_publishers_signed_webhooks_arrive_once_despite_kills() {
     let mut seller = Seller::start();
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let hook = format!("http://{address}/webhook");
     let url = seller.url();
     let arguments = ["--seller", &url, "--url", &hook];
@@ -259,10 +261,11 @@ fn w_1_w_4_our_publishers_webhooks_arrive_signed_once_and_none_is_lost_when_eith
 }
 
 #[test]
-fn w_1_what_never_came_is_asked_for_by_get_task_status_and_the_late_webhook_says_nothing_new() {
+fn w_1_what_never_came_is_asked_for_by_status() {
     let seller = Seller::start();
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     fs::write(folder.join("token"), &seller.token).unwrap();
     // The webhook goes where nobody is yet.
     let hook = format!("http://{address}/webhook");
@@ -300,10 +303,11 @@ fn w_1_what_never_came_is_asked_for_by_get_task_status_and_the_late_webhook_says
 }
 
 #[test]
-fn a_subscriber_of_an_account_proves_itself_and_hears_of_its_creatives() {
+fn an_accounts_subscriber_proves_itself_and_hears_of_creatives() {
     let seller = Seller::start();
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let hook = format!("http://{address}/webhook");
     let url = seller.url();
     let subscribe = |key: &str| {
@@ -379,7 +383,8 @@ type Headers = Vec<(&'static str, String)>;
 /// The headers of a signed webhook.
 fn signed(address: SocketAddr, kid: &str, nonce: u8, body: &str) -> Headers {
     let digest = format!("sha-256=:{}:", STANDARD.encode(digest(&SHA256, body.as_bytes())));
-    let (created, nonce) = (now().as_second(), URL_SAFE_NO_PAD.encode([nonce; 16]));
+    let created = now().as_second();
+    let nonce = URL_SAFE_NO_PAD.encode([nonce; 16]);
     let input = format!(
         r#"("@method" "@target-uri" "@authority" "content-type" "content-digest");created={created};expires={};nonce="{nonce}";keyid="{kid}";alg="ed25519";tag="adcp/webhook-signing/v1""#,
         created + 300
@@ -427,9 +432,10 @@ fn envelope(key: &str, state: &str, result: &Value) -> Value {
 }
 
 #[test]
-fn w_4_a_key_belongs_to_its_sender_and_to_one_webhook() {
+fn w_4_a_key_belongs_to_one_sender_and_webhook() {
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let file = folder.join("secrets");
     fs::write(&file, format!("https://a.example/mcp {SECRET}\nhttps://b.example/mcp {OTHER}\n"))
         .unwrap();
@@ -466,9 +472,10 @@ fn w_4_a_key_belongs_to_its_sender_and_to_one_webhook() {
 }
 
 #[test]
-fn what_is_no_webhook_is_told_so_and_tasks_of_both_versions_of_a2a_are_taken() {
+fn both_a2a_versions_are_taken_and_no_webhook_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let file = folder.join("secrets");
     fs::write(&file, SECRET).unwrap();
     let arguments = ["--hmac-key-file", file.to_str().unwrap()];
@@ -543,9 +550,10 @@ fn what_is_no_webhook_is_told_so_and_tasks_of_both_versions_of_a2a_are_taken() {
 }
 
 #[test]
-fn signatures_are_judged_by_adcps_checklist_and_the_reason_is_told() {
+fn signatures_are_judged_by_adcps_checklist_with_reasons() {
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let file = folder.join("jwks.json");
     let keys = [
         jwk("k", &json!({})),
@@ -607,7 +615,7 @@ fn signatures_are_judged_by_adcps_checklist_and_the_reason_is_told() {
 }
 
 #[test]
-fn an_inbox_from_before_adcp_is_taken_over_with_what_is_in_it() {
+fn an_inbox_from_before_adcp_is_taken_over_whole() {
     let folder = tempfile::tempdir().unwrap();
     let body = json!({"message": {"messageId": "m"}}).to_string();
     let Ok(ReceivedDelivery::Delivery(known)) = ReceivedDelivery::read(body.as_bytes(), "", now())

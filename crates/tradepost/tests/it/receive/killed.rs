@@ -66,7 +66,8 @@ impl Way {
 fn kept(folder: &Path) -> Vec<String> {
     let listed = receive(folder, &["list"]);
     let tasks = listed["deliveries"].as_array().unwrap().iter();
-    let mut tasks: Vec<_> = tasks.map(|it| it["task_id"].as_str().unwrap().to_owned()).collect();
+    let mut tasks: Vec<_> =
+        tasks.map(|delivery| delivery["task_id"].as_str().unwrap().to_owned()).collect();
     tasks.sort();
     tasks
 }
@@ -78,10 +79,11 @@ fn shown(receiving: &mut Receiving, task: &str) {
 }
 
 #[test]
-fn w_4_whoever_is_killed_at_whichever_step_each_webhook_is_kept_once() {
+fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
     let mut seller = Seller::start();
     let folder = tempfile::tempdir().unwrap();
-    let (folder, address) = (folder.path(), free());
+    let folder = folder.path();
+    let address = free();
     let way = Way::to(address);
     let hook = format!("{}/webhook", way.url);
     let url = seller.url();

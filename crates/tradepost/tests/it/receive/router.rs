@@ -96,7 +96,7 @@ fn signed(nonce: &str, body: &str) -> Request<Body> {
 }
 
 #[test]
-fn what_cannot_be_kept_is_not_acknowledged_and_can_be_sent_again() {
+fn what_cannot_be_kept_is_not_acknowledged_but_sent_again() {
     let (router, inbox, metrics) = start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let send = |nonce: &str, body: &str| {

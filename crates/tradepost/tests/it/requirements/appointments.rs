@@ -51,8 +51,9 @@ fn r_ld_21_twenty_at_once_never_overbook_two_places() {
     assert_eq!(late["status"], "proposed");
 }
 
+/// Covers R-LD-24 too.
 #[test]
-fn r_ld_22_r_ld_24_what_cannot_be_booked_is_no_error() {
+fn r_ld_22_what_cannot_be_booked_is_no_error() {
     let server = start();
     let status = |appointment: Value| {
         let changes =
@@ -114,7 +115,7 @@ fn c_20_every_status_has_its_members_in_both_versions() {
 }
 
 #[test]
-fn r_ld_29_a_booking_that_moved_is_superseded_and_its_answer_still_replays() {
+fn r_ld_29_a_moved_booking_is_superseded_yet_replays() {
     let server = start_with(|config| config.dealers[0].terms.rooftops[0].appointments.capacity = 1);
     let conversation = server.conversation();
     let send = |lead: &Value| server.payload_in(&conversation, lead);

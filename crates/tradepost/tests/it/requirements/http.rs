@@ -64,7 +64,7 @@ fn r_env_11_a_request_names_one_host() {
 }
 
 #[test]
-fn e_111_the_target_wins_over_the_host_and_nothing_tells_tenants_apart() {
+fn e_111_the_target_wins_and_tenants_look_alike() {
     let server = start_with(two_dealers);
     let get = |target: &str, host: &str| {
         let head = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
@@ -145,7 +145,7 @@ fn e_005_content_types_are_compared_by_their_essence() {
 }
 
 #[test]
-fn e_004_nobody_is_asked_for_a_body_that_will_be_refused() {
+fn e_004_nobody_is_asked_for_a_body_to_refuse() {
     let server = start();
     let head = |headers: &str| {
         format!(
@@ -219,7 +219,7 @@ fn r_env_09_pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn r_env_09_ids_of_every_size_and_spelling_come_back_as_they_were() {
+fn r_env_09_all_ids_come_back_as_they_were() {
     let server = start();
     let long = format!("\"{}\"", "é".repeat(40_000));
     let digits = "9".repeat(5_000);
@@ -250,7 +250,7 @@ fn r_env_09_ids_of_every_size_and_spelling_come_back_as_they_were() {
 }
 
 #[test]
-fn section_6_1_row_13_a_conversation_has_an_id_whatever_was_sent() {
+fn section_6_1_row_13_a_conversation_has_an_id() {
     let server = start();
     let ask = |context: Value| {
         let mut body = envelope(&json!({"type": "dealer.information.request"}));
@@ -268,7 +268,7 @@ fn section_6_1_row_13_a_conversation_has_an_id_whatever_was_sent() {
 }
 
 #[test]
-fn c_33_every_version_that_a_request_names_is_looked_at() {
+fn c_33_every_version_that_is_named_is_looked_at() {
     let server = start();
     let ask = |versions: &[&str]| {
         let mut headers = vec![("Content-Type", "application/json")];
@@ -283,7 +283,7 @@ fn c_33_every_version_that_a_request_names_is_looked_at() {
 }
 
 #[test]
-fn r_er_07_waiting_times_are_rounded_up_and_forged_addresses_count_for_nothing() {
+fn r_er_07_waits_are_rounded_up_and_forgery_ignored() {
     let window = SignedDuration::from_millis(2_500);
     let limit = RateLimitConfig { requests: 1, window, http_429: true };
     let ask = |server: &TestServer, forwarded: &[&str]| {

@@ -6,8 +6,9 @@ use tradepost_wire::json::{Value, json};
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{envelope, lead, start, start_with, with};
 
+/// Covers C-41 and C-42 too.
 #[test]
-fn c_15_c_41_c_42_what_the_customer_did_not_say_costs_no_lead() {
+fn c_15_what_was_not_said_costs_no_lead() {
     let server = start();
     for (n, changes) in [
         vec![("/vehicle_of_interest", json!({}))],
@@ -39,7 +40,7 @@ fn c_15_c_41_c_42_what_the_customer_did_not_say_costs_no_lead() {
 }
 
 #[test]
-fn c_48_a_sentence_of_ours_has_room_for_every_proposal_and_the_longest_name() {
+fn c_48_our_sentence_has_room_for_proposals_and_names() {
     let server = start_with(|config| {
         config.dealers[0].terms.leads.proposed_times = 20;
         config.dealers[0].terms.name = "é".repeat(200);
@@ -53,8 +54,9 @@ fn c_48_a_sentence_of_ours_has_room_for_every_proposal_and_the_longest_name() {
     server.payload(&json!({"type": "dealer.information.request"}));
 }
 
+/// Covers R-ENV-06 and C-27 too.
 #[test]
-fn r_env_05_r_env_06_c_27_other_parts_say_nothing() {
+fn r_env_05_other_parts_say_nothing() {
     let server = start();
     let search = json!({"type": "inventory.search.request"});
     let other = json!({"type": "dealer.information.request"}).to_string();
@@ -80,8 +82,9 @@ fn r_env_05_r_env_06_c_27_other_parts_say_nothing() {
     }
 }
 
+/// Covers R-LD-26 and R-ER-03 too.
 #[test]
-fn r_ld_03_r_ld_26_r_er_03_refusals_name_no_customer_and_no_machinery() {
+fn r_ld_03_refusals_name_no_customer_and_no_machinery() {
     let server = start();
     let secret = "planted.secret@example.com";
     let own = with(lead(), &[("/customer/email", json!(secret)), ("/message", json!(secret))]);

@@ -64,7 +64,7 @@ fn row_2_json_shape_version_method_params_content_type() {
 }
 
 #[test]
-fn rows_2_3_and_4_protocol_before_rate_before_everything_of_the_profile() {
+fn rows_2_3_and_4_protocol_before_rate_before_profile() {
     let limit =
         RateLimitConfig { requests: 1, window: SignedDuration::from_mins(1), http_429: false };
     let server = start_with(|config| {
@@ -116,7 +116,7 @@ fn rows_4_and_5_skill_before_consent_before_schema() {
 }
 
 #[test]
-fn rows_6_7_and_8_schema_before_channel_before_key_before_vehicle() {
+fn rows_6_to_8_schema_channel_key_vehicle_in_order() {
     let server = start();
     let key = ("/idempotency_key", json!("k"));
     server.payload(&with(lead(), std::slice::from_ref(&key)));
@@ -134,7 +134,7 @@ fn rows_6_7_and_8_schema_before_channel_before_key_before_vehicle() {
 }
 
 #[test]
-fn rows_8_and_9_a_replay_needs_no_vehicle_and_a_vehicle_comes_before_the_time() {
+fn rows_8_and_9_replay_before_vehicle_before_time() {
     let server = start_with(|config| {
         config.dealers[0].terms.leads.strict_appointments = true;
         config.dealers[0].terms.rooftops[0].appointments.capacity = 1;

@@ -10,8 +10,9 @@ fn keyed(key: &str) -> Value {
     with(lead(), &[("/idempotency_key", json!(key))])
 }
 
+/// Covers R-LD-15 too.
 #[test]
-fn c_16_r_ld_15_a_key_is_remembered_by_the_next_process() {
+fn c_16_a_key_is_remembered_by_the_next_process() {
     let server = start();
     let first = server.payload(&keyed("k"));
     let server = restart(server);
@@ -22,7 +23,7 @@ fn c_16_r_ld_15_a_key_is_remembered_by_the_next_process() {
 }
 
 #[test]
-fn c_17_a_key_used_in_one_version_is_used_in_the_other() {
+fn c_17_a_key_is_used_up_in_both_versions() {
     let server = start();
     let old = with(
         keyed("k"),
@@ -59,7 +60,7 @@ fn c_17_what_a_retry_may_change_and_what_not() {
 }
 
 #[test]
-fn r_ld_15_one_dealers_short_memory_does_not_forget_anothers_keys() {
+fn r_ld_15_a_short_memory_keeps_other_dealers_keys() {
     let server = start_with(|config| {
         let mut second = config.dealers[0].clone();
         config.dealers[0].hosts = vec!["short.example".to_owned()];
@@ -81,7 +82,7 @@ fn r_ld_15_one_dealers_short_memory_does_not_forget_anothers_keys() {
 }
 
 #[test]
-fn c_19_equal_leads_at_the_same_time_are_one_lead() {
+fn c_19_equal_leads_at_once_are_one_lead() {
     let server = start();
     let conversation = server.conversation();
     let submit = || server.payload_in(&conversation, &lead());
@@ -109,8 +110,10 @@ fn c_19_one_common_address_is_the_same_customer() {
         let data = server.payload_in(&conversation, &with(lead(), &changes))["data"].clone();
         (data["status"].as_str().unwrap().to_owned(), data["lead_id"].clone())
     };
-    let (ada, grace) = (Some("ada@example.com"), Some("grace@example.com"));
-    let (one, two) = (Some("+14155550101"), Some("+14155550102"));
+    let ada = Some("ada@example.com");
+    let grace = Some("grace@example.com");
+    let one = Some("+14155550101");
+    let two = Some("+14155550102");
     let (status, id) = send(ada, one);
     assert_eq!(status, "received");
     assert_eq!(send(ada, two), ("duplicate".to_owned(), id.clone()), "same e-mail");
@@ -127,7 +130,7 @@ fn c_19_one_common_address_is_the_same_customer() {
 }
 
 #[test]
-fn c_19_a_vehicle_that_was_sold_in_between_is_still_the_same() {
+fn c_19_a_vehicle_sold_in_between_is_the_same() {
     let server = start();
     let about = with(lead(), &[("/vehicle_of_interest", json!({"vin": LISTED_VIN}))]);
     let conversation = server.conversation();
@@ -140,7 +143,7 @@ fn c_19_a_vehicle_that_was_sold_in_between_is_still_the_same() {
 }
 
 #[test]
-fn r_ld_14_keys_may_hold_anything_and_another_key_is_no_new_lead() {
+fn r_ld_14_keys_hold_anything_and_make_nothing_new() {
     let server = start();
     let conversation = server.conversation();
     let send = |key: &str| server.payload_in(&conversation, &keyed(key));

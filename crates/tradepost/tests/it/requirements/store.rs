@@ -103,7 +103,7 @@ fn one_lead_that_fails_takes_no_other_down() {
 }
 
 #[test]
-fn a_job_that_panics_is_a_fault_and_the_next_one_runs() {
+fn a_panicking_job_is_a_fault_and_the_next_runs() {
     let server = start();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let fault = runtime

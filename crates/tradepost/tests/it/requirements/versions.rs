@@ -31,7 +31,7 @@ fn old_lead() -> Value {
 }
 
 #[test]
-fn c_34_what_is_named_decides_and_the_transport_before_the_message() {
+fn c_34_what_is_named_decides_transport_before_message() {
     let server = start();
     let info = json!({"type": "dealer.information.request"});
     let both = format!("{V1_0}, {V1_1}");
@@ -79,7 +79,7 @@ fn c_34_the_shape_decides_between_versions_that_are_possible() {
 }
 
 #[test]
-fn c_34_a_v1_1_lead_stays_one_whatever_its_vehicles_carry() {
+fn c_34_a_v1_1_lead_stays_one_despite_vehicles() {
     let server = start();
     // §1.3: in v1.1 vehicles may have any member, these two included.
     let copied = json!({"vin": LISTED_VIN, "zip": "94103", "offered_price": 30000});
@@ -92,7 +92,7 @@ fn c_34_a_v1_1_lead_stays_one_whatever_its_vehicles_carry() {
 }
 
 #[test]
-fn c_35_the_old_member_of_a_v1_1_consent_is_the_problem_that_is_named() {
+fn c_35_a_v1_1_consents_old_member_is_named() {
     // Also where v1.0 is spoken: the agent is an object, so this is v1.1.
     let server = start();
     let payload = with(lead(), &[("/consent/source_agent", json!("agent"))]);
@@ -103,7 +103,7 @@ fn c_35_the_old_member_of_a_v1_1_consent_is_the_problem_that_is_named() {
 }
 
 #[test]
-fn x_03_who_names_only_versions_that_are_not_spoken_is_told_so() {
+fn x_03_who_names_only_unspoken_versions_is_told_so() {
     let info = json!({"type": "dealer.information.request"});
     let future = "https://autoagentprotocol.org/extensions/aap/v9.9";
     for (spoken, named, in_message) in [
@@ -135,8 +135,9 @@ fn x_03_who_names_only_versions_that_are_not_spoken_is_told_so() {
     }
 }
 
+/// Covers R-ER-01 too.
 #[test]
-fn r_env_08_r_er_01_every_skill_and_its_refusal_satisfy_the_schemas_of_both_versions() {
+fn r_env_08_skills_and_refusals_satisfy_both_versions_schemas() {
     let server = start();
     for uri in [V1_0, V1_1] {
         let lead = if uri == V1_0 { old_lead() } else { lead() };
@@ -170,7 +171,7 @@ fn r_env_08_r_er_01_every_skill_and_its_refusal_satisfy_the_schemas_of_both_vers
 }
 
 #[test]
-fn r_env_01_the_envelope_may_be_written_as_protobuf_parsers_read_it() {
+fn r_env_01_envelopes_may_be_written_for_protobuf_parsers() {
     let server = start();
     let parts = json!([{"text": "hello"}, {"data": {"type": "dealer.information.request"},
                        "media_type": "application/json"}]);

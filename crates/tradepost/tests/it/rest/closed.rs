@@ -67,7 +67,7 @@ fn answer(server: &TestServer, who: Who, method: &str, target: &str, body: &str)
 }
 
 #[test]
-fn every_skill_asks_for_its_scope_and_says_which_it_is() {
+fn every_skill_asks_for_its_scope_by_name() {
     let dealer_information = json!({"type": "dealer.information.request"});
     let facets = json!({"type": "inventory.facets.request"});
     let search = json!({"type": "inventory.search.request", "pagination": {"limit": 1}});
@@ -103,7 +103,7 @@ fn every_skill_asks_for_its_scope_and_says_which_it_is() {
 }
 
 #[test]
-fn what_a_dealer_does_not_offer_is_said_to_callers_alone() {
+fn what_is_not_offered_is_said_to_callers_alone() {
     let tasks: &[KeyScope] = &[TasksRead];
     for (method, target, body, expected) in [
         ("POST", "/rest/message:stream", message(&json!({})), "400 UNSUPPORTED_OPERATION"),

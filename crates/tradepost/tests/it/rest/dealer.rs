@@ -51,7 +51,7 @@ fn old_lead() -> Value {
 }
 
 #[test]
-fn it_is_off_unless_switched_on_and_then_like_any_unknown_path() {
+fn unless_switched_on_it_is_like_any_unknown_path() {
     let server = start();
     assert_eq!(server.card().json()["supportedInterfaces"].as_array().unwrap().len(), 1);
     let whole = |method: &str, target: &str| {
@@ -81,7 +81,7 @@ fn it_is_off_unless_switched_on_and_then_like_any_unknown_path() {
 }
 
 #[test]
-fn the_card_of_a_dealer_that_switched_it_on_says_so() {
+fn the_card_says_when_it_is_switched_on() {
     let server = start_with(switched_on);
     let card = server.card().json();
     assert_eq!(
@@ -106,9 +106,11 @@ fn the_published_example_is_answered_as_described() {
     let members: Vec<_> = answer.as_object().unwrap().keys().collect();
     assert_eq!(members, ["message"]);
     let expected = example("1.0", "inventory-search-response.rest").unwrap();
-    let (found, expected) = (&answer["message"], &expected["message"]);
+    let found = &answer["message"];
+    let expected = &expected["message"];
     assert_eq!(found["role"], expected["role"]);
-    let (found, expected) = (&found["parts"][0], &expected["parts"][0]);
+    let found = &found["parts"][0];
+    let expected = &expected["parts"][0];
     assert_eq!(found["mediaType"], expected["mediaType"]);
     schemas::check("1.0", "inventory.search.response", &found["data"]);
     for member in ["total", "skip", "limit"] {
@@ -241,7 +243,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
 }
 
 #[test]
-fn answers_are_in_v1_0_and_who_names_another_version_alone_is_told_so() {
+fn answers_are_in_v1_0_and_other_versions_are_refused() {
     let server = start_with(switched_on);
     let new = with(lead(), &[("/consent/source_agent", json!("test-agent"))]);
     let new = call(&server, &new);
@@ -349,7 +351,7 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
 }
 
 #[test]
-fn a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
+fn an_unreachable_key_store_is_unavailable_and_not_broken() {
     let server = start_with(|config| {
         switched_on(config);
         config.dealers[0].auth =

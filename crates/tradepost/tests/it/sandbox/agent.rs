@@ -21,7 +21,7 @@ fn say(sandbox: &Playing, id: &str, text: &str) -> Option<Value> {
 fn graded(sandbox: &Playing) -> (Vec<String>, Value) {
     let report = sandbox.report();
     let counts = report["counts"].as_array().unwrap().iter();
-    let ids = counts.map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+    let ids = counts.map(|count| count["id"].as_str().unwrap().to_owned()).collect();
     (ids, report["in_doubt"].clone())
 }
 
@@ -43,7 +43,7 @@ fn an_agent_answers_truly_and_offers_what_is_played() {
 }
 
 #[test]
-fn a_message_that_was_lost_is_sent_again_under_its_id() {
+fn a_lost_message_is_sent_again_under_its_id() {
     let sandbox = scenario("lost-messages");
     sandbox.send("GET", CARD, &[], "").unwrap();
     assert!(say(&sandbox, "m-1", "hello").is_none(), "the answer is lost");
@@ -67,7 +67,7 @@ fn a_message_that_was_lost_is_sent_again_under_its_id() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_to_an_agent_is_found() {
+fn what_is_wrong_with_an_agents_request_is_found() {
     let sandbox = play("seller = \"agent\"\n");
     sandbox.send("GET", CARD, &[], "").unwrap();
     let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}});

@@ -46,9 +46,10 @@ fn written(sandbox: &Playing, form: &str) -> String {
 }
 
 #[test]
-fn each_buyer_meets_a_seller_of_its_own_and_is_graded_by_itself() {
+fn each_buyer_meets_its_own_seller_and_own_grade() {
     let sandbox = play("[[rules]]\non = \"lead.submit\"\nfirst = 1\nhttp = 503\n");
-    let (ada, bob) = (Buyer::new(&sandbox, "ada"), Buyer::new(&sandbox, "bob"));
+    let ada = Buyer::new(&sandbox, "ada");
+    let bob = Buyer::new(&sandbox, "bob");
     let endpoint = format!("http://{}/buyers/ada/a2a", sandbox.address);
     assert_eq!(ada.card()["supportedInterfaces"][0]["url"], endpoint);
     bob.card();
@@ -63,7 +64,8 @@ fn each_buyer_meets_a_seller_of_its_own_and_is_graded_by_itself() {
     // Bob sends his lead again under another key.
     bob.tell(&with(keyed("l"), &[("/message", json!("Another."))])).unwrap();
     let report = sandbox.report();
-    let outline = |it: &Value| (it["buyer"].clone(), it["requests"].clone(), it["wrong"].clone());
+    let outline =
+        |buyer: &Value| (buyer["buyer"].clone(), buyer["requests"].clone(), buyer["wrong"].clone());
     let outlines: Vec<_> = report["buyers"].as_array().unwrap().iter().map(outline).collect();
     assert_eq!(outlines, [(json!("ada"), json!(3), json!(0)), (json!("bob"), json!(4), json!(1))]);
     assert_eq!((&report["requests"], &report["well_behaved"]), (&json!(7), &json!(false)));
@@ -82,7 +84,8 @@ fn buyers_that_come_at_once_get_a_seller_each() {
     std::thread::scope(|scope| {
         for round in 0..2 {
             for name in ["a", "b", "c", "d"] {
-                let (sandbox, search) = (&sandbox, &search);
+                let sandbox = &sandbox;
+                let search = &search;
                 scope.spawn(move || {
                     let buyer = Buyer::new(sandbox, name);
                     buyer.card();
@@ -93,12 +96,12 @@ fn buyers_that_come_at_once_get_a_seller_each() {
     });
     let report = sandbox.report();
     let requests: Vec<_> =
-        report["buyers"].as_array().unwrap().iter().map(|it| &it["requests"]).collect();
+        report["buyers"].as_array().unwrap().iter().map(|buyer| &buyer["requests"]).collect();
     assert_eq!(requests, [4; 4].map(|count| json!(count)).iter().collect::<Vec<_>>());
 }
 
 #[test]
-fn a_redirect_leads_a_buyer_to_a_place_of_its_own() {
+fn a_redirect_leads_a_buyer_to_its_own_place() {
     let sandbox = play("[[rules]]\non = \"lead.submit\"\nredirect = true\n");
     let buyer = Buyer::new(&sandbox, "ada");
     buyer.card();
@@ -112,7 +115,7 @@ fn a_redirect_leads_a_buyer_to_a_place_of_its_own() {
 }
 
 #[test]
-fn there_are_names_that_no_buyer_may_have_and_an_end_of_names() {
+fn some_names_are_forbidden_and_names_come_to_an_end() {
     let sandbox = play("seller = \"agent\"\n");
     for path in ["/buyers//a2a", "/buyers/a%2Fb/a2a", "/buyers/../a2a"] {
         let answer = sandbox.send("GET", path, &[], "").unwrap();
@@ -129,7 +132,7 @@ fn there_are_names_that_no_buyer_may_have_and_an_end_of_names() {
 }
 
 #[test]
-fn an_end_in_doubt_is_something_and_the_report_says_so_in_every_form() {
+fn an_end_in_doubt_is_in_every_form_of_report() {
     let sandbox = play("[[rules]]\non = \"lead.submit\"\ndrop = \"after\"\n");
     let buyer = Buyer::new(&sandbox, "ada");
     buyer.card();
@@ -155,7 +158,7 @@ fn an_end_in_doubt_is_something_and_the_report_says_so_in_every_form() {
 }
 
 #[test]
-fn what_is_wrong_is_a_failure_and_an_error_and_what_is_unwise_neither() {
+fn what_is_wrong_is_a_failure_and_unwise_is_not() {
     let sandbox = play("");
     let buyer = Buyer::new(&sandbox, "ada");
     // Without the card first, and one lead under two keys.
@@ -182,7 +185,8 @@ fn the_program_writes_reports_in_forms_and_into_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let also = format!("junit={}", file("a.xml"));
-    let (out, github) = (file("b.md"), format!("github={}", file("c.txt")));
+    let out = file("b.md");
+    let github = format!("github={}", file("c.txt"));
     let arguments =
         ["--until", "2", "--format", "markdown", "--out", &out, "--also", &also, "--also", &github];
     let (child, stdout, address) = start(&arguments);

@@ -366,7 +366,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn a_badly_behaved_buyer_is_caught_and_a_well_behaved_one_is_not() {
+fn only_a_badly_behaved_buyer_is_caught() {
     let mut caught: Vec<&str> = Vec::new();
     for (behaviour, script, steps, expected) in rows() {
         let sandbox = play(script);
@@ -422,7 +422,7 @@ fn the_report_reads_well_in_text() {
 }
 
 #[test]
-fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
+fn the_sandbox_page_names_every_finding_and_every_scenario() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
     let page = std::fs::read_to_string(page).unwrap();
     for finding in FindingKind::ALL {
@@ -437,7 +437,7 @@ fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
 }
 
 #[test]
-fn a_lead_about_which_nothing_final_was_said_ends_in_doubt() {
+fn a_lead_without_a_final_answer_ends_in_doubt() {
     let doubts = |rules: &str, sent: &[Value]| {
         let sandbox = play(rules);
         for (number, payload) in sent.iter().enumerate() {
@@ -448,12 +448,12 @@ fn a_lead_about_which_nothing_final_was_said_ends_in_doubt() {
         let text = String::from_utf8(text.body).unwrap();
         let doubts = report["in_doubt"].as_array().unwrap().clone();
         assert_eq!(text.contains("in doubt: request"), !doubts.is_empty(), "{text}");
-        let said = |it: &Value| {
+        let said = |doubt: &Value| {
             (
-                it["exchange"].clone(),
-                it["attempts"].clone(),
-                it["idempotency_key"].clone(),
-                it["taken"].clone(),
+                doubt["exchange"].clone(),
+                doubt["attempts"].clone(),
+                doubt["idempotency_key"].clone(),
+                doubt["taken"].clone(),
             )
         };
         doubts.iter().map(said).collect::<Vec<_>>()

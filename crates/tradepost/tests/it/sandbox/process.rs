@@ -43,7 +43,7 @@ pub fn post_to(address: SocketAddr, target: &str, payload: &Value) {
 }
 
 #[test]
-fn it_ends_after_so_many_requests_and_its_exit_code_tells_how_the_buyer_behaved() {
+fn it_ends_after_n_requests_with_the_buyers_exit_code() {
     let search = json!({"type": "inventory.search.request"});
     let doubled = |key: &str| with(lead(), &[("/idempotency_key", json!(key))]);
     for (payloads, code, word) in [
@@ -85,7 +85,7 @@ fn run(arguments: &[&str]) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn scenarios_are_listed_and_a_wrong_name_or_script_is_explained() {
+fn scenarios_are_listed_and_wrong_names_or_scripts_explained() {
     let (exit, document) = run(&["--scenario", "list"]);
     assert_eq!((exit, &document["scenarios"][0]["name"]), (Some(0), &json!("calm")));
     let (exit, document) = run(&["--scenario", "nothing"]);

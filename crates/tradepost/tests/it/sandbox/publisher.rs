@@ -41,14 +41,16 @@ pub fn call(sandbox: &Playing, tool: &str, arguments: &Value) -> Option<Value> {
 
 /// What is in doubt, by its attempts, its key and whether the seller has it.
 fn doubts(report: &Value) -> Vec<(Value, Value, Value)> {
-    let member = |it: &Value, name: &str| it[name].clone();
+    let member = |doubt: &Value, name: &str| doubt[name].clone();
     let doubts = report["in_doubt"].as_array().unwrap().iter();
-    let outline = |it| (member(it, "attempts"), member(it, "idempotency_key"), member(it, "taken"));
+    let outline = |doubt| {
+        (member(doubt, "attempts"), member(doubt, "idempotency_key"), member(doubt, "taken"))
+    };
     doubts.map(outline).collect()
 }
 
 #[test]
-fn a_publisher_answers_truly_and_has_no_card_of_what_is_not_played() {
+fn a_publisher_answers_truly_and_has_no_unplayed_card() {
     let sandbox = play("seller = \"publisher\"\n");
     assert_eq!(sandbox.send("GET", CARD, &[], "").unwrap().status, 404);
     let listed = say(&sandbox, "tools/list", &json!({})).unwrap();
@@ -63,12 +65,12 @@ fn a_publisher_answers_truly_and_has_no_card_of_what_is_not_played() {
 }
 
 #[test]
-fn a_buy_about_which_nothing_was_said_ends_in_doubt_and_its_key_ends_that() {
+fn an_unanswered_buy_is_in_doubt_until_its_key_answers() {
     let sandbox = scenario("lost-buys");
     let mut ends = Vec::new();
     for _ in 0..4 {
         let answer = call(&sandbox, "create_media_buy", &order(KEYS[0]));
-        ends.push((answer.is_some_and(|it| it["media_buy_id"].is_string()), {
+        ends.push((answer.is_some_and(|buy| buy["media_buy_id"].is_string()), {
             let doubts = doubts(&sandbox.report());
             doubts.first().map(|(attempts, _, taken)| (attempts.clone(), taken.clone()))
         }));
@@ -92,14 +94,15 @@ fn a_refusal_is_complete_and_tells_what_is_owed() {
     sandbox.hand.advance(jiff::SignedDuration::from_secs(1));
     call(&sandbox, "create_media_buy", &arguments).unwrap();
     let report = sandbox.report();
-    let counts: Vec<_> = report["counts"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    let counts: Vec<_> =
+        report["counts"].as_array().unwrap().iter().map(|count| &count["id"]).collect();
     assert_eq!(counts, ["retry.early"]);
     // Nothing of it was taken, and nothing left open.
     assert_eq!(doubts(&report), []);
 }
 
 #[test]
-fn our_own_buyer_is_well_behaved_when_its_time_is_over_and_says_what_it_does_not_know() {
+fn our_buyer_out_of_time_behaves_and_admits_doubt() {
     let sandbox = scenario("lost-buys");
     let url = format!("http://{}/mcp", sandbox.address);
     let arguments = order(KEYS[0]).to_string();
@@ -122,8 +125,9 @@ const HIDDEN: [&str; 7] =
     ["\u{1b}[2J", "\u{1b}]0", "\u{7}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"];
 
 #[test]
-fn poisoned_offers_are_true_and_nothing_of_the_poison_comes_out_of_our_buyers() {
-    let (calm, hostile) = (play("seller = \"publisher\"\n"), scenario("poisoned-offers"));
+fn poisoned_offers_are_true_and_no_poison_comes_out() {
+    let calm = play("seller = \"publisher\"\n");
+    let hostile = scenario("poisoned-offers");
     let wholesale = json!({"buying_mode": "wholesale"});
     let mut answer =
         say(&hostile, "tools/call", &json!({"name": "get_products", "arguments": wholesale}))
@@ -135,7 +139,8 @@ fn poisoned_offers_are_true_and_nothing_of_the_poison_comes_out_of_our_buyers() 
     assert_eq!(same["products"], poisoned["products"]);
     let facts = |answer: &Value| {
         let products = answer["products"].as_array().unwrap().iter();
-        let fact = |it: &Value| (it["product_id"].clone(), it["pricing_options"].clone());
+        let fact =
+            |product: &Value| (product["product_id"].clone(), product["pricing_options"].clone());
         products.map(fact).collect::<Vec<_>>()
     };
     let truth = call(&calm, "get_products", &wholesale).unwrap();
@@ -146,7 +151,8 @@ fn poisoned_offers_are_true_and_nothing_of_the_poison_comes_out_of_our_buyers() 
     }
     // A person at a terminal, a program, and a model by the bridge; none of them is led elsewhere.
     let url = format!("http://{}/mcp", hostile.address);
-    let (products, order) = (wholesale.to_string(), order(KEYS[0]).to_string());
+    let products = wholesale.to_string();
+    let order = order(KEYS[0]).to_string();
     for (tool, arguments, form, exit) in [
         ("get_products", &products, &[][..], 0),
         ("get_products", &products, &["--json"], 0),

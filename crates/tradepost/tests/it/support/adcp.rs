@@ -66,8 +66,12 @@ struct Shop {
     kept: Mutex<BTreeMap<String, (Value, Value)>>,
 }
 
-/// A tool: its name, what its arguments are, and which of them are required.
-type Tool = (&'static str, &'static [(&'static str, Kind)], &'static [&'static str]);
+/// A tool, and what it can be asked.
+struct Tool {
+    name: &'static str,
+    members: &'static [(&'static str, Kind)],
+    required: &'static [&'static str],
+}
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -82,46 +86,58 @@ enum Kind {
 use Kind::{Flag, List, Number, Object, Text, Words};
 
 const TOOLS: &[Tool] = &[
-    ("get_adcp_capabilities", &[("protocols", List)], &[]),
-    (
-        "get_products",
-        &[
+    Tool { name: "get_adcp_capabilities", members: &[("protocols", List)], required: &[] },
+    Tool {
+        name: "get_products",
+        members: &[
             ("buying_mode", Words(&["brief", "wholesale", "refine"])),
             ("fields", List),
             ("account", Object),
         ],
-        &["buying_mode"],
-    ),
-    (
-        "get_media_buys",
-        &[("media_buy_ids", List), ("include_snapshot", Flag), ("include_history", Number(1000))],
-        &[],
-    ),
-    (
-        "get_media_buy_delivery",
-        &[
+        required: &["buying_mode"],
+    },
+    Tool {
+        name: "get_media_buys",
+        members: &[
+            ("media_buy_ids", List),
+            ("include_snapshot", Flag),
+            ("include_history", Number(1000)),
+        ],
+        required: &[],
+    },
+    Tool {
+        name: "get_media_buy_delivery",
+        members: &[
             ("media_buy_ids", List),
             ("start_date", Text),
             ("time_granularity", Words(&["hourly", "daily"])),
         ],
-        &[],
-    ),
-    ("list_creatives", &[("fields", List), ("include_items", Flag), ("account", Object)], &[]),
-    ("get_creative_delivery", &[("creative_ids", List)], &[]),
-    ("list_accounts", &[("status", Words(&["active", "closed"])), ("sandbox", Flag)], &[]),
-    ("get_task_status", &[("task_id", Text)], &["task_id"]),
-    ("list_tasks", &[], &[]),
-    ("get_property_list", &[("list_id", Text)], &["list_id"]),
-    (
-        "update_media_buy",
-        &[("idempotency_key", Text), ("media_buy_id", Text), ("account", Object)],
-        &["idempotency_key", "media_buy_id"],
-    ),
-    (
-        "sync_accounts",
-        &[("idempotency_key", Text), ("accounts", List)],
-        &["idempotency_key", "accounts"],
-    ),
+        required: &[],
+    },
+    Tool {
+        name: "list_creatives",
+        members: &[("fields", List), ("include_items", Flag), ("account", Object)],
+        required: &[],
+    },
+    Tool { name: "get_creative_delivery", members: &[("creative_ids", List)], required: &[] },
+    Tool {
+        name: "list_accounts",
+        members: &[("status", Words(&["active", "closed"])), ("sandbox", Flag)],
+        required: &[],
+    },
+    Tool { name: "get_task_status", members: &[("task_id", Text)], required: &["task_id"] },
+    Tool { name: "list_tasks", members: &[], required: &[] },
+    Tool { name: "get_property_list", members: &[("list_id", Text)], required: &["list_id"] },
+    Tool {
+        name: "update_media_buy",
+        members: &[("idempotency_key", Text), ("media_buy_id", Text), ("account", Object)],
+        required: &["idempotency_key", "media_buy_id"],
+    },
+    Tool {
+        name: "sync_accounts",
+        members: &[("idempotency_key", Text), ("accounts", List)],
+        required: &["idempotency_key", "accounts"],
+    },
 ];
 
 fn problem(kind: Kind, value: &Value) -> Option<&'static str> {
@@ -145,16 +161,16 @@ fn problem(kind: Kind, value: &Value) -> Option<&'static str> {
     }
 }
 
-fn issues((_, members, required): &Tool, arguments: &Value) -> Vec<Issue> {
+fn issues(tool: &Tool, arguments: &Value) -> Vec<Issue> {
     let issue = |name: &str, keyword: &str| Issue {
         pointer: format!("/{name}"),
         message: "does not fit the schema".to_owned(),
         keyword: keyword.to_owned(),
         ..Issue::default()
     };
-    let missing = required.iter().filter(|name| arguments.get(**name).is_none());
+    let missing = tool.required.iter().filter(|name| arguments.get(**name).is_none());
     let mut issues: Vec<_> = missing.map(|name| issue(name, "required")).collect();
-    for (name, kind) in *members {
+    for (name, kind) in tool.members {
         let keyword = arguments.get(*name).and_then(|value| problem(*kind, value));
         issues.extend(keyword.map(|keyword| issue(name, keyword)));
     }
@@ -210,9 +226,10 @@ impl Shop {
     }
 
     fn card(&self) -> Value {
-        let skills = TOOLS.iter().map(
-            |(name, ..)| json!({"id": name, "name": name, "description": name, "tags": ["adcp"]}),
-        );
+        let skills = TOOLS.iter().map(|tool| {
+            json!({"id": tool.name, "name": tool.name, "description": tool.name,
+                "tags": ["adcp"]})
+        });
         json!({
             "name": "Ad seller", "description": "d", "version": "1",
             "supportedInterfaces": [{
@@ -237,9 +254,9 @@ impl Shop {
                 return Value::Null;
             }
             "tools/list" => {
-                let tools = TOOLS.iter();
-                let tools = tools
-                    .map(|(name, ..)| json!({"name": name, "inputSchema": {"type": "object"}}));
+                let tools = TOOLS
+                    .iter()
+                    .map(|tool| json!({"name": tool.name, "inputSchema": {"type": "object"}}));
                 json!({"tools": tools.collect::<Vec<_>>()})
             }
             "tools/call" => {
@@ -279,7 +296,7 @@ impl Shop {
     /// The payload with its envelope; `None` for an unknown tool.
     fn call(&self, caller: char, name: &str, arguments: &Value) -> Option<Value> {
         self.calls.lock().unwrap().push(name.to_owned());
-        let tool = TOOLS.iter().find(|(known, ..)| *known == name)?;
+        let tool = TOOLS.iter().find(|known| known.name == name)?;
         let mut payload = match self.perform(caller, tool, arguments) {
             Ok(payload) => payload,
             Err(error) => {
@@ -329,7 +346,7 @@ impl Shop {
         // The first caller has one of each, and the second nothing.
         let owns = |id: &Value, own: &str| caller == 'a' && id == own;
         let account = &arguments["account"]["account_id"];
-        if matches!(tool.0, "list_creatives" | "get_products")
+        if matches!(tool.name, "list_creatives" | "get_products")
             && !account.is_null()
             && !owns(account, "acc_77")
         {
@@ -346,7 +363,7 @@ impl Shop {
             }
         }
         let listed = |value: Value| if caller == 'a' { json!([value]) } else { json!([]) };
-        Ok(match tool.0 {
+        Ok(match tool.name {
             "get_adcp_capabilities" => json!({"status": "completed", "adcp": {
                 "major_versions": [3], "supported_versions": ["3.1"],
                 "idempotency": {"supported": true, "replay_ttl_seconds": 86400}},

@@ -142,7 +142,8 @@ impl Drop for ConformanceServer {
 impl ConformanceServer {
     /// Another process on what this one has left behind.
     pub fn restart(mut self) -> Self {
-        let (directory, profile) = (self.directory.take().unwrap(), self.profile);
+        let directory = self.directory.take().unwrap();
+        let profile = self.profile;
         drop(self);
         start_in(directory, profile, |agent| agent)
     }

@@ -66,7 +66,8 @@ fn serve(
         request.set_header("connection", "close");
         request.write(&mut server).ok()?;
     }
-    let (mut from_server, mut to_client) = (server.try_clone().ok()?, client.try_clone().ok()?);
+    let mut from_server = server.try_clone().ok()?;
+    let mut to_client = client.try_clone().ok()?;
     let back = std::thread::spawn(move || {
         let _ = std::io::copy(&mut from_server, &mut to_client);
         let _ = to_client.shutdown(Shutdown::Write);

@@ -107,7 +107,8 @@ impl MailServer {
                     *count += 1;
                     manners(*count - 1)
                 };
-                let (sender, secured) = (sender.clone(), secured.clone());
+                let sender = sender.clone();
+                let secured = secured.clone();
                 std::thread::spawn(move || {
                     if let Some(mail) = (Session { manner, secured }).run(stream) {
                         let _ = sender.send(mail);

@@ -56,8 +56,9 @@ fn walk(at: &str, schema: &Value, found: &mut String) {
             if members.is_none_or(tradepost_wire::json::Map::is_empty) {
                 wrong("an object without properties");
             }
-            let absent =
-                |name: &&Value| members.is_none_or(|it| !it.contains_key(name.as_str().unwrap()));
+            let absent = |name: &&Value| {
+                members.is_none_or(|properties| !properties.contains_key(name.as_str().unwrap()))
+            };
             for name in schema["required"].as_array().into_iter().flatten().filter(absent) {
                 wrong(&format!("{name} is required and not there"));
             }
@@ -75,7 +76,7 @@ fn walk(at: &str, schema: &Value, found: &mut String) {
         Some(_) => wrong("its type"),
         // What has alternatives has a type in each.
         None if branches
-            .is_some_and(|branches| branches.iter().all(|it| it["type"].is_string())) => {}
+            .is_some_and(|branches| branches.iter().all(|branch| branch["type"].is_string())) => {}
         None => wrong("has not one type"),
     }
 }

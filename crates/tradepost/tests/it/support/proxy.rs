@@ -91,7 +91,8 @@ impl Passing {
 
     /// Whether it is a stream of events.
     fn streams(&self) -> bool {
-        self.header("content-type").is_some_and(|it| it.starts_with("text/event-stream"))
+        self.header("content-type")
+            .is_some_and(|media_type| media_type.starts_with("text/event-stream"))
             && self.header("transfer-encoding").is_some()
     }
 

@@ -117,7 +117,8 @@ fn launch_on(
     drop(entered);
     let watch = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let operators = watch.local_addr().unwrap();
-    let (router, settings) = (http::operator_router(Arc::clone(&desk)), server.http());
+    let router = http::operator_router(Arc::clone(&desk));
+    let settings = server.http();
     runtime.spawn(async move {
         http::server::serve(watch, router, &settings, std::future::pending()).await;
     });
@@ -437,7 +438,8 @@ impl Scene {
             .into_iter()
             .map(|binding| {
                 let publisher = Arc::new(start_with(&*self.change));
-                let (mut seen, mut begun) = (Vec::new(), Vec::new());
+                let mut seen = Vec::new();
+                let mut begun = Vec::new();
                 for step in &self.before {
                     let (who, tool, arguments) = match step {
                         Step::Call(who, tool, arguments) => (who, tool, arguments),
@@ -450,7 +452,9 @@ impl Scene {
                             continue;
                         }
                         Step::Begin(who, tool, arguments, hold) => {
-                            let (at, who, tool) = (Arc::clone(&publisher), *who, *tool);
+                            let at = Arc::clone(&publisher);
+                            let who = *who;
+                            let tool = *tool;
                             let arguments = filled(arguments, &seen);
                             let call = move || at.call(binding, who, tool, &arguments);
                             begun.push((std::thread::spawn(call), hold));
@@ -491,7 +495,8 @@ impl Scene {
         assert_eq!(outcomes[0].document, outcomes[1].document, "MCP and A2A");
         assert_eq!(outcomes[0].document, outcomes[2].document, "MCP and A2A 0.3");
         let document = &outcomes[0].document;
-        if let (Some(envelope), Some(errors)) = (document.get("adcp_error"), document.get("errors"))
+        if let Some(envelope) = document.get("adcp_error")
+            && let Some(errors) = document.get("errors")
         {
             assert_eq!(*envelope, errors[0], "both layers say the same");
         }

@@ -28,7 +28,7 @@ impl Signer {
     }
 
     /// The same with a key of one's own.
-    pub fn of(key: SigningKey) -> Self {
+    pub fn from_key(key: SigningKey) -> Self {
         Self { key }
     }
 

@@ -124,7 +124,8 @@ pub fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Stream {
 pub fn request(
     address: SocketAddr,
     config: &Arc<ClientConfig>,
-    (method, target): (&str, &str),
+    method: &str,
+    target: &str,
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> std::io::Result<Response> {

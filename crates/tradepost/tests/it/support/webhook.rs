@@ -82,8 +82,9 @@ impl Webhook {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { break };
-                let (sender, answers, count) =
-                    (sender.clone(), Arc::clone(&answers), Arc::clone(&count));
+                let sender = sender.clone();
+                let answers = Arc::clone(&answers);
+                let count = Arc::clone(&count);
                 std::thread::spawn(move || serve(stream, &sender, &*answers, &count));
             }
         });

@@ -57,9 +57,10 @@ fn expected(server: &ConformanceServer, operation: &str) -> A2aCode {
 }
 
 #[test]
-fn a_04_anothers_task_is_an_absent_one_in_every_byte() {
+fn a_04_anothers_task_is_absent_in_every_byte() {
     let server = start_conformance(Profile::Push);
-    let (ada, bob) = (server.caller("ada", None), server.caller("bob", None));
+    let ada = server.caller("ada", None);
+    let bob = server.caller("bob", None);
     let absent = json!(ABSENT);
     for kind in ["tck-input-required", "tck-complete-task"] {
         let sent = server.ask(&[("Authorization", &ada)], "SendMessage", &message(kind)).json();
@@ -69,7 +70,8 @@ fn a_04_anothers_task_is_an_absent_one_in_every_byte() {
                 let seen = [("Authorization", bob.as_str()), ("Last-Event-ID", "1")];
                 for headers in [&seen[..1], &seen[..], &[]] {
                     let ask = |id| binding.ask(server.address, headers, operation, &params(id));
-                    let (hers, nobodys) = (ask(&id), ask(&absent));
+                    let hers = ask(&id);
+                    let nobodys = ask(&absent);
                     let row = format!("{operation} of a task of {kind} on {binding:?}");
                     assert_eq!(whole(&hers, &id), whole(&nobodys, &absent), "{row}");
                     assert_eq!(binding.refusal(&hers), expected(&server, operation), "{row}");
@@ -93,7 +95,7 @@ fn a_04_anothers_task_is_an_absent_one_in_every_byte() {
 }
 
 #[test]
-fn e_12_an_absent_task_is_named_in_the_error_and_a_long_id_is_clipped() {
+fn e_12_an_absent_task_is_named_and_clipped() {
     let server = start_conformance(Profile::Streaming);
     for binding in Binding::ALL {
         let named = |id: &str| {
@@ -107,7 +109,7 @@ fn e_12_an_absent_task_is_named_in_the_error_and_a_long_id_is_clipped() {
 }
 
 #[test]
-fn a_03_who_lacks_the_scope_hears_its_name_and_nothing_of_the_task() {
+fn a_03_who_lacks_the_scope_hears_only_its_name() {
     let server = start_conformance(Profile::Streaming);
     let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
     let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));

@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::support::conformance::{Event, Stream, ask, message};
 
 #[test]
-fn a_killed_server_has_every_event_that_was_seen_and_ends_the_task() {
+fn a_killed_server_has_every_seen_event_and_ends_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::agent(folder.path(), &["streaming"]);
     let params = message("tradepost-flood-40000");

@@ -25,7 +25,7 @@ fn stock(server: &ConformanceServer) -> Vec<Value> {
 }
 
 #[test]
-fn o_06_pages_go_from_the_newest_state_to_the_oldest() {
+fn o_06_pages_go_from_newest_to_oldest_state() {
     let server = start_conformance(Profile::Streaming);
     let mut expected = stock(&server);
     expected.reverse();
@@ -35,7 +35,9 @@ fn o_06_pages_go_from_the_newest_state_to_the_oldest() {
     assert_eq!(rest, (&json!(""), &json!(50), &json!(5)));
     assert!(whole["tasks"].as_array().unwrap().iter().all(|task| task.get("artifacts").is_none()));
 
-    let (mut seen, mut token, mut pages) = (Vec::new(), json!(""), 0);
+    let mut seen = Vec::new();
+    let mut token = json!("");
+    let mut pages = 0;
     loop {
         let page = server.result("ListTasks", &json!({"pageSize": 2, "pageToken": token}));
         assert_eq!((&page["totalSize"], &page["pageSize"]), (&json!(5), &json!(2)));
@@ -102,7 +104,7 @@ fn e_26_every_wrong_parameter_is_named() {
 }
 
 #[test]
-fn a_page_token_is_good_for_its_owner_and_filter_alone_and_outlives_the_process() {
+fn page_tokens_are_for_one_owner_and_outlive_the_process() {
     let server = start_conformance(Profile::Streaming);
     stock(&server);
     let query = json!({"contextId": "c-1", "pageSize": 1});

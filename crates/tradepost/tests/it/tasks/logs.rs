@@ -82,7 +82,8 @@ impl Step {
                 format!("{:?}", kept?)
             }
             Self::Delete { task, owner: of, config } => {
-                let (task, config) = (format!("task-{task}"), format!("config-{config}"));
+                let task = format!("task-{task}");
+                let config = format!("config-{config}");
                 format!("{:?}", tx.delete_push_config(&owner(*of), &task, &config)?)
             }
             Self::Delivered { key, seq } => format!("{:?}", tx.push_delivered(*key, *seq)?),
@@ -153,11 +154,12 @@ pub fn everything(log: &dyn TaskLog) -> Vec<String> {
         lines.push(format!("{:?}", log.push_next_due(&of.agent_id, moment(300)).unwrap()));
     }
     for task in 0..4 {
-        for (range, artifacts, limit) in
-            [((0, 100), true, 100), ((1, 3), true, 100), ((0, 100), false, 2)]
+        for (after, until, artifacts, limit) in
+            [(0, 100, true, 100), (1, 3, true, 100), (0, 100, false, 2)]
         {
             let task = format!("task-{task}");
-            lines.push(format!("{:?}", log.task_entries(&task, range, artifacts, limit).unwrap()));
+            let entries = log.task_entries(&task, after, until, artifacts, limit).unwrap();
+            lines.push(format!("{entries:?}"));
         }
     }
     lines.extend((0..8).map(|key| format!("{:?}", log.push_place(key).unwrap())));
@@ -204,10 +206,11 @@ proptest! {
         ),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let (store, memory) = (Store::open(folder.path()).unwrap(), MemoryStore::default());
+        let store = Store::open(folder.path()).unwrap();
+        let memory = MemoryStore::default();
         for (steps, fails) in turns {
-            let (kept, remembered) =
-                (perform(&store, &steps, fails), perform(&memory, &steps, fails));
+            let kept = perform(&store, &steps, fails);
+            let remembered = perform(&memory, &steps, fails);
             prop_assert_eq!(kept, remembered, "{:?}", steps);
             prop_assert_eq!(everything(&store), everything(&memory), "after {:?}", steps);
         }
@@ -225,7 +228,8 @@ proptest! {
     ) {
         const NUMBER: &str = "SELECT last_value || ', ' || is_called FROM push_configs_key_seq";
         let Some(scratch) = Scratch::new() else { return Ok(()) };
-        let (stores, memory) = ([scratch.store(), scratch.store()], MemoryStore::default());
+        let stores = [scratch.store(), scratch.store()];
+        let memory = MemoryStore::default();
         for (turn, (steps, fails)) in turns.into_iter().enumerate() {
             let number = scratch.say(NUMBER).remove(0);
             let kept = perform(&stores[turn % 2], &steps, fails);

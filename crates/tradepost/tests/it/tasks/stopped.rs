@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::support::conformance::{Stream, ask, follow_up, message};
 
 #[test]
-fn sigterm_ends_streams_between_two_events_and_finishes_what_is_waited_for() {
+fn sigterm_ends_streams_between_events_and_finishes_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::agent(folder.path(), &["streaming"]);
     let address = process.address;

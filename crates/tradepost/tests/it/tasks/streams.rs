@@ -14,7 +14,7 @@ fn task_id(event: &Event) -> Value {
 }
 
 #[test]
-fn o_02_a_stream_begins_with_the_task_and_closes_when_it_ends() {
+fn o_02_a_stream_begins_and_closes_with_the_task() {
     let server = start_conformance(Profile::Streaming);
     let params = message("tck-stream-artifact-chunked");
     let stream = server.stream(&[], "SendStreamingMessage", &params);
@@ -39,7 +39,7 @@ fn o_02_a_stream_begins_with_the_task_and_closes_when_it_ends() {
 }
 
 #[test]
-fn a_pause_closes_the_stream_of_a_send_but_no_subscription() {
+fn a_pause_closes_a_sends_stream_but_no_subscription() {
     let server = start_conformance(Profile::Streaming);
     let params = message("tck-input-required");
     let sent = server.stream(&[], "SendStreamingMessage", &params).rest();
@@ -59,7 +59,7 @@ fn a_pause_closes_the_stream_of_a_send_but_no_subscription() {
 }
 
 #[test]
-fn e_21_an_ended_and_an_unknown_task_are_refused_before_the_stream_begins() {
+fn e_21_ended_and_unknown_tasks_are_refused_before_streaming() {
     let server = start_conformance(Profile::Streaming);
     let ended = server.task("tck-complete-task")["id"].clone();
     assert_eq!(server.code("SubscribeToTask", &json!({"id": ended})), -32004);
@@ -68,7 +68,7 @@ fn e_21_an_ended_and_an_unknown_task_are_refused_before_the_stream_begins() {
 }
 
 #[test]
-fn last_event_id_goes_on_without_loss_or_repetition_also_after_the_end_and_a_restart() {
+fn last_event_id_goes_on_without_loss_or_repetition() {
     let mut server = start_conformance(Profile::Streaming);
     let params = message("tradepost-flood-500");
     let all = server.stream(&[], "SendStreamingMessage", &params).rest();
@@ -99,7 +99,8 @@ fn last_event_id_goes_on_while_the_task_runs() {
     let server = start_conformance(Profile::Streaming);
     let params = message("test-resubscribe-message-id");
     let mut first = server.stream(&[], "SendStreamingMessage", &params);
-    let (begun, working) = (first.next().unwrap(), first.next().unwrap());
+    let begun = first.next().unwrap();
+    let working = first.next().unwrap();
     assert_eq!(working.state(), Some("TASK_STATE_WORKING"));
     drop(first);
     let seen = begun.id.to_string();

@@ -110,7 +110,8 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 
 impl World {
     fn run(&self, orders: &Arc<Orders>) {
-        let (orders, identity) = (Arc::clone(orders), Arc::clone(&self.identity));
+        let orders = Arc::clone(orders);
+        let identity = Arc::clone(&self.identity);
         self.runtime.as_ref().unwrap().spawn(async move { orders.run(&identity).await });
     }
 
@@ -225,7 +226,7 @@ fn a_nonce_that_is_refused_is_no_failure() {
 }
 
 #[test]
-fn names_that_do_not_lead_here_are_all_told_and_nobody_is_served_meanwhile() {
+fn names_that_lead_elsewhere_are_told_and_nobody_served() {
     let world = world(|manner| manner.looks_at = None);
     let standing = world.until_failed(1);
     assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
@@ -338,7 +339,7 @@ fn another_authority_and_other_names_are_ordered_at_once() {
 }
 
 #[test]
-fn nobody_but_an_authority_during_an_order_is_shown_a_challenge() {
+fn only_an_authority_during_an_order_sees_a_challenge() {
     let world = world(|_| {});
     world.until_issued(1);
     let none = || RootCertStore::empty();
@@ -346,7 +347,8 @@ fn nobody_but_an_authority_during_an_order_is_shown_a_challenge() {
         let refused = visit(world.address, name, none(), &["acme-tls/1"]).unwrap_err();
         assert!(refused.contains("NoApplicationProtocol"), "{name}: {refused}");
     }
-    let (folder, challenges) = (&world.settings.folder, acme::challenges(&world.settings));
+    let folder = &world.settings.folder;
+    let challenges = acme::challenges(&world.settings);
     assert_eq!(challenges.file("../orders"), None);
     assert_eq!(challenges.file("CARS.example"), Some(folder.join("challenge-cars.example.pem")));
     // While there is one, other clients get the certificate.
@@ -361,7 +363,7 @@ fn nobody_but_an_authority_during_an_order_is_shown_a_challenge() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_is_said_and_a_damaged_account_too() {
+fn an_unusable_folder_and_a_damaged_account_are_said() {
     let world = world(|manner| manner.looks_at = None);
     world.until_failed(1);
     let account = world.texts();
@@ -403,7 +405,9 @@ fn pebble_issues_a_certificate_to_the_binary() {
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let (ours, api, management) = (free_port(), free_port(), free_port());
+    let ours = free_port();
+    let api = free_port();
+    let management = free_port();
     let own = tls::Authority::new("of Pebble's own address");
     let pair = own.server();
     let files = pair.write(folder);

@@ -81,8 +81,8 @@ impl Parties {
         let body = envelope(payload).to_string();
         let headers = [&JSON, headers].concat();
         let config = self.config(shown);
-        let to = ("POST", "/a2a");
-        request(self.server.address, &config, to, &headers, body.as_bytes()).unwrap()
+        let body = body.as_bytes();
+        request(self.server.address, &config, "POST", "/a2a", &headers, body).unwrap()
     }
 
     /// Gives a caller a key.
@@ -133,7 +133,7 @@ fn a_known_certificate_is_its_client() {
 }
 
 #[test]
-fn without_a_certificate_the_caller_hears_that_one_is_wanted_and_can_read_the_card() {
+fn without_a_certificate_only_the_card_can_be_read() {
     let parties = parties(auth(true, false));
     compare(
         &parties.ask(None, &[], &question()),
@@ -150,7 +150,8 @@ fn without_a_certificate_the_caller_hears_that_one_is_wanted_and_can_read_the_ca
     let to_nobody = [("Authorization", "Bearer tp_0123")];
     let answer = parties.ask(None, &to_nobody, &question());
     assert_eq!(answer.snapshot(), parties.ask(None, &[], &question()).snapshot());
-    let card = request(parties.server.address, &parties.config(None), CARD, &[], b"").unwrap();
+    let card =
+        request(parties.server.address, &parties.config(None), "GET", CARD, &[], b"").unwrap();
     let card = card.json();
     check("1.1", "card", &card);
     check("1.0", "card", &card);
@@ -194,7 +195,8 @@ fn a_verified_certificate_of_somebody_unknown_is_a_wrong_credential() {
 #[test]
 fn a_fingerprint_means_one_certificate() {
     let clients = Authority::new("the clients' authority");
-    let (one, two) = (clients.client(|_| {}), clients.client(|_| {}));
+    let one = clients.client(|_| {});
+    let two = clients.client(|_| {});
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clients.pem");
     std::fs::write(&path, &clients.pem).unwrap();
@@ -288,7 +290,7 @@ fn a_certificate_that_cannot_be_verified_gets_no_connection() {
 }
 
 #[test]
-fn a_certificate_that_ends_while_the_connection_is_open_is_good_no_more() {
+fn a_certificate_that_ends_meanwhile_is_good_no_more() {
     let parties = parties(auth(false, false));
     let acme = parties.clients.client(|params| {
         dns("agent.acme.example")(params);
@@ -335,10 +337,11 @@ fn a_dealer_that_knows_no_certificates_ignores_them() {
 }
 
 #[test]
-fn the_log_has_every_kind_of_failure_ten_times_and_no_name() {
+fn the_log_has_each_failure_ten_times_without_names() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();
-    let (authority, clients) = (Authority::new("a"), Authority::new("b"));
+    let authority = Authority::new("a");
+    let clients = Authority::new("b");
     let mut files = authority.server().write(folder);
     let path = folder.join("clients.pem");
     std::fs::write(&path, &clients.pem).unwrap();
@@ -356,8 +359,8 @@ fn the_log_has_every_kind_of_failure_ten_times_and_no_name() {
         connect(process.address, &config).read(&mut [0]).unwrap_err();
         let config = tls::config(&authority, Some(&unknown), &[]);
         let body = envelope(&question()).to_string();
-        let to = ("POST", "/a2a");
-        let answer = request(process.address, &config, to, &JSON, body.as_bytes()).unwrap();
+        let body = body.as_bytes();
+        let answer = request(process.address, &config, "POST", "/a2a", &JSON, body).unwrap();
         assert!(matches!(answer.status, 401 | 429), "{}", answer.status);
     }
     process.signal("TERM");

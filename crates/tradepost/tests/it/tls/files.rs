@@ -22,7 +22,7 @@ fn mistakes(folder: &Path, files: &Tls) -> Vec<String> {
 }
 
 #[test]
-fn whatever_is_wrong_with_the_files_is_said_and_nothing_of_their_content() {
+fn what_is_wrong_with_files_is_said_without_content() {
     let authority = Authority::new("an authority");
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();
@@ -150,7 +150,7 @@ fn a_new_certificate_is_taken_over_and_open_connections_stay() {
     let files = first.write(folder);
     let process = Process::start(folder, &["--config", &configure(folder, &files, "")]);
     let config = tls::config(&authority, None, &[]);
-    let card = request(process.address, &config, ("GET", "/.well-known/agent-card.json"), &[], b"");
+    let card = request(process.address, &config, "GET", "/.well-known/agent-card.json", &[], b"");
     let endpoint = format!("https://{}/a2a", process.address);
     assert_eq!(card.unwrap().json()["supportedInterfaces"][0]["url"], json!(endpoint));
     let mut open = connect(process.address, &config);

@@ -14,22 +14,30 @@ use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 use crate::protobuf::{Field, Kind, Message, Rule, is_default, schema};
 
 /// Members that `a2a.proto` marks as `REQUIRED`, which are always written.
-static REQUIRED: &[(&Message, &str)] = &[
+static REQUIRED: &[(&Message, &[&str])] = &[
     (
         &schema::AGENT_CARD,
-        "name description supportedInterfaces version capabilities defaultInputModes \
-         defaultOutputModes skills",
+        &[
+            "name",
+            "description",
+            "supportedInterfaces",
+            "version",
+            "capabilities",
+            "defaultInputModes",
+            "defaultOutputModes",
+            "skills",
+        ],
     ),
-    (&schema::AGENT_INTERFACE, "url protocolBinding protocolVersion"),
-    (&schema::AGENT_PROVIDER, "url organization"),
-    (&schema::AGENT_SKILL, "id name description tags"),
-    (&schema::API_KEY_SECURITY_SCHEME, "location name"),
-    (&schema::HTTP_AUTH_SECURITY_SCHEME, "scheme"),
-    (&schema::O_AUTH2_SECURITY_SCHEME, "flows"),
-    (&schema::OPEN_ID_CONNECT_SECURITY_SCHEME, "openIdConnectUrl"),
-    (&schema::AUTHORIZATION_CODE_O_AUTH_FLOW, "authorizationUrl tokenUrl scopes"),
-    (&schema::CLIENT_CREDENTIALS_O_AUTH_FLOW, "tokenUrl scopes"),
-    (&schema::DEVICE_CODE_O_AUTH_FLOW, "deviceAuthorizationUrl tokenUrl scopes"),
+    (&schema::AGENT_INTERFACE, &["url", "protocolBinding", "protocolVersion"]),
+    (&schema::AGENT_PROVIDER, &["url", "organization"]),
+    (&schema::AGENT_SKILL, &["id", "name", "description", "tags"]),
+    (&schema::API_KEY_SECURITY_SCHEME, &["location", "name"]),
+    (&schema::HTTP_AUTH_SECURITY_SCHEME, &["scheme"]),
+    (&schema::O_AUTH2_SECURITY_SCHEME, &["flows"]),
+    (&schema::OPEN_ID_CONNECT_SECURITY_SCHEME, &["openIdConnectUrl"]),
+    (&schema::AUTHORIZATION_CODE_O_AUTH_FLOW, &["authorizationUrl", "tokenUrl", "scopes"]),
+    (&schema::CLIENT_CREDENTIALS_O_AUTH_FLOW, &["tokenUrl", "scopes"]),
+    (&schema::DEVICE_CODE_O_AUTH_FLOW, &["deviceAuthorizationUrl", "tokenUrl", "scopes"]),
 ];
 
 /// Returns the signed text.
@@ -72,8 +80,7 @@ fn message<'a>(
             written.insert(name.clone(), value.clone());
             continue;
         };
-        let mut names = required.iter().flat_map(|(_, names)| names.split(' '));
-        let is_required = names.any(|required| required == name);
+        let is_required = required.is_some_and(|(_, names)| names.contains(&name.as_str()));
         // ProtoJSON reads null as "not set".
         if is_required && value.is_null() {
             let message = "must not be null: it is required, and null means that it is not set";
@@ -144,9 +151,10 @@ fn check_numbers(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems)
 fn is_double(number: &Number) -> bool {
     let text = number.text();
     // An exponent beyond `i128` is not stored exactly, and no double has one.
-    let written = Decimal::of(&text);
+    let written = Decimal::from_text(&text);
     let double = text.parse::<f64>().ok().filter(|double| double.is_finite());
-    written.exact && double.is_some_and(|double| Decimal::of(&format!("{double:e}")) == written)
+    written.exact
+        && double.is_some_and(|double| Decimal::from_text(&format!("{double:e}")) == written)
 }
 
 #[cfg(test)]

@@ -21,6 +21,14 @@ enum ParamKind {
     Boolean,
 }
 
+/// A query parameter, in both spellings.
+#[derive(Debug, Clone, Copy)]
+struct QueryParam {
+    camel: &'static str,
+    snake: &'static str,
+    kind: ParamKind,
+}
+
 /// Returns the parameters of an operation, and the member of the body that contradicts the path.
 ///
 /// # Errors
@@ -57,23 +65,34 @@ fn snake(name: &str) -> &str {
 }
 
 /// Returns the possible query parameters of an operation, in both spellings.
-fn known(operation: Operation) -> &'static [(&'static str, &'static str, ParamKind)] {
-    const TENANT: (&str, &str, ParamKind) = ("tenant", "tenant", ParamKind::Text);
-    const PAGE_SIZE: (&str, &str, ParamKind) = ("pageSize", "page_size", ParamKind::Integer);
-    const PAGE_TOKEN: (&str, &str, ParamKind) = ("pageToken", "page_token", ParamKind::Text);
-    const HISTORY: (&str, &str, ParamKind) =
-        ("historyLength", "history_length", ParamKind::Integer);
+fn known(operation: Operation) -> &'static [QueryParam] {
+    const TENANT: QueryParam =
+        QueryParam { camel: "tenant", snake: "tenant", kind: ParamKind::Text };
+    const PAGE_SIZE: QueryParam =
+        QueryParam { camel: "pageSize", snake: "page_size", kind: ParamKind::Integer };
+    const PAGE_TOKEN: QueryParam =
+        QueryParam { camel: "pageToken", snake: "page_token", kind: ParamKind::Text };
+    const HISTORY: QueryParam =
+        QueryParam { camel: "historyLength", snake: "history_length", kind: ParamKind::Integer };
     match operation {
         Operation::GetTask => &[TENANT, HISTORY],
         Operation::ListTasks => &[
             TENANT,
-            ("contextId", "context_id", ParamKind::Text),
-            ("status", "status", ParamKind::Text),
+            QueryParam { camel: "contextId", snake: "context_id", kind: ParamKind::Text },
+            QueryParam { camel: "status", snake: "status", kind: ParamKind::Text },
             PAGE_SIZE,
             PAGE_TOKEN,
             HISTORY,
-            ("statusTimestampAfter", "status_timestamp_after", ParamKind::Text),
-            ("includeArtifacts", "include_artifacts", ParamKind::Boolean),
+            QueryParam {
+                camel: "statusTimestampAfter",
+                snake: "status_timestamp_after",
+                kind: ParamKind::Text,
+            },
+            QueryParam {
+                camel: "includeArtifacts",
+                snake: "include_artifacts",
+                kind: ParamKind::Boolean,
+            },
         ],
         Operation::ListTaskPushNotificationConfigs => &[TENANT, PAGE_SIZE, PAGE_TOKEN],
         Operation::SendMessage
@@ -87,15 +106,15 @@ fn known(operation: Operation) -> &'static [(&'static str, &'static str, ParamKi
     }
 }
 
-fn read_query(known: &[(&'static str, &str, ParamKind)], query: &str) -> Map {
+fn read_query(known: &[QueryParam], query: &str) -> Map {
     let mut members = Map::new();
     for (name, text) in form_urlencoded::parse(query.as_bytes()) {
-        let found = known.iter().find(|(camel, snake, _)| name == *camel || name == *snake);
-        let Some((name, _, kind)) = found else { continue };
-        let value = value(*kind, text.into_owned());
-        match members.get_mut(*name) {
+        let found = known.iter().find(|param| name == param.camel || name == param.snake);
+        let Some(param) = found else { continue };
+        let value = value(param.kind, text.into_owned());
+        match members.get_mut(param.camel) {
             None => {
-                members.insert((*name).to_owned(), value);
+                members.insert(param.camel.to_owned(), value);
             }
             Some(Value::Array(values)) => values.push(value),
             Some(first) => *first = Value::Array(vec![first.take(), value]),

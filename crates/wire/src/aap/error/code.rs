@@ -129,8 +129,12 @@ catalog! {
         remedy: Remedy::SearchAgain,
         hint: "search again and tell the user that the vehicle is gone",
         sample: |asked| {
-            let named = |name| asked.vehicle.iter().find(|it| it.0 == name).map(|it| it.1);
-            let (vin, stock) = (named("vin"), named("stock"));
+            let named = |name| {
+                let found = asked.vehicle.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| *value)
+            };
+            let vin = named("vin");
+            let stock = named("stock");
             let gone = RemovedUnit { vin, stock, last_status: "available", since: asked.now };
             AapRefusal::vehicle_unavailable(&gone, &[])
         },

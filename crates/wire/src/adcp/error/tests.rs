@@ -43,7 +43,7 @@ fn o_4_field_is_the_first_issue_in_path_notation() {
 }
 
 #[test]
-fn d_2_to_d_4_the_class_is_what_is_written_then_the_row_then_transient() {
+fn d_2_to_d_4_written_class_row_then_transient() {
     let class = |value: Value| AdcpError::read(&value).unwrap().class();
     for (recovery, known, unknown) in [
         (json!("transient"), Recovery::Transient, Recovery::Transient),
@@ -88,7 +88,7 @@ fn e_2_delays_are_rounded_up_and_brought_into_bounds() {
 }
 
 #[test]
-fn t_6_what_is_no_error_object_is_said_to_be_none() {
+fn t_6_what_is_no_error_object_is_none() {
     let of_size = |bytes: usize| {
         let frame = json!({"code": "A", "message": ""}).to_string().len();
         json!({"code": "A", "message": "x".repeat(bytes - frame)})
@@ -110,7 +110,7 @@ fn t_6_what_is_no_error_object_is_said_to_be_none() {
 }
 
 #[test]
-fn a_list_is_bounded_and_leaves_out_what_is_no_error() {
+fn a_list_is_bounded_and_holds_errors_only() {
     let list = json!([{"code": "A", "message": "m"}, 5, {"code": ""}, {"code": "B"}]);
     let codes: Vec<_> =
         AdcpError::read_list(&list).iter().map(|e| e.code.name().to_owned()).collect();

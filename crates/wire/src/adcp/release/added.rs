@@ -262,8 +262,9 @@ pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<
     }
     for row in rows(tool) {
         walk(request, row.place, "", &mut |members, name, pointer| {
-            let asks =
-                members.get(name).filter(|value| !row.default.is_some_and(|it| it.is(value)));
+            let asks = members
+                .get(name)
+                .filter(|value| !row.default.is_some_and(|default| default.is(value)));
             match asks {
                 Some(_) => undone.push(pointer),
                 None => {

@@ -241,7 +241,7 @@ impl Reader<'_> {
             if crate::json::from_str::<crate::json::Number>(text).is_err() {
                 return Err(self.wrong("a bound has to be a number"));
             }
-            let value = Decimal::of(text);
+            let value = Decimal::from_text(text);
             let near = value.neighbours().0;
             node.bounds.push(Bound { kind, text, value, near });
             return Ok(true);

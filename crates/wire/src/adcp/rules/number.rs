@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 /// Returns true when a JSON number is whole: `1e2` is, `1.5` is not.
 pub(super) fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    digits.bytes().all(|b| b.is_ascii_digit()) || Decimal::of(text).exponent >= 0
+    digits.bytes().all(|b| b.is_ascii_digit()) || Decimal::from_text(text).exponent >= 0
 }
 
 /// Returns true when a JSON number satisfies a bound.
@@ -18,7 +18,7 @@ pub(super) fn is_within(text: &str, bound: &Bound) -> bool {
     // Nearly all numbers are short and whole.
     let order = match text.parse::<i64>() {
         Ok(number) if bound.value.exponent >= 0 => number.cmp(&bound.near),
-        Ok(_) | Err(_) => compare(&Decimal::of(text), &bound.value),
+        Ok(_) | Err(_) => compare(&Decimal::from_text(text), &bound.value),
     };
     match bound.kind {
         Limit::Minimum => order != Ordering::Less,
@@ -58,7 +58,7 @@ fn magnitude(one: &Decimal, other: &Decimal) -> Ordering {
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
-            one == other || Decimal::of(&one.text()) == Decimal::of(&other.text())
+            one == other || Decimal::from_text(&one.text()) == Decimal::from_text(&other.text())
         }
         // Constants of the rules are scalars.
         (one, other) => one == other,
@@ -91,7 +91,7 @@ mod tests {
         ];
         for (n, one) in rising.iter().enumerate() {
             for (m, other) in rising.iter().enumerate() {
-                let found = compare(&Decimal::of(one), &Decimal::of(other));
+                let found = compare(&Decimal::from_text(one), &Decimal::from_text(other));
                 assert_eq!(found, n.cmp(&m), "{one} {other}");
             }
         }

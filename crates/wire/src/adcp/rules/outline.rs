@@ -16,8 +16,8 @@ use crate::catalog::Vocabulary;
 const MAX_WORDS: usize = 12;
 
 /// Returns the outline of the shape `name`, or `None` if there is no such shape.
-pub(super) fn of(book: &RuleBook, name: &str) -> Option<Value> {
-    let outlined = Outline::of(book, &book.shape(name)?.node);
+pub(super) fn of_shape(book: &RuleBook, name: &str) -> Option<Value> {
+    let outlined = Outline::from_node(book, &book.shape(name)?.node);
     Some(Value::Object(outlined.written(book, None)))
 }
 
@@ -43,7 +43,7 @@ struct Described<'b> {
 }
 
 impl<'b> Outline<'b> {
-    fn of(book: &'b RuleBook, node: &'b Node) -> Self {
+    fn from_node(book: &'b RuleBook, node: &'b Node) -> Self {
         let node = book.resolved(node);
         let format = node.text.as_ref().and_then(|text| text.format);
         let own = Self {
@@ -54,7 +54,7 @@ impl<'b> Outline<'b> {
             members: described(book, node),
             required: node.object.iter().flat_map(|object| object.required()).collect(),
         };
-        let parts = node.all.iter().map(|part| Self::of(book, part));
+        let parts = node.all.iter().map(|part| Self::from_node(book, part));
         let unions = node.any.iter().chain(&node.one);
         let unions = unions.filter_map(|union| Self::of_any(book, &union.branches));
         parts.chain(unions).fold(own, Self::and)
@@ -63,7 +63,8 @@ impl<'b> Outline<'b> {
     /// Outlines a union as one value: of a text or a list of texts the list, of an object or a list
     /// of objects the object, and of several objects one object with the members of all.
     fn of_any(book: &'b RuleBook, branches: &'b [Node]) -> Option<Self> {
-        let mut outlines: Vec<_> = branches.iter().map(|branch| Self::of(book, branch)).collect();
+        let mut outlines: Vec<_> =
+            branches.iter().map(|branch| Self::from_node(book, branch)).collect();
         let at = |wanted| outlines.iter().position(|outline| outline.kind() == Some(wanted));
         match (at(Type::Array), at(Type::Object)) {
             (Some(_), Some(one)) | (Some(one), None) => Some(outlines.swap_remove(one)),
@@ -165,7 +166,7 @@ fn described<'b>(book: &'b RuleBook, node: &'b Node) -> Vec<Described<'b>> {
 
 /// Merges the outlines of `nodes` into one schema.
 fn one(book: &RuleBook, nodes: &[&Node], says: Option<&str>) -> Value {
-    let outlines = nodes.iter().map(|node| Outline::of(book, node));
+    let outlines = nodes.iter().map(|node| Outline::from_node(book, node));
     let outline = outlines.reduce(Outline::or).unwrap_or_default();
     Value::Object(outline.written(book, says))
 }
@@ -175,7 +176,8 @@ fn one(book: &RuleBook, nodes: &[&Node], says: Option<&str>) -> Value {
 fn kind(node: &Node) -> Option<Type> {
     let named = node.types.0.iter().find(|kind| **kind != Type::Null).copied();
     let shown = node.constant.iter().chain(&node.words).next();
-    let of_value = || Type::ALL.iter().copied().find(|kind| shown.is_some_and(|it| kind.has(it)));
+    let of_value =
+        || Type::ALL.iter().copied().find(|kind| shown.is_some_and(|value| kind.has(value)));
     let of_parts = || {
         let object = node.object.as_ref().map(|_| Type::Object);
         object.or_else(|| node.list.as_ref().map(|_| Type::Array))

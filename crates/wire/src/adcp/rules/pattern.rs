@@ -93,17 +93,18 @@ fn is_domain(text: &str) -> bool {
 
 /// Returns true if a text matches [`RELEASE`].
 fn is_release(text: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    let is_part = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     let (numbers, early) = text.split_once('-').map_or((text, None), |(one, two)| (one, Some(two)));
-    let early_is_right = early.is_none_or(|it| !it.is_empty() && it.bytes().all(is_part));
+    let early_is_right = early.is_none_or(|tag| !tag.is_empty() && tag.bytes().all(is_part));
     let mut numbers = numbers.splitn(2, '.');
-    early_is_right && [numbers.next(), numbers.next()].iter().all(|it| it.is_some_and(is_number))
+    early_is_right
+        && [numbers.next(), numbers.next()].iter().all(|number| number.is_some_and(is_number))
 }
 
 fn is_row(runs: &[CharRun], ends: bool, mut text: &[u8]) -> bool {
     for CharRun { letters, least, most } in runs {
-        let is_one = |it: &&u8| it.is_ascii() && letters >> **it & 1 == 1;
+        let is_one = |byte: &&u8| byte.is_ascii() && letters >> **byte & 1 == 1;
         let found = text.iter().take(*most).take_while(is_one).count();
         if found < *least {
             return false;
@@ -131,14 +132,14 @@ fn row(source: &str) -> Option<(Vec<CharRun>, bool)> {
             }
             _ => match rest.strip_prefix(r"\d") {
                 Some(after) => (class("0-9")?, after),
-                None => (class(rest.get(..1).filter(|it| is_plain(it))?)?, rest.get(1..)?),
+                None => (class(rest.get(..1).filter(|letter| is_plain(letter))?)?, rest.get(1..)?),
             },
         };
         let (least, most);
         (least, most, rest) = count(rest)?;
         let before = runs.last();
         // With characters in common, the first run would consume those of the second.
-        if before.is_some_and(|it| it.least != it.most && it.letters & letters != 0) {
+        if before.is_some_and(|run| run.least != run.most && run.letters & letters != 0) {
             return None;
         }
         runs.push(CharRun { letters, least, most });
@@ -149,9 +150,9 @@ fn row(source: &str) -> Option<(Vec<CharRun>, bool)> {
 
 /// Returns true if a character of a pattern stands for itself.
 fn is_plain(letter: &str) -> bool {
-    letter
-        .bytes()
-        .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b':' | b'/' | b'#' | b'_'))
+    letter.bytes().all(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'/' | b'#' | b'_')
+    })
 }
 
 /// Reads the content of a character class (between the brackets) as a set, or `None` if it uses
@@ -230,7 +231,7 @@ mod tests {
                     assert_eq!(pattern.matches(text), is_match(text), "{source} {text:?}");
                 }
                 if round < 3 {
-                    let longer = |text: &String| letters.map(|it| format!("{text}{it}"));
+                    let longer = |text: &String| letters.map(|letter| format!("{text}{letter}"));
                     let short = texts.iter().filter(|text| round < 2 || text.len() < 3);
                     texts = short.flat_map(longer).collect();
                 }

@@ -123,8 +123,9 @@ fn value(node: &Node, draft: Draft) -> Value {
 /// none is written there.
 fn described(member: &MemberRules, draft: Draft) -> Value {
     let mut schema = value(&member.node, draft);
-    if let (Draft::Current, Some(says), Some(members)) =
-        (draft, member.says, schema.as_object_mut())
+    if draft == Draft::Current
+        && let Some(says) = member.says
+        && let Some(members) = schema.as_object_mut()
     {
         members.insert("description".into(), says.into());
     }
@@ -170,7 +171,7 @@ fn object(rules: &ObjectRules, draft: Draft, out: &mut Map) {
     let required: Vec<_> = rules.required().collect();
     put(out, "required", Some(required).filter(|names| !names.is_empty()));
     let patterns = rules.patterns.iter();
-    let patterns = patterns.map(|(it, node)| (it.source.to_owned(), value(node, draft)));
+    let patterns = patterns.map(|(pattern, node)| (pattern.source.to_owned(), value(node, draft)));
     put(out, "patternProperties", there(patterns.collect()));
     let rest = rules.rest.as_ref().map(|rest| value(rest, draft));
     put(out, "additionalProperties", if rules.closed { Some(Value::Bool(false)) } else { rest });

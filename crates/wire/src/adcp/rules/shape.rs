@@ -237,9 +237,12 @@ impl RuleBook {
     pub(super) fn sentence(&self, member: &MemberRules) -> Option<&'static str> {
         let mut node = &member.node;
         let mut says = member.says;
-        while let (None, Some(name)) = (says, node.refers) {
+        while says.is_none()
+            && let Some(name) = node.refers
+        {
             let shape = self.referred(name);
-            (says, node) = (shape.says, &shape.node);
+            says = shape.says;
+            node = &shape.node;
         }
         says
     }

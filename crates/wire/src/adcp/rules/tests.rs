@@ -231,7 +231,7 @@ fn a_model_is_told_what_has_a_sentence() {
         }
     "#;
     let book = notation::read(&[file]).unwrap();
-    assert_eq!(outline::of(&book, "b"), None);
+    assert_eq!(outline::of_shape(&book, "b"), None);
     let expected = json!({
         "type": "object",
         "properties": {
@@ -266,7 +266,7 @@ fn a_model_is_told_what_has_a_sentence() {
         },
         "required": ["id", "note"],
     });
-    assert_eq!(outline::of(&book, "a"), Some(expected));
+    assert_eq!(outline::of_shape(&book, "a"), Some(expected));
     let schema = schema::whole(&book, "a").unwrap();
     assert_eq!(schema["properties"]["id"]["description"], "Which.");
     assert_eq!(schema["$defs"]["owner"]["description"], "Whose it is.");

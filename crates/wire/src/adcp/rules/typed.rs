@@ -64,7 +64,7 @@ pub struct FormMember {
 impl FormMember {
     /// A member that is read as `T`.
     #[must_use]
-    pub fn of<T: Typed>(name: &'static str) -> Self {
+    pub fn new<T: Typed>(name: &'static str) -> Self {
         Self { name, kind: T::kind(), required: T::absent().is_none() }
     }
 
@@ -103,7 +103,7 @@ macro_rules! form {
             fn kind() -> $crate::adcp::rules::typed::ValueKind {
                 use $crate::adcp::rules::typed::{ValueKind, FormMember};
                 ValueKind::Form(vec![
-                    $( FormMember::of::<$ty>($crate::form!(@name $field $($name)?)), )*
+                    $( FormMember::new::<$ty>($crate::form!(@name $field $($name)?)), )*
                     $($($( FormMember::kept($member), )*)+)?
                 ])
             }

@@ -9,6 +9,13 @@ use super::say;
 use super::shape::{Node, Union};
 use super::walk::{RuleWalk, Weight};
 
+/// A branch of a union, by its order, with the distance of the value from it.
+struct WeighedBranch<'b> {
+    weight: Weight,
+    index: usize,
+    branch: &'b Node,
+}
+
 impl<'b> RuleWalk<'b> {
     /// Reports why a value satisfies no branch.
     pub(super) fn explain(
@@ -58,25 +65,29 @@ impl<'b> RuleWalk<'b> {
         let tags: Vec<_> = tags.iter().copied().filter(vouched).collect();
         let variant = path.variant(&tags, value);
         let path = if tags.is_empty() { path } else { &variant };
-        let weighed: Vec<(Weight, usize, &'b Node)> = candidates
+        let weighed: Vec<WeighedBranch<'b>> = candidates
             .into_iter()
-            .map(|(index, branch)| (self.weigh(branch, value, at), index, branch))
+            .map(|(index, branch)| {
+                let weight = self.weigh(branch, value, at);
+                WeighedBranch { weight, index, branch }
+            })
             .collect();
         if weighed.len() > 1
             && let Some(message) = self.undecided(union, &weighed, value)
         {
             return self.fail(keyword, at, path, None, || message);
         }
-        let closest = weighed.into_iter().min_by_key(|(weight, index, _)| (*weight, *index));
-        let (_, index, branch) = closest.expect("a union has branches");
-        self.node(branch, value, at, &path.step(SchemaStep::Branch(keyword, index)))
+        let closest = weighed.into_iter().min_by_key(|weighed| (weighed.weight, weighed.index));
+        let closest = closest.expect("a union has branches");
+        let path = path.step(SchemaStep::Branch(keyword, closest.index));
+        self.node(closest.branch, value, at, &path)
     }
 
     /// Writes the message if no branch is closer than the others.
     fn undecided(
         &self,
         union: &Union,
-        weighed: &[(Weight, usize, &'b Node)],
+        weighed: &[WeighedBranch<'b>],
         value: &Value,
     ) -> Option<String> {
         if value.is_string()
@@ -84,13 +95,13 @@ impl<'b> RuleWalk<'b> {
         {
             return Some(text);
         }
-        if weighed.iter().all(|(weight, _, _)| weight.alien > 0) {
+        if weighed.iter().all(|weighed| weighed.weight.alien > 0) {
             return say::kinds(self.book, union);
         }
-        if weighed.iter().all(|(weight, _, _)| weight.is_lack()) {
-            return say::choose(self.book, weighed.iter().map(|(_, _, branch)| *branch));
+        if weighed.iter().all(|weighed| weighed.weight.is_lack()) {
+            return say::choose(self.book, weighed.iter().map(|weighed| weighed.branch));
         }
-        let crowded = weighed.iter().filter(|(weight, _, _)| weight.is_surplus());
+        let crowded = weighed.iter().filter(|weighed| weighed.weight.is_surplus());
         (crowded.count() > 1).then(|| say::several(self.book, union))
     }
 }

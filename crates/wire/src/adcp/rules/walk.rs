@@ -49,6 +49,19 @@ impl Weight {
     }
 }
 
+/// The words for a range of counts: the keywords of its bounds, and what is counted.
+struct CountWords {
+    least: &'static str,
+    most: &'static str,
+    noun: &'static str,
+}
+
+const CHARACTERS: CountWords =
+    CountWords { least: "minLength", most: "maxLength", noun: "character" };
+const ITEMS: CountWords = CountWords { least: "minItems", most: "maxItems", noun: "item" };
+const MEMBERS: CountWords =
+    CountWords { least: "minProperties", most: "maxProperties", noun: "member" };
+
 /// A walk in progress.
 pub(super) struct RuleWalk<'b> {
     pub(super) book: &'b RuleBook,
@@ -65,24 +78,24 @@ pub(super) struct RuleWalk<'b> {
 impl<'b> RuleWalk<'b> {
     /// Returns a walk that lists every problem.
     pub(super) fn new(book: &'b RuleBook, internals: bool) -> Self {
-        Self::of(book, Aim::List, internals)
+        Self::with_aim(book, Aim::List, internals)
     }
 
-    fn of(book: &'b RuleBook, aim: Aim, internals: bool) -> Self {
+    fn with_aim(book: &'b RuleBook, aim: Aim, internals: bool) -> Self {
         let weight = Weight::default();
         Self { book, aim, weight, found: Vec::new(), total: 0, internals }
     }
 
     /// Returns true if `value` satisfies `node`.
     pub(super) fn satisfies(&self, node: &'b Node, value: &Value) -> bool {
-        let mut probe = Self::of(self.book, Aim::Probe, false);
+        let mut probe = Self::with_aim(self.book, Aim::Probe, false);
         probe.node(node, value, &RequestPlace::ROOT, &SchemaPath::Nowhere)
     }
 
     /// Measures how far `value` is from satisfying `node`.
     pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &RequestPlace<'_>) -> Weight {
         let aim = Aim::Weigh { depth: at.depth };
-        let mut scale = Self::of(self.book, aim, false);
+        let mut scale = Self::with_aim(self.book, aim, false);
         scale.node(node, value, at, &SchemaPath::Nowhere);
         scale.weight
     }
@@ -245,8 +258,7 @@ impl<'b> RuleWalk<'b> {
             let is_long = length.max.is_some_and(|max| text.len() > max);
             let is_short = length.min.is_some_and(|min| text.len() < min.saturating_mul(4));
             let found = if is_long || is_short { text.chars().count() } else { text.len() };
-            is_valid &=
-                self.count(found, length, ("minLength", "maxLength"), "character", at, path);
+            is_valid &= self.count(found, length, &CHARACTERS, at, path);
         }
         // Patterns cost the most, so skip them if the answer is known.
         if self.is_done(is_valid) {
@@ -271,16 +283,17 @@ impl<'b> RuleWalk<'b> {
         &mut self,
         found: usize,
         allowed: super::shape::CountRange,
-        (least, most): (&'static str, &'static str),
-        noun: &str,
+        words: &CountWords,
         at: &RequestPlace<'_>,
         path: &SchemaPath<'_>,
     ) -> bool {
         if let Some(min) = allowed.min.filter(|min| found < *min) {
-            return self.fail(least, at, path, None, || say::count("at least", min, noun));
+            let message = || say::count("at least", min, words.noun);
+            return self.fail(words.least, at, path, None, message);
         }
         if let Some(max) = allowed.max.filter(|max| found > *max) {
-            return self.fail(most, at, path, None, || say::count("at most", max, noun));
+            let message = || say::count("at most", max, words.noun);
+            return self.fail(words.most, at, path, None, message);
         }
         true
     }
@@ -292,8 +305,7 @@ impl<'b> RuleWalk<'b> {
         at: &RequestPlace<'_>,
         path: &SchemaPath<'_>,
     ) -> bool {
-        let counts = ("minItems", "maxItems");
-        let mut is_valid = self.count(items.len(), rules.count, counts, "item", at, path);
+        let mut is_valid = self.count(items.len(), rules.count, &ITEMS, at, path);
         if rules.unique && super::unique::repeats(items) {
             is_valid =
                 self.fail("uniqueItems", at, path, None, || "must not repeat an item".into());
@@ -339,13 +351,12 @@ impl<'b> RuleWalk<'b> {
                 is_valid = self.fail("dependencies", at, path, Some(&member), message);
             }
         }
-        let counts = ("minProperties", "maxProperties");
-        is_valid &= self.count(members.len(), rules.count, counts, "member", at, path);
+        is_valid &= self.count(members.len(), rules.count, &MEMBERS, at, path);
         for (order, (name, value)) in members.iter().enumerate() {
             if self.is_done(is_valid) {
                 return false;
             }
-            is_valid &= self.member(rules, name, value, (at, &at.member(name, order)), path);
+            is_valid &= self.member(rules, name, value, at, &at.member(name, order), path);
         }
         is_valid
     }
@@ -367,7 +378,8 @@ impl<'b> RuleWalk<'b> {
         rules: &'b ObjectRules,
         name: &str,
         value: &Value,
-        (at, here): (&RequestPlace<'_>, &RequestPlace<'_>),
+        at: &RequestPlace<'_>,
+        here: &RequestPlace<'_>,
         path: &SchemaPath<'_>,
     ) -> bool {
         let mut is_valid = true;

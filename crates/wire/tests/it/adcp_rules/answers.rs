@@ -14,7 +14,9 @@ fn said(tool: AdcpTool, request: &Value) -> String {
     for issue in issues.listed() {
         let pointer = if issue.pointer.is_empty() { "(root)" } else { &issue.pointer };
         out += &format!("{pointer} {}: {}\n", issue.keyword, issue.message);
-        if let (Some(id), Some(place)) = (&issue.schema_id, &issue.schema_path) {
+        if let Some(id) = &issue.schema_id
+            && let Some(place) = &issue.schema_path
+        {
             out += &format!("    {id}{place}\n");
         }
         for (name, value) in &issue.discriminator {
@@ -215,7 +217,7 @@ fn an_account_is_named_in_one_of_two_ways() {
 
 /// I-3: the table of unions that are decided by constants.
 #[test]
-fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
+fn constants_decide_by_which_branch_a_union_is_judged() {
     let signals = |destination: Value| json!({"signal_spec": "x", "destinations": [destination]});
     check(
         AdcpTool::GetSignals,

@@ -26,7 +26,7 @@ const OF_OTHERS: &[&str] = &["daypart_targets[].timezone", "sort_direction"];
 fn members(release: &str, name: &str) -> Option<BTreeSet<String>> {
     let folder = published::path(&format!("spec/adcp/{release}"))?;
     let mut found = BTreeSet::new();
-    gather(&folder, &read(&folder, &format!("{name}.json"))?, "", (0, 0), &mut found);
+    gather(&folder, &read(&folder, &format!("{name}.json"))?, "", 0, 0, &mut found);
     Some(found)
 }
 
@@ -40,17 +40,18 @@ fn gather(
     folder: &Path,
     schema: &Value,
     place: &str,
-    (depth, hops): (u8, u8),
+    depth: u8,
+    hops: u8,
     found: &mut BTreeSet<String>,
 ) {
     let reference = schema["$ref"].as_str().and_then(|text| text.split_once("/schemas/"));
     let name = reference.and_then(|(_, path)| path.split_once('/')).filter(|_| hops < 8);
     if let Some(known) = name.and_then(|(_, name)| read(folder, name)) {
-        gather(folder, &known, place, (depth, hops + 1), found);
+        gather(folder, &known, place, depth, hops + 1, found);
     }
     for keyword in ["allOf", "oneOf", "anyOf"] {
         for part in schema[keyword].as_array().into_iter().flatten() {
-            gather(folder, part, place, (depth, hops + 1), found);
+            gather(folder, part, place, depth, hops + 1, found);
         }
     }
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
@@ -58,16 +59,16 @@ fn gather(
         let place = format!("{place}{dot}{name}");
         found.insert(place.clone());
         if depth == 0 {
-            gather(folder, member, &place, (1, hops), found);
+            gather(folder, member, &place, 1, hops, found);
         }
     }
     if depth == 1 && schema["items"].is_object() {
-        gather(folder, &schema["items"], &format!("{place}[]"), (1, hops), found);
+        gather(folder, &schema["items"], &format!("{place}[]"), 1, hops, found);
     }
 }
 
 #[test]
-fn whatever_3_2_adds_to_a_request_is_refused_or_harmless() {
+fn what_3_2_adds_to_requests_is_refused_or_harmless() {
     let mut judged = 0;
     for tool in AdcpTool::ALL.iter().copied().filter(|tool| *tool != AdcpTool::ComplyTestController)
     {
@@ -82,7 +83,8 @@ fn whatever_3_2_adds_to_a_request_is_refused_or_harmless() {
             let parent = place.rsplit_once('.').map(|(parent, _)| parent.trim_end_matches("[]"));
             parent.is_some_and(|parent| added.contains(parent))
         };
-        let expected: BTreeSet<&str> = added.iter().copied().filter(|it| !of_new(it)).collect();
+        let expected: BTreeSet<&str> =
+            added.iter().copied().filter(|place| !of_new(place)).collect();
         let mut ours: BTreeSet<&str> = added::places(tool).collect();
         ours.retain(|place| newer.contains(*place) && !of_new(place));
         ours.extend(HARMLESS.iter().chain(DONE).filter(|place| added.contains(**place)));
@@ -154,10 +156,13 @@ fn defaults_that_3_2_adds_are_those_of_the_table() {
         let published: BTreeMap<&str, &Value> = newer
             .iter()
             .filter_map(|(place, default)| Some((place.as_str(), default.as_ref()?)))
-            .filter(|(place, _)| is_new(place) && !OF_OTHERS.iter().any(|it| place.ends_with(it)))
+            .filter(|(place, _)| {
+                is_new(place) && !OF_OTHERS.iter().any(|name| place.ends_with(name))
+            })
             .collect();
         let ours: Vec<(&str, Value)> = added::defaults(tool).collect();
-        let ours: BTreeMap<&str, &Value> = ours.iter().map(|(place, it)| (*place, it)).collect();
+        let ours: BTreeMap<&str, &Value> =
+            ours.iter().map(|(place, value)| (*place, value)).collect();
         assert_eq!(ours, published, "{tool}");
         judged += ours.len();
     }

@@ -26,7 +26,7 @@ fn part(content: Content) -> a2a::Part {
 }
 
 #[test]
-fn a_request_is_read_as_the_json_that_it_stands_for() {
+fn a_request_is_read_as_the_json_it_means() {
     let list = vec![number(1.5), value(Kind::NullValue(0)), value(Kind::BoolValue(true))];
     let data = object(&[
         ("empty", value(Kind::StructValue(Struct::default()))),
@@ -226,7 +226,7 @@ fn what_a_double_cannot_hold_is_rounded_and_never_refused() {
 }
 
 #[test]
-fn what_does_not_fit_names_the_member_and_not_its_value() {
+fn a_misfit_names_the_member_and_not_its_value() {
     let cases = [
         (json!({"parts": [{"raw": "not base64!"}]}), "lf.a2a.v1.Part", "raw"),
         (json!({"messageId": 5}), "lf.a2a.v1.Message", "messageId"),

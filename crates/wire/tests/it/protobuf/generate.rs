@@ -152,7 +152,8 @@ fn write_message(out: &mut String, name: &str, message: &DescriptorProto) {
             Some(entry) => (kind(&entry.field[1]), "Rule::Map".to_owned()),
             None => (kind(field), rule(field)),
         };
-        let (number, json) = (field.number(), camel(field.name()));
+        let number = field.number();
+        let json = camel(field.name());
         assert_eq!(json, field.json_name(), "{name}");
         writeln!(out, "    field({number}, \"{json}\", {kind}, {rule}),").unwrap();
     }

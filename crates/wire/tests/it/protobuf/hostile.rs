@@ -60,7 +60,7 @@ fn bytes_that_are_no_message_are_refused() {
 }
 
 #[test]
-fn what_is_unknown_is_passed_over_and_pieces_are_one_message() {
+fn unknown_fields_are_passed_over_and_pieces_are_one_message() {
     assert_eq!(message("7b 78 01 7b 7c 7c 79 0000000000000000 7d 00000000 7a 01 61"), "{}");
     assert_eq!(message("0a 01 61 1a 01 62"), r#"{"url":"b"}"#, "the last of a oneof wins");
     assert_eq!(message("32 01 61 32 00"), "{}", "the last one is the default, which is nothing");
@@ -87,7 +87,7 @@ fn nested(depth: usize) -> Vec<u8> {
 }
 
 #[test]
-fn depth_is_that_of_json_and_hostile_depth_costs_no_stack() {
+fn depth_is_limited_as_in_json_without_costing_stack() {
     let rejected = |bytes: &[u8]| read(&schema::PART, bytes).unwrap_err();
     assert!(read(&schema::PART, &nested(63)).is_ok());
     assert_eq!(rejected(&nested(64)).message, "the message nests deeper than 64 levels");
@@ -187,12 +187,13 @@ proptest! {
     #![proptest_config(config(256))]
 
     #[test]
-    fn what_is_damaged_is_read_as_the_usual_implementation_reads_it(
+    fn damaged_messages_are_read_as_the_usual_implementation_does(
         bytes in sample(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
-        let (whole, mut bytes) = (bytes.clone(), bytes);
+        let whole = bytes.clone();
+        let mut bytes = bytes;
         for (at, byte) in damage {
             let at = at.index(bytes.len());
             bytes[at] = byte;

@@ -52,7 +52,7 @@ fn read(bytes: Vec<u8>, mapping: Option<&Mapping>) -> SortedFeed {
 fn every_format_brings_back_all_that_it_can_say() {
     let units = demo::units(120, 11, now());
     for format in DemoFormat::ALL {
-        let preset = Mapping::of(format.preset());
+        let preset = Mapping::from_preset(format.preset());
         let sorted = read(format.write(&units).unwrap(), Some(&preset));
         let [feed] = sorted.feeds.as_slice() else { panic!("{format}") };
         let expected: Vec<FeedUnit> = units
@@ -93,7 +93,7 @@ fn a_format_with_a_heading_is_known_by_it() {
 #[test]
 fn aap_json_is_known_by_its_type() {
     let units = demo::units(30, 11, now());
-    let preset = Mapping::of(Preset::AapJson);
+    let preset = Mapping::from_preset(Preset::AapJson);
     let bytes = DemoFormat::AapJson.write(&units).unwrap();
     let by_type = read(bytes.clone(), None);
     assert_eq!(by_type.feeds[0].units, read(bytes, Some(&preset)).feeds[0].units);
@@ -104,7 +104,7 @@ fn aap_json_is_known_by_its_type() {
 fn a_saved_mapping_reads_the_same_feed_as_before() {
     let units = demo::units(30, 11, now());
     for format in DemoFormat::ALL {
-        let preset = Mapping::of(format.preset());
+        let preset = Mapping::from_preset(format.preset());
         let bytes = format.write(&units).unwrap();
         let first = read(bytes.clone(), Some(&preset));
         let text = first.mapping.to_toml();

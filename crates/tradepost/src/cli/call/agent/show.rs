@@ -27,7 +27,8 @@ pub(super) fn reply(reply: &AgentReply) -> String {
 }
 
 fn artifact(artifact: &TaskArtifact) -> String {
-    let (name, shown) = (plain(&artifact.name, WORD), parts(&artifact.parts));
+    let name = plain(&artifact.name, WORD);
+    let shown = parts(&artifact.parts);
     if name.is_empty() || shown.is_empty() { shown } else { format!("{name}:\n{shown}") }
 }
 

@@ -32,13 +32,15 @@ fn facts(rooftop: &Value) -> Vec<(&str, String)> {
     add("address", rooftop.get("address").map(address).unwrap_or_default());
     for (name, label) in [("phones", "phone"), ("emails", "e-mail")] {
         for contact in items(rooftop, name) {
-            let (name, value) = (member(contact, "name"), member(contact, "value"));
+            let name = member(contact, "name");
+            let value = member(contact, "value");
             add(label, if name.is_empty() { value } else { format!("{value} ({name})") });
         }
     }
     add("website", member(rooftop, "website"));
     for schedule in items(rooftop, "schedules") {
-        let (name, hours) = (member(schedule, "name"), hours(schedule.get("value")));
+        let name = member(schedule, "name");
+        let hours = hours(schedule.get("value"));
         let hours = if name.is_empty() { hours } else { format!("{name}: {hours}") };
         add("hours", hours);
     }

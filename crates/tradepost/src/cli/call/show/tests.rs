@@ -154,7 +154,7 @@ fn a_dealer_is_shown_with_its_hours() {
 }
 
 #[test]
-fn a_receipt_says_what_became_of_the_lead_and_the_appointment() {
+fn a_receipt_shows_the_state_of_lead_and_appointment() {
     let payload = json!({"data": {"lead_id": "lead_1", "status": "received",
         "appointment": {"appointment_id": "a1", "status": "proposed",
             "proposed_times": ["2026-05-03T20:00:00Z", "2026-05-03T21:30:00Z"]},
@@ -184,7 +184,7 @@ fn a_receipt_says_what_became_of_the_lead_and_the_appointment() {
 }
 
 #[test]
-fn numbers_are_grouped_and_what_is_no_whole_number_is_left_alone() {
+fn whole_numbers_are_grouped_and_everything_else_is_unchanged() {
     for (json, expected) in [
         ("0", "0"),
         ("999", "999"),

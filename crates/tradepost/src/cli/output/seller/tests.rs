@@ -45,7 +45,7 @@ fn an_aap_error_shows_every_problem_and_what_to_do() {
 }
 
 #[test]
-fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
+fn an_adcp_error_shows_the_fault_and_whether_to_retry() {
     let error = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
         "code": "VALIDATION_ERROR", "message": "2 \u{202e}problems", "recovery": "correctable",
         "field": "packages[0].budget", "suggestion": "send\na number", "retry_after": 5,
@@ -91,10 +91,11 @@ fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
 }
 
 #[test]
-fn what_is_said_in_words_is_no_reason_to_come_back() {
+fn a_refusal_in_words_is_not_worth_a_retry() {
     let text = "Sorry\u{1b}, no.".to_owned();
     let malformed = Some(tradepost_wire::adcp::error::ErrorFormatError::TooLarge);
-    let (retry_after, kept) = (None, KeptResponse::new(200, None, b""));
+    let retry_after = None;
+    let kept = KeptResponse::new(200, None, b"");
     let by = RefusalForm::Words { text, malformed };
     let refused = SellerRefusal { by, retry_after, kept };
     check(
@@ -192,7 +193,7 @@ fn an_answer_that_is_none_shows_its_beginning() {
 }
 
 #[test]
-fn every_code_of_both_catalogs_has_an_exit_code_of_the_table() {
+fn every_code_of_both_catalogs_has_an_exit_code() {
     let exits = aap::AapCode::ALL.iter().map(|code| exit_of_aap(*code));
     let exits = exits.chain(a2a::error::A2aCode::ALL.iter().map(|code| exit_of_a2a(*code)));
     for exit in exits {

@@ -29,7 +29,8 @@ pub(super) fn destination(
         reject(&at.key("by"), problems, "must be smtp, webhook or chat: https carries ADF");
     }
     let events = value.get(EVENTS);
-    let events = events.map(|it| values::words::<StaffEventKind>(it, &at.key(EVENTS), problems));
+    let events =
+        events.map(|events| values::words::<StaffEventKind>(events, &at.key(EVENTS), problems));
     let delivery = delivery(&without_own_keys(value), at, problems)?;
     Some(PublisherDestination { delivery, events: events.unwrap_or(Some(Vec::new()))? })
 }

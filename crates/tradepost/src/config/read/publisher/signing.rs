@@ -38,9 +38,9 @@ pub(super) fn request_signing(
         optional "content_digest" => digest:
             text_that("must be required, forbidden or either", DigestRule::from_name)
             => DigestRule::Required,
-        optional "required_for" => required_for: set((0, None), tool) => BTreeSet::new(),
+        optional "required_for" => required_for: set(0, None, tool) => BTreeSet::new(),
         optional "methods_required_for" => methods_required_for:
-            set((0, None), method) => BTreeSet::new(),
+            set(0, None, method) => BTreeSet::new(),
     })
 }
 
@@ -69,7 +69,7 @@ pub(super) fn keys(
     read_object!(value, at, problems, closed {
         optional "jwks_file" => jwks_file: path(1_000),
         optional "brand_json_url" => brand_json_url: values::web_page,
-        optional "revoked" => revoked: list((0, None), line(200)),
+        optional "revoked" => revoked: list(0, None, line(200)),
         optional "signatures" => signatures: whole::<u32>(1, 1_000_000),
     });
     let source = match (jwks_file, brand_json_url) {

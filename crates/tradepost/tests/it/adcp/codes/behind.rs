@@ -143,7 +143,7 @@ fn governance_unavailable_when_the_agent_does_not_decide() {
 }
 
 #[test]
-fn permission_denied_when_the_governance_agent_does_not_take_the_token() {
+fn permission_denied_when_governance_does_not_take_the_token() {
     decided(
         decides(refusal("PERMISSION_DENIED")),
         "PERMISSION_DENIED",
@@ -160,7 +160,7 @@ fn permission_denied_when_the_governance_agent_does_not_take_the_token() {
 }
 
 #[test]
-fn plan_not_found_when_the_governance_agent_has_no_such_plan() {
+fn plan_not_found_when_governance_has_no_such_plan() {
     decided(
         decides(refusal("PLAN_NOT_FOUND")),
         "PLAN_NOT_FOUND",
@@ -275,7 +275,8 @@ fn a_buy_comes_about_when_the_governance_agent_agrees() {
 fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
     let (come, waits) = mpsc::channel();
     let (release, released) = mpsc::channel();
-    let (come, released) = (Mutex::new(come), Mutex::new(released));
+    let come = Mutex::new(come);
+    let released = Mutex::new(released);
     let agent = decides_after(decision("approved"), move || {
         come.lock().unwrap().send(()).unwrap();
         released.lock().unwrap().recv().unwrap();

@@ -130,8 +130,9 @@ fn entries(file: &'static str) -> BTreeMap<&'static str, &'static str> {
 }
 
 #[test]
-fn each_code_is_brought_about_or_it_is_said_why_not() {
-    let (rows, never) = (rows(), entries(NEVER));
+fn each_code_is_brought_about_or_has_a_reason() {
+    let rows = rows();
+    let never = entries(NEVER);
     let mut wrong = Vec::new();
     for code in AdcpCode::ALL {
         let name = code.name();
@@ -151,7 +152,7 @@ fn sources(folder: &Path, found: &mut String) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push_str(&fs::read_to_string(path).unwrap());
         }
     }
@@ -166,7 +167,11 @@ fn no_source_names_a_code_that_cannot_occur() {
     let names: BTreeSet<&str> = text
         .split("Code::")
         .skip(1)
-        .map(|rest| rest.split(|it: char| !it.is_ascii_alphanumeric()).next().unwrap_or_default())
+        .map(|rest| {
+            rest.split(|character: char| !character.is_ascii_alphanumeric())
+                .next()
+                .unwrap_or_default()
+        })
         .collect();
     assert!(names.contains("ProvenanceClaimContradicted"), "the sources were read");
     let never = entries(NEVER);

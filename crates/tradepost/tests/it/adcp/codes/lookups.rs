@@ -117,7 +117,7 @@ fn proposal_not_found() {
 }
 
 #[test]
-fn a_proposal_that_is_not_there_for_a_caller_that_is_pinned_to_3_0() {
+fn an_absent_proposal_for_a_caller_pinned_to_3_0() {
     let refine = json!({"buying_mode": "refine", "adcp_version": "3.0", "refine": [
         {"scope": "proposal", "proposal_id": "prop_unknown", "action": "include", "ask": "more video"}]});
     check(
@@ -220,7 +220,7 @@ fn reference_not_found() {
 }
 
 #[test]
-fn a_list_of_another_caller_is_one_that_is_not_there() {
+fn another_callers_list_is_one_that_is_not_there() {
     let made = json!({"name": "Mine", "idempotency_key": KEYS[0]});
     let scene = usual().by("nova").after("acme", "create_property_list", made);
     check(

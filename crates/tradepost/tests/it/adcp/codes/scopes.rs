@@ -112,7 +112,7 @@ fn scope_insufficient_comes_before_what_the_seller_has_not() {
 
 /// `build_creative` is a task of AdCP that this seller does not have.
 #[test]
-fn a_task_that_is_not_here_is_a_matter_of_scope_first() {
+fn an_absent_task_is_a_matter_of_scope_first() {
     let none =
         AccountRights { allowed_tasks: Some(set(&["get_products"])), ..AccountRights::default() };
     let granted =

@@ -19,9 +19,9 @@ fn events(expected: &[&str], change: impl Fn(&mut Vec<Value>) + Send + Sync + 's
 
 fn two_callers(server: &conformance::ConformanceServer) -> ProbeOptions {
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-    with(options(), |it| {
-        it.token = token("a");
-        it.token_b = token("b");
+    with(options(), |options| {
+        options.token = token("a");
+        options.token_b = token("b");
     })
 }
 
@@ -80,11 +80,11 @@ fn whole_streams_pass_the_proxy_of_these_tests() {
         "a2a.send.roles",
         "a2a.list.page",
     ] {
-        let of_check = report.findings.iter().filter(|it| it.check.id == id);
-        let verdicts: Vec<_> = of_check.map(|it| (&it.on, &it.verdict)).collect();
+        let of_check = report.findings.iter().filter(|finding| finding.check.id == id);
+        let verdicts: Vec<_> = of_check.map(|finding| (&finding.on, &finding.verdict)).collect();
         assert!(verdicts.len() >= 2, "{id}: {verdicts:?}");
         assert!(
-            verdicts.iter().all(|(_, it)| **it == check::CheckVerdict::Pass),
+            verdicts.iter().all(|(_, verdict)| **verdict == check::CheckVerdict::Pass),
             "{id}: {verdicts:?}"
         );
     }
@@ -178,7 +178,9 @@ fn an_artifact_before_the_work_on_it() {
     events(&["a2a.kit.stream-order"], |events| {
         let working = position(events, "TASK_STATE_WORKING");
         let artifact = events.iter().position(is_artifact);
-        if let (Some(working), Some(artifact)) = (working, artifact) {
+        if let Some(working) = working
+            && let Some(artifact) = artifact
+        {
             events.swap(working, artifact);
         }
     });
@@ -209,7 +211,9 @@ fn a_final_state_before_the_artifact() {
     events(&["a2a.kit.stream-order", "a2a.stream.final-last"], |events| {
         let completed = position(events, "TASK_STATE_COMPLETED");
         let artifact = events.iter().rposition(is_artifact);
-        if let (Some(completed), Some(artifact)) = (completed, artifact) {
+        if let Some(completed) = completed
+            && let Some(artifact) = artifact
+        {
             events.swap(completed, artifact);
         }
     });

@@ -12,7 +12,7 @@ fn problems(card: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_example_of_the_specification_has_the_form_that_it_shows() {
+fn the_specifications_example_has_the_form_that_it_shows() {
     let card = json!({
         "name": "Example Agent",
         "description": "",
@@ -27,7 +27,7 @@ fn the_example_of_the_specification_has_the_form_that_it_shows() {
 }
 
 #[test]
-fn an_optional_member_that_is_set_to_its_default_is_not_one_that_is_not_set() {
+fn a_set_default_differs_from_an_optional_member_left_out() {
     let set = r#"{"name":"A","documentationUrl":"","iconUrl":"",
         "capabilities":{"streaming":false,"extendedAgentCard":false}}"#;
     assert_eq!(
@@ -42,7 +42,7 @@ fn an_optional_member_that_is_set_to_its_default_is_not_one_that_is_not_set() {
 }
 
 #[test]
-fn defaults_are_left_out_at_every_depth_and_required_members_never() {
+fn defaults_are_left_out_at_every_depth_required_members_never() {
     for (member, expected) in [
         (
             r#""supportedInterfaces":[{"url":"","protocolBinding":"","protocolVersion":"","tenant":""}]"#,
@@ -82,7 +82,7 @@ fn defaults_are_left_out_at_every_depth_and_required_members_never() {
 }
 
 #[test]
-fn what_is_not_declared_or_has_another_type_is_signed_as_it_came() {
+fn undeclared_members_and_other_types_are_signed_as_they_came() {
     let card = r#"{"x":"","y":null,"z":[],"name":5,"provider":"","skills":{"a":""},"iconUrl":[]}"#;
     let expected =
         r#"{"iconUrl":[],"name":5,"provider":"","skills":{"a":""},"x":"","y":null,"z":[]}"#;
@@ -124,7 +124,7 @@ fn numbers_are_spelled_as_rfc_8785_spells_them() {
 }
 
 #[test]
-fn numbers_that_a_double_does_not_hold_have_no_signing_form() {
+fn numbers_beyond_a_double_have_no_signing_form() {
     // The sample of RFC 8785, which would be signed without its last digit.
     assert_eq!(problems(r#"{"x":333333333.33333329}"#), ["/x"]);
     let card = r#"{"a":9007199254740993,"b":[1e400,{"c":-1e-400}],"ok":1.5,

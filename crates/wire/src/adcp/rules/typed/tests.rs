@@ -108,7 +108,7 @@ fn a_form_takes_what_is_there_and_nothing_else() {
 }
 
 #[test]
-fn a_value_is_read_in_every_notation_that_the_rules_accept() {
+fn a_value_is_read_in_every_notation_the_rules_accept() {
     let value = |text: &str| crate::json::from_str::<Value>(text).unwrap();
     for (text, expected) in [
         ("2", Some(2)),
@@ -134,7 +134,7 @@ fn a_value_is_read_in_every_notation_that_the_rules_accept() {
 
 /// The test of forms can fail.
 #[test]
-fn a_form_that_asks_more_than_the_rules_guarantee_is_found_out() {
+fn a_form_asking_more_than_the_rules_guarantee_is_found() {
     let package = "media-buy/package-request";
     assert_eq!(misfits::<Fitting>(package), [""; 0]);
     assert_eq!(
