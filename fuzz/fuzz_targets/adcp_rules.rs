@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::adcp::error::MAX_BYTES;
-use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::adcp::{AdcpTool, credentials};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
+use tradepost_adcp::error::MAX_BYTES;
+use tradepost_adcp::rules::{self, Internals};
+use tradepost_adcp::{AdcpTool, credentials};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
 
 /// Shorter text may stand in a message by chance, as a word of ours.
 const LONG: usize = 24;
@@ -17,7 +17,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((first, text)) = input.split_first() else { return };
     let tools = AdcpTool::ALL;
     let tool = tools[usize::from(*first) % tools.len()];
-    let Ok(arguments) = tradepost_wire::json::from_slice::<Value>(text) else { return };
+    let Ok(arguments) = tradepost_document::json::from_slice::<Value>(text) else { return };
     for pointer in credentials::find(&arguments) {
         assert!(arguments.pointer(&pointer).is_some(), "{pointer} leads nowhere");
     }
@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
         let Err(issues) = rules::check(tool, &arguments, internals) else { continue };
         assert!(issues.total() >= issues.listed().len() && issues.total() > 0);
         let error = issues.into_error();
-        let written = tradepost_wire::json::to_string(&error).expect("an error serialises");
+        let written = tradepost_document::json::to_string(&error).expect("an error serialises");
         assert!(written.len() <= MAX_BYTES, "{} bytes", written.len());
         let mut said = vec![error.message.as_str()];
         said.extend(error.issues.iter().map(|issue| issue.message.as_str()));

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::agent::{AgentReply, MAX_ARTIFACTS};
-use tradepost_buyer::events::EventReader;
+use tradepost_client::agent::{AgentReply, MAX_ARTIFACTS};
+use tradepost_client::events::EventReader;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (cut, bytes) = input;
@@ -18,7 +18,7 @@ fuzz_target!(|input: (u16, &[u8])| {
     pieces.feed(rest);
     assert_eq!(whole, std::iter::from_fn(|| pieces.take()).collect::<Vec<_>>());
 
-    let mut said = whole.iter().filter_map(|data| tradepost_wire::json::from_slice(data).ok());
+    let mut said = whole.iter().filter_map(|data| tradepost_document::json::from_slice(data).ok());
     let Some(Ok(AgentReply::Task(mut task))) = said.next().map(AgentReply::from_result) else {
         return;
     };

@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 use tradepost_bridge::server::converse;
 use tradepost_bridge::{AskMode, Bridge, BridgeOptions};
-use tradepost_buyer::transport::Network;
-use tradepost_wire::json::{Value, from_str};
+use tradepost_client::transport::Network;
+use tradepost_document::json::{Value, from_str};
 
 /// Nobody listens at port 1.
 const NOBODY: &str = "http://127.0.0.1:1";

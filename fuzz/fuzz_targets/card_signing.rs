@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::a2a::card::signing_payload;
-use tradepost_wire::json;
+use tradepost_a2a::card::signing_payload;
+use tradepost_document::json;
 
 fuzz_target!(|text: &str| {
     let Ok(card) = json::read(text) else {

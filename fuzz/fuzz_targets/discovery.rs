@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::Url;
-use tradepost_buyer::card::SellerCard;
-use tradepost_buyer::directory::{AgentDirectory, MOST};
-use tradepost_buyer::discover::{endpoint, is_local};
-use tradepost_buyer::{grpc, text};
+use tradepost_client::Url;
+use tradepost_client::card::SellerCard;
+use tradepost_client::directory::{AgentDirectory, MOST};
+use tradepost_client::discover::{endpoint, is_local};
+use tradepost_client::{grpc, text};
 
 /// An address that a stranger chose may be used.
 fn is_safe(url: &Url) -> bool {

@@ -5,9 +5,9 @@
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::Url;
+use tradepost_client::Url;
+use tradepost_document::http::address;
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_wire::http::address;
 
 fuzz_target!(|text: &str| {
     for loopback in [false, true] {

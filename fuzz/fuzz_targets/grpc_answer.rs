@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::grpc::{GrpcEnd, framed, messages, split};
+use tradepost_client::grpc::{GrpcEnd, framed, messages, split};
 
 fuzz_target!(|input: (&[u8], &str, &str, &str)| {
     let (body, status, message, details) = input;

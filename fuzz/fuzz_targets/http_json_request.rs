@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::a2a::http_json::{self, MatchedRoute};
-use tradepost_wire::a2a::request;
+use tradepost_a2a::http_json::{self, MatchedRoute};
+use tradepost_a2a::request;
 
 fuzz_target!(|input: &[u8]| {
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
@@ -28,7 +28,7 @@ fuzz_target!(|input: &[u8]| {
     match read {
         Ok(request) => assert_eq!(request.operation(), operation),
         Err(refusal) => {
-            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_document::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
 });

@@ -6,11 +6,11 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use tradepost_aap::{Filters, Search, VehicleQuery};
 use tradepost_dealer::demo;
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
-use tradepost_wire::aap::{Filters, Search, VehicleQuery};
 
 static PAYLOAD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let now = "2026-04-30T12:00:00Z".parse().expect("a moment");

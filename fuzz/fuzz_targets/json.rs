@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::json::{self, MAX_DEPTH, RawValue, ReadLimits, Value};
+use tradepost_document::json::{self, MAX_DEPTH, RawValue, ReadLimits, Value};
 
 const BOUNDS: ReadLimits = ReadLimits { depth: MAX_DEPTH, containers: 1_000, reserved: true };
 

@@ -5,9 +5,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::aap::{self, DealerTerms, Skill, Version};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::{a2a, jsonrpc};
+use tradepost_a2a as a2a;
+use tradepost_a2a::jsonrpc;
+use tradepost_aap::{self as aap, DealerTerms, Skill, Version};
+use tradepost_document::catalog::Vocabulary;
 
 fuzz_target!(|body: &[u8]| {
     let Ok(request) = jsonrpc::read(body) else {
@@ -17,13 +18,13 @@ fuzz_target!(|body: &[u8]| {
     for operation in a2a::Operation::ALL.iter().copied() {
         if let Err(refusal) = a2a::request::read(operation, request.params.as_ref()) {
             assert!(refusal.has_details());
-            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_document::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
     let send = match a2a::send_message(request.params.as_ref()) {
         Ok(send) => send,
         Err(refusal) => {
-            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_document::json::to_string(&refusal).expect("a refusal serialises");
             return;
         }
     };
@@ -49,7 +50,8 @@ fuzz_target!(|body: &[u8]| {
                 Ok(call) => assert_eq!(call.skill(), skill),
                 Err(refusal) => {
                     let object = refusal.stamp(version, "e".into(), terms.now);
-                    tradepost_wire::json::to_string(&object).expect("an error object serialises");
+                    tradepost_document::json::to_string(&object)
+                        .expect("an error object serialises");
                 }
             }
         }

@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::a2a::{self, Operation};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::protobuf::{self, schema};
+use tradepost_a2a::protobuf::{self, schema};
+use tradepost_a2a::{self as a2a, Operation};
+use tradepost_document::catalog::Vocabulary;
 
 fuzz_target!(|bytes: &[u8]| {
     for operation in Operation::ALL.iter().copied() {
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         if let Err(refusal) = a2a::request::read(operation, Some(&params)) {
             assert!(refusal.has_details());
-            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_document::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
 });

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::adcp::{AccountAuthorization, Idempotency};
-use tradepost_buyer::failure::{CallFailure, MAX_KEPT};
-use tradepost_buyer::outcome::{PayloadOutcome, PlanDecision};
-use tradepost_buyer::recovery::{FailedAttempt, RecoveryAdvice, RetryBudget, advise};
-use tradepost_buyer::response::{RawResponse, Via, read};
+use tradepost_client::adcp::{AccountAuthorization, Idempotency};
+use tradepost_client::failure::{CallFailure, MAX_KEPT};
+use tradepost_client::outcome::{PayloadOutcome, PlanDecision};
+use tradepost_client::recovery::{FailedAttempt, RecoveryAdvice, RetryBudget, advise};
+use tradepost_client::response::{RawResponse, Via, read};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (attempt, status, body) = input;
@@ -59,7 +59,7 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
             assert!(retry.wait.at_most <= time);
         }
     }
-    if let Ok(payload) = tradepost_wire::json::from_slice(body) {
+    if let Ok(payload) = tradepost_document::json::from_slice(body) {
         assert!(!Idempotency::read(&payload).permits(Duration::MAX));
         let _ =
             AccountAuthorization::read(&payload).map(|authorization| authorization.permits("x"));

@@ -5,10 +5,10 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::receiver::delivery::{KnownTask, NoDelivery, PushDelivery, ReceivedDelivery};
-use tradepost_wire::adcp::payload;
-use tradepost_wire::json;
-use tradepost_wire::json::Value;
+use tradepost_adcp::payload;
+use tradepost_client::receiver::delivery::{KnownTask, NoDelivery, PushDelivery, ReceivedDelivery};
+use tradepost_document::json;
+use tradepost_document::json::Value;
 
 /// Shorter text may stand in a message by chance, as a word of ours.
 const LONG: usize = 24;
@@ -38,7 +38,7 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(delivery) = PushDelivery::asked(body, "s", now) {
         look(&delivery, |text| PushDelivery::asked(text, "s", now).expect("it was read before"));
     }
-    let Ok(value) = tradepost_wire::json::from_slice::<Value>(body) else { return };
+    let Ok(value) = tradepost_document::json::from_slice::<Value>(body) else { return };
     if let Some(data) = payload::of_tool(&value) {
         assert!(data.is_object());
     }

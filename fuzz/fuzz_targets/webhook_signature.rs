@@ -9,12 +9,12 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
-use tradepost_buyer::signed::signers::{
+use tradepost_adcp::signing::SignatureError;
+use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
+use tradepost_client::signed::signers::{
     AgentKeys, DocumentUnread, Fetching, KeyLocation, PublishedKeys, Signers, SigningAgent,
 };
 use tradepost_keys::http_signature::TargetUri;
-use tradepost_wire::adcp::signing::SignatureError;
 
 const SELLER: &str = "https://s.example/mcp";
 

@@ -1,4 +1,4 @@
-// Tasks through the official JavaScript client of A2A, against the example `conformance` of crates/server.
+// Tasks through the official JavaScript client of A2A, against the example `conformance` of crates/seller/server.
 //
 //   node tasks.js http://127.0.0.1:8080
 //

@@ -1,5 +1,5 @@
 """Webhooks through the official Python client of A2A, against
-the example `conformance push --push-allow-loopback` of crates/server.
+the example `conformance push --push-allow-loopback` of crates/seller/server.
 
     python push.py http://127.0.0.1:8080
 """

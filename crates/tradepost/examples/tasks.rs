@@ -5,7 +5,7 @@ use clap::Parser as _;
 use tradepost_store::{DatabaseUrl, Store};
 
 #[expect(dead_code, reason = "it is a program of its own, too")]
-#[path = "../../server/examples/conformance/main.rs"]
+#[path = "../../seller/server/examples/conformance/main.rs"]
 mod conformance;
 
 /// Its arguments.

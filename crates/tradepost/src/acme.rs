@@ -11,22 +11,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
+use failure::{AcmeError, AcmeErrorCode};
 use folder::AcmeFolder;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
+use tradepost_document::backoff::{Backoff, drawn};
+use tradepost_document::format::rfc3339;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::tls::challenge::Challenges;
 use tradepost_server::tls::{self, LoadedFiles, PemFiles, ServerIdentity, peer};
-use tradepost_wire::backoff::{Backoff, drawn};
-use tradepost_wire::format::rfc3339;
-use trouble::{AcmeError, AcmeErrorCode};
 
 use crate::config::acme::{Acme, CERTIFICATE};
 
+pub mod failure;
 mod folder;
 mod order;
-pub mod trouble;
 mod web;
 
 pub use folder::OrderHistory;

@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tradepost_buyer::signed::Checklist;
-use tradepost_buyer::signed::signers::{Signers, SigningAgent};
+use tradepost_adcp::signing::SignedKind;
+use tradepost_client::signed::Checklist;
+use tradepost_client::signed::signers::{Signers, SigningAgent};
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{PublisherProfile, ToolEndpoint, ToolTransport};
@@ -21,7 +22,6 @@ use tradepost_server::http::mcp;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
-use tradepost_wire::adcp::signing::SignedKind;
 
 use crate::config::{ListenOrigin, PublisherConfig, WebhookKeyFile};
 use seller::PublisherAgent;
@@ -29,20 +29,20 @@ use seller::PublisherAgent;
 pub mod card;
 pub mod catalogue_file;
 pub mod exchanges;
+pub mod field_errors;
 pub mod http;
 pub mod identity;
 pub mod invocation;
 pub mod keys;
 pub mod listing;
-pub mod misfits;
 pub mod notices;
 pub mod published;
 pub mod replay;
 pub mod sales;
 pub mod seller;
+pub mod services;
+pub mod store;
 pub mod upstream;
-pub mod vault;
-pub mod world;
 
 /// Maximum time for a receiver of notifications to respond.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
@@ -100,7 +100,7 @@ pub fn open(
     });
     let web = published::GuardedWeb::new(egress.apart(), clock.clone());
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
-    let vault = vault::StoreVault::new(Arc::clone(store), &profile.id);
+    let vault = store::StoreVault::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
         vault: Arc::new(vault.clone()),
         stir: vault.stir(),
@@ -112,18 +112,19 @@ pub fn open(
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
     let upstream =
         config.upstream.map(|server| upstream::AdServer::new(server, clock)).transpose()?;
-    let signer = world::SubscriberSigner {
+    let signer = services::SubscriberSigner {
         key: Arc::clone(&key),
-        sender: HttpSender::new(egress.apart(), world::CHALLENGE_PATIENCE),
+        sender: HttpSender::new(egress.apart(), services::CHALLENGE_PATIENCE),
         clock: clock.clone(),
         agent_url: format!("{base_url}{}", mcp::PATH),
     };
     let permits = store.permits();
-    let mut world = world::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
+    let mut world =
+        services::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
     world.upstream = upstream;
     world.governance = Some(Arc::clone(&governance));
     world.signer = Some(signer);
-    world.verifiers = world::Credentials(verifiers);
+    world.verifiers = services::Credentials(verifiers);
     let world = world.answering_within(patience);
     let publisher = Selling::new(Arc::clone(&profile), Arc::new(vault), Arc::new(world));
     let identify = |hash: &str| {

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
+use tradepost_document::format::hex;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{AlertNotice, Store};
-use tradepost_wire::format::hex;
 
 use crate::config::AlertConfig as Settings;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::carrier::{self, DeliveryCarrier, Letter};
+use crate::delivery::channel::{self, DeliveryCarrier, Letter};
 
 mod message;
 pub mod watch;
@@ -156,7 +156,7 @@ impl AlertSender {
         clock: Clock,
     ) -> Result<Self, InternalError> {
         let way = |delivery: &DeliveryConfig| {
-            let carrier = carrier::open(delivery, &clock)
+            let carrier = channel::open(delivery, &clock)
                 .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
             let board = Mutex::default();
             let pause = Mutex::default();

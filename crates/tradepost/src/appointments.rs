@@ -12,10 +12,10 @@ use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
 use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, StoreTransaction};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
 
 use crate::console::route::Right;
 

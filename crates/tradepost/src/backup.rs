@@ -12,11 +12,11 @@ use jiff::Timestamp;
 use tempfile::NamedTempFile;
 use tradepost_dealer::consent::{ConsentCheck, hex};
 use tradepost_dealer::staff::RecordCheck;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{self, Value, json};
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, Chains, Contents};
 use tradepost_store::privacy::OperatorKeys;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{self, Value, json};
 
 pub mod sealed;
 

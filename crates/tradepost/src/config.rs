@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::signed::signers::AgentKeys;
+use tradepost_aap::Version;
+use tradepost_client::signed::signers::AgentKeys;
+use tradepost_document::words;
 use tradepost_publisher::profile::PublisherProfile;
 pub use tradepost_server::auth::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 pub use tradepost_server::card::ListenOrigin;
@@ -16,8 +18,6 @@ pub use tradepost_server::http::WebOrigin;
 use tradepost_server::limit;
 pub use tradepost_server::tls::PemFiles as Tls;
 use tradepost_store::DatabaseUrl;
-use tradepost_wire::aap::Version;
-use tradepost_wire::words;
 
 use crate::adcp::seller::Front;
 use delivery::{ConfigSecret, DeliveryConfig, PublisherDestination, PublisherDestinations};

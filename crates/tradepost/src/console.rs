@@ -17,11 +17,11 @@ use axum::response::Response;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
+use tradepost_server::fair_scheduler::FairScheduler;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::intake::{self, BodyError, BodyReader};
 use tradepost_server::http::{self, HSTS};
 use tradepost_server::limit::LimitKey;
-use tradepost_server::turns::FairScheduler;
 use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
 
@@ -31,11 +31,11 @@ use crate::delivery::Deliveries;
 use crate::wiring::{RunningDealers, Wiring};
 pub(crate) use attempts::name_bucket;
 use confirm::Confirmation;
-use door::{SignInService, Visitor};
 use metrics::ConsoleMetrics;
 use reply::ConsoleReply;
 use request::ConsoleRequest;
 use route::{ConsoleRoute, RouteAction};
+use sign_in::{SignInService, Visitor};
 
 mod account;
 mod actions;
@@ -44,10 +44,9 @@ mod attempts;
 mod browser;
 mod calendar;
 mod confirm;
-mod door;
 mod factor;
+mod listing_warnings;
 pub mod metrics;
-mod offer;
 mod oidc;
 mod pages;
 pub mod password;
@@ -55,6 +54,7 @@ mod prober;
 mod reply;
 pub mod request;
 pub mod route;
+mod sign_in;
 
 /// Path prefix of the console.
 pub const PATH: &str = "/console";
@@ -84,7 +84,7 @@ pub struct Console {
     clock: Clock,
     door: SignInService,
     provider: Option<oidc::OidcProvider>,
-    offers: offer::Offers,
+    offers: listing_warnings::Offers,
     prober: Arc<prober::Prober>,
     metrics: ConsoleMetrics,
     second_factor: SecondFactorPolicy,
@@ -155,7 +155,7 @@ impl Console {
             clock,
             metrics: wiring.console_metrics.clone(),
             second_factor: settings.second_factor,
-            offers: offer::Offers::default(),
+            offers: listing_warnings::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
             turns: FairScheduler::new(PAGES_AT_ONCE),

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_dealer::delivery::{
@@ -32,7 +32,7 @@ use tradepost_store::{BlockedPushes, HostedState, Store};
 use crate::config::DealerConfig;
 use crate::config::delivery::{DeliveryConfig, PublisherDestination, PublisherDestinations};
 
-pub mod carrier;
+pub mod channel;
 pub(crate) mod http;
 mod plan;
 mod smtp;
@@ -481,14 +481,14 @@ fn outlets(
 #[must_use]
 pub fn unusable(dealer: &DealerConfig) -> Vec<(usize, String)> {
     let clock = Clock::system();
-    let why_not = |(place, delivery)| Some((place, carrier::open(delivery, &clock).err()?));
+    let why_not = |(place, delivery)| Some((place, channel::open(delivery, &clock).err()?));
     dealer.deliveries.iter().enumerate().filter_map(why_not).collect()
 }
 
 /// Creates the carriers of a dealer's destinations.
 fn ways(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, String> {
     let way = |delivery: &DeliveryConfig| {
-        let carrier = carrier::open(delivery, clock)?;
+        let carrier = channel::open(delivery, clock)?;
         Ok(DeliveryChannel { delivery: delivery.clone(), events: Vec::new(), carrier })
     };
     dealer.deliveries.iter().map(way).collect()
@@ -501,7 +501,7 @@ fn publisher_ways(
 ) -> Result<Vec<DeliveryChannel>, String> {
     let way = |wanted: &PublisherDestination| {
         let PublisherDestination { delivery, events } = wanted;
-        let carrier = carrier::open(delivery, clock)?;
+        let carrier = channel::open(delivery, clock)?;
         Ok(DeliveryChannel { delivery: delivery.clone(), events: events.clone(), carrier })
     };
     of.destinations.iter().map(way).collect()

@@ -12,18 +12,18 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tradepost_document::words;
 use tradepost_server::clock::Clock;
 use tradepost_store::privacy::OperatorKeys;
-use tradepost_wire::words;
 
 use crate::config::Config;
 
-mod kept;
+mod connectivity;
 mod machine;
 mod reach;
-mod ways;
+mod storage;
 
-pub use kept::Keeping;
+pub use storage::Keeping;
 
 words! {
     /// State of the subject of a finding.

@@ -13,12 +13,12 @@ use tradepost_dealer::consent::{
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{AuditAction, AuditEntry, NewAuditEntry};
+use tradepost_document::canonical;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::{base64, rfc3339};
+use tradepost_document::json::{Value, json};
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Proof, Store};
-use tradepost_wire::canonical;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::{base64, rfc3339};
-use tradepost_wire::json::{Value, json};
 
 use ::base64::Engine as _;
 
@@ -118,7 +118,7 @@ fn consent(proof: &Proof) -> Value {
             "user_agent": kept.user_agent,
             "body": text,
             "body_base64": text.is_none().then(encoded),
-            "salt": tradepost_wire::format::hex(&kept.salt),
+            "salt": tradepost_document::format::hex(&kept.salt),
         })
     });
     json!({
@@ -350,7 +350,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
     const NONE: &str = "is no file of evidence";
     let (_, behind) = text.split_once(DATA.0).ok_or(NONE)?;
     let (data, _) = behind.split_once(DATA.1).ok_or(NONE)?;
-    let document: Value = tradepost_wire::json::from_str(data).map_err(|_| NONE)?;
+    let document: Value = tradepost_document::json::from_str(data).map_err(|_| NONE)?;
     if document.get("format").and_then(Value::as_str) != Some(FORMAT) {
         return Err("is of another version of tradepost, or no file of evidence");
     }

@@ -67,7 +67,7 @@ impl FeedSource {
                     let text = std::fs::read_to_string(path).map_err(|error| {
                         format!("feed {name}: cannot read its mapping: {error}")
                     })?;
-                    let mistaken = |mistakes: Vec<tradepost_wire::toml::TomlMistake>| {
+                    let mistaken = |mistakes: Vec<tradepost_document::toml::TomlMistake>| {
                         let lines = mistakes.iter().map(|mistake| match mistake.line {
                             Some(line) => format!("line {line}: {mistake}"),
                             None => mistake.to_string(),

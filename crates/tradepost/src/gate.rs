@@ -1,11 +1,11 @@
 //! Permissions that callers can have, and those that a dealer's operations and skills require.
 
+use tradepost_a2a::Operation;
+use tradepost_aap::Skill;
+use tradepost_document::catalog;
+use tradepost_document::catalog::Vocabulary as _;
 pub use tradepost_server::permission::Scopes;
 use tradepost_server::permission::{self, Permission};
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::aap::Skill;
-use tradepost_wire::catalog;
-use tradepost_wire::catalog::Vocabulary as _;
 
 catalog! {
     /// Permission as keys and tokens name it.

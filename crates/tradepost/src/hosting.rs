@@ -8,14 +8,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
+use tradepost_document::parse::reject;
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{HostedDealer, HostedState, HostingConflict, NewHosted, Store};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::parse::reject;
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::config::read::{self, ForAll};
 use crate::config::{Config, DealerConfig};
@@ -24,7 +24,7 @@ use crate::feeds::FeedSource;
 
 pub mod api;
 pub mod code;
-pub mod roster;
+pub mod dealer_set;
 mod secrets;
 
 pub use code::HostingErrorCode;
@@ -124,7 +124,7 @@ impl HostingRefusal {
     #[must_use]
     pub fn document(&self) -> Value {
         let listed = self.problems.listed();
-        let problems = tradepost_wire::json::to_value(listed).unwrap_or_default();
+        let problems = tradepost_document::json::to_value(listed).unwrap_or_default();
         let more = Some(self.problems.total() - listed.len()).filter(|more| *more > 0);
         json!({
             "code": self.code.name(), "message": self.message, "hint": self.code.hint(),
@@ -350,7 +350,8 @@ fn kept(dealer: &DealerConfig, document: &Value) -> NewHosted {
 }
 
 fn parse(document: &str) -> Result<Value, InternalError> {
-    tradepost_wire::json::from_str(document).map_err(InternalError::on("reading a hosted dealer"))
+    tradepost_document::json::from_str(document)
+        .map_err(InternalError::on("reading a hosted dealer"))
 }
 
 /// Checks that the files and destinations named by a dealer can be used.

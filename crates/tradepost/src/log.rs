@@ -272,7 +272,8 @@ mod tests {
         settle();
         let lines: Vec<String> = read.try_iter().collect();
         let about = lines.iter().find(|line| *line != "three\n").unwrap();
-        let about: tradepost_wire::json::Value = tradepost_wire::json::from_str(about).unwrap();
+        let about: tradepost_document::json::Value =
+            tradepost_document::json::from_str(about).unwrap();
         let message = "lines of the log could not be written and are missing";
         assert_eq!((&about["message"], &about["lines"]), (&message.into(), &2.into()));
         assert_eq!(lines.len(), 2, "{lines:?}");

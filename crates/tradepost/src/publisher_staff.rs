@@ -2,9 +2,9 @@
 //! line alike.
 
 use tradepost_dealer::staff::StaffRole;
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::decision::Step;
 use tradepost_store::staff::StaffMember;
-use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::console::route::Right;
 

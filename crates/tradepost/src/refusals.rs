@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::refusals::{RefusalSink, RefusedRequest};
 use tradepost_store::Store;
 use tradepost_store::refusals::{RefusalCount, RefusalRecord};
-use tradepost_wire::catalog::Vocabulary as _;
 
 /// Maximum number of unwritten refusals; more are only counted.
 const WAITING: usize = 500;

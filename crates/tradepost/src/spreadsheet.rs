@@ -1,6 +1,6 @@
 //! Text for files that people open with a spreadsheet.
 
-use tradepost_wire::format;
+use tradepost_document::format;
 
 /// Returns a cell that spreadsheets treat as text. One that starts with `=`, `+`, `-` or `@` would
 /// be calculated, so it gets a leading apostrophe; a telephone number in E.164 is `+` and digits,

@@ -9,11 +9,11 @@ use std::time::Duration;
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tradepost_document::format::hex;
+use tradepost_document::json::{Value, json};
 use tradepost_server::egress::client;
 use tradepost_server::fault::InternalError;
 use tradepost_server::traces::{Span, SpanKind, Spans};
-use tradepost_wire::format::hex;
-use tradepost_wire::json::{Value, json};
 
 use crate::config::Traces as Settings;
 use crate::delivery::http::bearer;

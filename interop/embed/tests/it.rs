@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tradepost_wire::json as ours;
+use tradepost_document::json as ours;
 // Linked, and with their features.
 use {tradepost_probe as _, tradepost_server as _};
 
@@ -94,7 +94,7 @@ fn our_documents_keep_order_and_digits_in_the_same_program() {
 #[test]
 fn every_library_is_here() {
     let request = br#"{"jsonrpc":"2.0","id":1.0,"method":"m","params":{"price":1.10}}"#;
-    let read = tradepost_wire::jsonrpc::read(request).unwrap();
+    let read = tradepost_a2a::jsonrpc::read(request).unwrap();
     assert_eq!(
         (read.id.as_json(), read.params.unwrap().to_string()),
         ("1.0", r#"{"price":1.10}"#.to_owned())
@@ -103,6 +103,6 @@ fn every_library_is_here() {
     let key = tradepost_keys::SigningKey::read(&pem, Some("k")).unwrap();
     let set = ours::json!({"keys": [key.public_jwk()]}).to_string();
     assert!(tradepost_keys::KeySet::read(&set).is_ok());
-    assert!(tradepost_buyer::Url::parse("https://larkspur.example").is_ok());
+    assert!(tradepost_client::Url::parse("https://larkspur.example").is_ok());
     let _: fn(&Value) -> ours::Value = |value| value.clone().into();
 }

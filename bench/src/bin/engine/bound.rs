@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use tradepost_wire::aap::Vehicle;
+use tradepost_aap::Vehicle;
 
 use crate::lot::Lot;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
+use tradepost_aap::Vehicle;
 use tradepost_dealer::demo;
-use tradepost_wire::aap::Vehicle;
 
 /// Vehicles of which the others are made.
 const PATTERNS: usize = 20_000;

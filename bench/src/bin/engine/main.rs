@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
-use tradepost_wire::aap::{Facets, Filters, Search};
+use tradepost_aap::inventory::{Sort, SortField, SortOrder};
+use tradepost_aap::{Facets, Filters, Search};
 
 mod bound;
 mod lot;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use tradepost_aap::{Facets, Filters, ReplyData, Search, VehicleQuery};
 use tradepost_dealer::inventory::{Inventory, InventoryCache, MemoryUse, VehicleLookup};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
-use tradepost_wire::aap::{Facets, Filters, ReplyData, Search, VehicleQuery};
 
 use crate::lot::Lot;
 use crate::{Engine, Fallible, PAGE, Page};

@@ -13,9 +13,9 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TEXT, Value as _,
 };
 use tantivy::{DocAddress, Index, IndexWriter, Order, Searcher, TantivyDocument, Term};
-use tradepost_wire::aap::inventory::{self, FacetRange, TermValue};
-use tradepost_wire::aap::{Facets, Filters, Search};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_aap::inventory::{self, FacetRange, TermValue};
+use tradepost_aap::{Facets, Filters, Search};
+use tradepost_document::catalog::Vocabulary as _;
 
 use crate::lot::{Lot, words};
 use crate::{Engine, Fallible, PAGE, Page};
@@ -92,7 +92,7 @@ impl Tantivy {
             }
             document.add_text(vin, vehicle.vin.as_deref().unwrap_or_default());
             document.add_text(in_words, words(vehicle));
-            document.add_text(json, tradepost_wire::json::to_string(vehicle)?);
+            document.add_text(json, tradepost_document::json::to_string(vehicle)?);
             writer.add_document(document)?;
         }
         writer.commit()?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
-use tradepost_wire::aap::inventory::{FacetRange, FacetTerm, TermValue};
-use tradepost_wire::aap::{Facets, Filters, Search};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_aap::inventory::{FacetRange, FacetTerm, TermValue};
+use tradepost_aap::{Facets, Filters, Search};
+use tradepost_document::catalog::Vocabulary as _;
 
 use crate::lot::{Lot, words};
 use crate::{Engine, Fallible, PAGE, Page};
@@ -80,7 +80,7 @@ impl Sqlite {
                     number(vehicle.list_price),
                     number(vehicle.mileage),
                     updated.map_or(Value::Null, Value::Integer),
-                    Value::Text(tradepost_wire::json::to_string(vehicle)?),
+                    Value::Text(tradepost_document::json::to_string(vehicle)?),
                 ]))?;
                 in_words.execute((row, words(vehicle)))?;
             }

@@ -1,13 +1,13 @@
 //! Carries instructions out: other agents are called with the buyer's library.
 
 use futures_util::future::BoxFuture;
-use tradepost_buyer::agent::{
+use tradepost_client::agent::{
     AgentClient, AgentMessage, AgentReply, CardTransport, Followed, Follower, Outgoing,
 };
-use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover;
-use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits, Sizes};
-use tradepost_buyer::transport::{self, HttpTransport};
+use tradepost_client::client::random_ids;
+use tradepost_client::discover;
+use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_client::transport::{self, HttpTransport};
 
 use super::instruction::{Behavior, CallAgent, Instruction, Step};
 use super::{PATIENCE, written};

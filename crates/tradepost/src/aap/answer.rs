@@ -4,17 +4,17 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 use serde::Serialize;
+use tradepost_a2a as a2a;
+use tradepost_a2a::status::RpcStatus;
+use tradepost_a2a::{DataPart, MessageResult, Role};
+use tradepost_aap::error::{DOMAIN, ErrorObject, Remedy, TYPE};
+use tradepost_aap::{AapReply, RawJson, ReplyData, Version};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::problem::Keyword;
 use tradepost_server::agent::{
     AgentAnswer, ErrorProperties, ProfileRefusal, ResponsibleParty, SerializedResponse,
 };
 use tradepost_server::refusals::FieldError;
-use tradepost_wire::a2a;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::a2a::{DataPart, MessageResult, Role};
-use tradepost_wire::aap::error::{DOMAIN, ErrorObject, Remedy, TYPE};
-use tradepost_wire::aap::{AapReply, RawJson, ReplyData, Version};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::problem::Keyword;
 
 /// Converts a reply to a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> AgentAnswer {
@@ -41,7 +41,7 @@ pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> 
 fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<RawJson>) -> Vec<Bytes> {
     let shared = shared.map(Bytes::from_owner);
     let mut writer = Around { text: Vec::with_capacity(room), shared, place: None };
-    tradepost_wire::json::to_writer(&mut writer, document)
+    tradepost_document::json::to_writer(&mut writer, document)
         .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
     let Around { mut text, shared, place } = writer;
     match shared.zip(place) {
@@ -87,7 +87,7 @@ pub(super) fn refusal(
 ) -> ProfileRefusal {
     const TOO_MANY_REQUESTS: u16 = 429;
     let summary = error.jsonrpc_message();
-    let document = tradepost_wire::json::to_raw_value(&error)
+    let document = tradepost_document::json::to_raw_value(&error)
         .unwrap_or_else(|_| unreachable!("an error object has text keys and no NaN"));
     let ErrorObject { error_id, refusal, .. } = error;
     let code = refusal.code;
@@ -124,7 +124,7 @@ pub(super) fn refusal(
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::json::{json, to_string};
+    use tradepost_document::json::{json, to_string};
 
     use super::*;
 

@@ -1,13 +1,13 @@
 //! A dealer's agent card (`R-CARD-01` to `R-CARD-10`).
 
-use tradepost_server::agent::Binding;
-use tradepost_server::card::{self, CardIdentity, PublishedCard};
-use tradepost_wire::a2a::card::{
+use tradepost_a2a::card::{
     AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,
 };
-use tradepost_wire::aap::Version;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, json};
+use tradepost_aap::Version;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, json};
+use tradepost_server::agent::Binding;
+use tradepost_server::card::{self, CardIdentity, PublishedCard};
 
 use crate::config::DealerConfig;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tradepost_dealer::lead::Conversation;
 use tradepost_server::fault::InternalError;
-use tradepost_server::seal::Seal;
+use tradepost_server::signed_text::Seal;
 use tradepost_store::Store;
 
 /// Starts conversations and recognises their ids.

@@ -11,11 +11,19 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use tradepost_buyer::trust::describe;
+use tradepost_a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
+use tradepost_a2a::{A2aRequest, Content, Operation, Part, SendMessage};
+use tradepost_aap::{
+    self as aap, AapReply, AapRequest, DealerInformation, DealerTerms, Skill, Version,
+};
+use tradepost_client::trust::describe;
 use tradepost_dealer::consent::ConsentEvidence;
 use tradepost_dealer::inventory::CacheKey;
 use tradepost_dealer::lead::{self, Conversation, LeadSubmission};
 use tradepost_dealer::skills;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::MediaType;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
     Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, PAUSE, ProfileRefusal,
@@ -28,16 +36,8 @@ use tradepost_server::clock::{self, Clock};
 use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::limit::{self, Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
-use tradepost_server::seal::Seal;
+use tradepost_server::signed_text::Seal;
 use tradepost_store::{Old, Store, StoreTransaction};
-use tradepost_wire::a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
-use tradepost_wire::a2a::{A2aRequest, Content, Operation, Part, SendMessage};
-use tradepost_wire::aap::{
-    self, AapReply, AapRequest, DealerInformation, DealerTerms, Skill, Version,
-};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::http::MediaType;
-use tradepost_wire::json::{Value, json};
 
 use super::answer;
 use super::card;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::json;
+use tradepost_document::json;
 
-use super::trouble::{AcmeError, AcmeErrorCode};
+use super::failure::{AcmeError, AcmeErrorCode};
 use crate::cli::output::write_new;
 
 /// File with the history of orders.

@@ -9,11 +9,12 @@ use instant_acme::{
 use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tradepost_document::format;
+use tradepost_document::json;
 use tradepost_server::tls::challenge::Challenges;
-use tradepost_wire::{format, json};
 
+use super::failure::{AcmeError, AcmeErrorCode, words};
 use super::folder::AcmeFolder;
-use super::trouble::{AcmeError, AcmeErrorCode, words};
 use super::web::AcmeClient;
 use crate::config::acme::{Acme, CERTIFICATE};
 

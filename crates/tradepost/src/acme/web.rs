@@ -10,10 +10,10 @@ use axum::http::{Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
 use reqwest::Client;
+use tradepost_document::http::date;
 use tradepost_server::egress::client;
-use tradepost_wire::http::date;
 
-use super::trouble::{AcmeError, AcmeErrorCode};
+use super::failure::{AcmeError, AcmeErrorCode};
 use crate::config::acme::Acme;
 
 /// Timeout of a request.

@@ -1,14 +1,14 @@
 //! Agent card of a publisher, for clients of both A2A 1.0 and 0.3.
 
+use tradepost_a2a::card::{
+    AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,
+};
+use tradepost_adcp as adcp;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_server::agent::Binding;
 use tradepost_server::card;
-use tradepost_wire::a2a::card::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,
-};
-use tradepost_wire::adcp;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 use super::seller::Front;
 

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use tradepost_a2a::request::RequestedPage;
+use tradepost_a2a::{ListTasks, Task};
 use tradepost_server::agent::{Caller, PageTokens};
 use tradepost_server::tasks::TaskPage;
-use tradepost_wire::a2a::request::RequestedPage;
-use tradepost_wire::a2a::{ListTasks, Task};
 
 /// Maximum number of tasks of one caller.
 const EACH: usize = 32;
@@ -128,7 +128,7 @@ impl KeptExchanges {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::a2a::{TaskState, TaskStatus};
+    use tradepost_a2a::{TaskState, TaskStatus};
 
     use super::*;
 

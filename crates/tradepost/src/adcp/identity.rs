@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
-use tradepost_buyer::signed::{self, Checklist, SignedContent, fields};
+use tradepost_adcp::signing::{SignatureError, SignedKind};
+use tradepost_client::signed::{self, Checklist, SignedContent, fields};
+use tradepost_document::json::Value;
 use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::auth::AuthRefusal;
-use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
-use tradepost_wire::json::Value;
 
 use super::replay::Lasting;
 
@@ -138,7 +138,7 @@ impl SignatureIdentity {
 
     fn unsigned(&self, body: &[u8]) -> Result<SenderClaim, SignatureError> {
         // The binding refuses a body that is not JSON.
-        let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
+        let Ok(body) = tradepost_document::json::from_slice::<Value>(body) else {
             return Ok(SenderClaim::Unsigned { needed: false });
         };
         let called = CalledTool::from_body(&body);

@@ -4,19 +4,17 @@
 //! message").
 
 use jiff::Timestamp;
+use tradepost_a2a::error::{A2aRefusal, FieldViolation};
+use tradepost_a2a::request::invalid_fields;
+use tradepost_a2a::{A2aRelease, Artifact, Content, Message, Part, Task, TaskState, TaskStatus};
+use tradepost_adcp::error::AdcpCode;
+use tradepost_adcp::tool::is_unsupported_task;
+use tradepost_adcp::{AdcpAnswer, AdcpTool, EXTENSION};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
 use tradepost_server::refusals::FieldError;
-use tradepost_wire::a2a::error::{A2aRefusal, FieldViolation};
-use tradepost_wire::a2a::request::invalid_fields;
-use tradepost_wire::a2a::{
-    A2aRelease, Artifact, Content, Message, Part, Task, TaskState, TaskStatus,
-};
-use tradepost_wire::adcp::error::AdcpCode;
-use tradepost_wire::adcp::tool::is_unsupported_task;
-use tradepost_wire::adcp::{AdcpAnswer, AdcpTool, EXTENSION};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value};
 
-use super::misfits;
+use super::field_errors;
 
 /// Members that the data part may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +190,7 @@ pub fn misfits_of(task: &Task) -> Vec<FieldError> {
         Content::Data(data) => Some(data),
         Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
     });
-    documents.flat_map(misfits::of_document).collect()
+    documents.flat_map(field_errors::of_document).collect()
 }
 
 /// Returns the AdCP error code of a failed task, and `OK` for others.

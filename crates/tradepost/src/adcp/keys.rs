@@ -4,13 +4,13 @@
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tradepost_adcp::signing::SignedKind;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::adcp::{PostToSign, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_keys::{Algorithm, encode};
 use tradepost_server::fault::InternalError;
-use tradepost_wire::adcp::signing::SignedKind;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 /// Media type of the bodies.
 const JSON: &str = "application/json";

@@ -3,9 +3,9 @@
 //! Models read the list, so it is an outline of a few kilobytes in keywords that all providers
 //! accept; the resource has everything that a tool takes.
 
-use tradepost_wire::adcp::{AdcpTool, rules};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::mcp::{self, Annotations, McpListing, Resource};
+use tradepost_adcp::{AdcpTool, rules};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_mcp::{self as mcp, Annotations, McpListing, Resource};
 
 /// Prefix of the schemas' addresses; the name of the tool follows.
 const SCHEMAS: &str = "tradepost://schemas/";

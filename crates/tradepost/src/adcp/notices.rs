@@ -14,9 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
+use tradepost_client::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
+use tradepost_document::json::Value;
 use tradepost_keys::hmac::SharedKey;
-use tradepost_publisher::shelf::{PublisherStore, Query, Stored};
+use tradepost_publisher::store::{PublisherStore, Query, Stored};
 use tradepost_publisher::task::{AttemptOutcome, NotificationAttempt, QueuedNotification};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -25,7 +26,6 @@ use tradepost_server::outbox::pump::{self, ActiveDelivery, DeliveryQueue};
 use tradepost_server::outbox::sender::{AttemptError, FailureReason, HttpSender, ReceiverReply};
 use tradepost_server::outbox::{ClockAndRandom, OutboxLimits};
 use tradepost_store::{BlockedPushes, Store};
-use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
 
@@ -171,7 +171,7 @@ impl Notices {
             },
         };
         self.tell(notice, state, sent.err());
-        let job = move |shelf: &dyn tradepost_publisher::shelf::StoreTx| {
+        let job = move |shelf: &dyn tradepost_publisher::store::StoreTx| {
             let found = shelf.find::<QueuedNotification>(&id)?;
             // Another task may have settled it while the attempt was in progress.
             if let Some(mut kept) =

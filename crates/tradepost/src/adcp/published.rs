@@ -3,12 +3,12 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use tradepost_buyer::signed::signers::{DocumentUnread, Fetching, MAX_DOCUMENT, PublishedKeys};
-use tradepost_buyer::transport::{HttpTransport, TransportLimits};
+use tradepost_adcp::signing;
+use tradepost_client::signed::signers::{DocumentUnread, Fetching, MAX_DOCUMENT, PublishedKeys};
+use tradepost_client::transport::{HttpTransport, TransportLimits};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::InternalError;
-use tradepost_wire::adcp::signing;
 
 /// Maximum time for a fetch.
 const PATIENCE: Duration = Duration::from_secs(5);

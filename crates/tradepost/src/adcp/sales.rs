@@ -2,18 +2,18 @@
 //! line and console share it.
 
 use jiff::Timestamp;
-use tradepost_buyer::text::escape_json;
+use tradepost_client::text::escape_json;
+use tradepost_document::json::Value;
 use tradepost_publisher::publisher::Publisher;
-use tradepost_publisher::shelf::PublisherStore;
 use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{self, Filter, Listing, Page, Row, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
-use tradepost_publisher::task::end::TaskFinisher;
-use tradepost_wire::json::Value;
+use tradepost_publisher::store::PublisherStore;
+use tradepost_publisher::task::finish::TaskFinisher;
 
 use crate::spreadsheet::guarded;
 
-tradepost_wire::words! {
+tradepost_document::words! {
     /// Format of rows for other programs.
     pub enum Format {
         /// A line of JSON for each row.
@@ -317,7 +317,7 @@ pub fn encode(
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::json::json;
+    use tradepost_document::json::json;
 
     use super::*;
 

@@ -8,12 +8,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tradepost_a2a::error::{A2aCode, A2aRefusal};
+use tradepost_a2a::request::invalid_param;
+use tradepost_a2a::{A2aRequest, Message, Operation, Task};
+use tradepost_adcp::{AdcpAnswer, AdcpTool};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::agent::BuyerAgent;
-use tradepost_publisher::ask::{self, Credential, ToolCall};
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::publisher::Publisher;
-use tradepost_publisher::refuse;
-use tradepost_publisher::world::{LimitWait, RateClass};
+use tradepost_publisher::refusals;
+use tradepost_publisher::services::{LimitWait, RateClass};
+use tradepost_publisher::tool_call::{self, Credential, ToolCall};
 use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
 use tradepost_server::auth::{AuthSettings, Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
@@ -24,12 +30,6 @@ use tradepost_server::limit::LimitKey;
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_server::refusals::FieldError;
 use tradepost_server::tools::{McpListing, Tools};
-use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
-use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{A2aRequest, Message, Operation, Task};
-use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
 
 use super::catalogue_file::{CatalogueFile, CatalogueFileState};
 use super::exchanges::Exchanges;
@@ -204,8 +204,8 @@ impl PublisherAgent {
             Err(_) => InternalError::new("answering a request", LATE),
         };
         let error_id = publisher.world.report(&broken);
-        let error = refuse::broke().with("error_id", error_id);
-        let context = context.filter(ask::may_be_repeated);
+        let error = refusals::broke().with("error_id", error_id);
+        let context = context.filter(tool_call::may_be_repeated);
         AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) }
     }
 
@@ -217,7 +217,7 @@ impl PublisherAgent {
 
     /// Returns the caller as the publisher knows it: the buyer agent that owns the credential, if
     /// one does (`B-2`, `G-2`).
-    fn caller(&self, caller: &Caller) -> ask::BuyerCaller {
+    fn caller(&self, caller: &Caller) -> tool_call::BuyerCaller {
         let principal = name(caller);
         let signed = caller.principal.name.strip_prefix(SIGNED);
         let is = |agent: &&Arc<BuyerAgent>| match signed {
@@ -225,7 +225,7 @@ impl PublisherAgent {
             None => agent.principals.contains(&principal),
         };
         let agent = self.profile.agents.iter().find(is).cloned();
-        ask::BuyerCaller { principal, agent }
+        tool_call::BuyerCaller { principal, agent }
     }
 
     /// Answers an A2A message.

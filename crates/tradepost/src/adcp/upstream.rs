@@ -8,13 +8,13 @@ use jiff::SignedDuration;
 use reqwest::{Client, StatusCode, header};
 use serde::Deserialize;
 use tokio::sync::Mutex;
-use tradepost_publisher::world::{Stale, Supply, Unavailable};
+use tradepost_document::backoff::Backoff;
+use tradepost_document::http::trace::TRACEPARENT;
+use tradepost_publisher::services::{Stale, Supply, Unavailable};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
 use tradepost_server::fault::InternalError;
 use tradepost_server::traces;
-use tradepost_wire::backoff::Backoff;
-use tradepost_wire::http::trace::TRACEPARENT;
 
 use crate::config;
 
@@ -158,7 +158,7 @@ impl AdServer {
                 return Err((AdServerError::Silent, "its answer is too large".to_owned()));
             }
         }
-        let answer: AdServerAnswer = tradepost_wire::json::from_slice(&body).map_err(|_| {
+        let answer: AdServerAnswer = tradepost_document::json::from_slice(&body).map_err(|_| {
             (AdServerError::Silent, "its answer is not in the agreed form".to_owned())
         })?;
         Ok(answer.sold_out)

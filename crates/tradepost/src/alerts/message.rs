@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat};
+use tradepost_document::json::{Value, json};
 use tradepost_store::AlertNotice;
-use tradepost_wire::json::{Value, json};
 
 use crate::config::delivery::DeliveryConfig;
 
@@ -100,7 +100,7 @@ fn counted(number: usize) -> String {
 }
 
 fn moment(at: Timestamp) -> String {
-    tradepost_wire::format::rfc3339(at)
+    tradepost_document::format::rfc3339(at)
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tradepost_dealer::staff::AuditAction;
-use tradepost_server::desk::AgentRegistry;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::format::rfc3339;
+use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tls::ServerIdentity;
 use tradepost_store::sign_in::AccessCount;
 use tradepost_store::{Amiss, Store, room};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::format::rfc3339;
 
 use crate::acme::Orders;
 use crate::config::AccessThresholds;

@@ -6,18 +6,18 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Subcommand;
-use tradepost_buyer::HttpTransport;
-use tradepost_buyer::adcp::{AdcpClient, OfferedTask, RequestSigner};
-use tradepost_buyer::client::random_ids;
-use tradepost_buyer::text::{WORD, plain};
+use tradepost_adcp::task::{AdcpTask, TaskEffect};
+use tradepost_client::HttpTransport;
+use tradepost_client::adcp::{AdcpClient, OfferedTask, RequestSigner};
+use tradepost_client::client::random_ids;
+use tradepost_client::text::{WORD, plain};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value, json};
 use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
-use tradepost_wire::adcp::task::{AdcpTask, TaskEffect};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
 
+use super::attempts::{Log, gave_up, recoverer};
 use super::card::trust;
-use super::course::{Log, gave_up, recoverer};
 use super::discover::block_on;
 use super::nearest;
 use super::network::NetworkArguments;
@@ -216,7 +216,7 @@ fn read(args: &str) -> Result<Map, CommandFailure> {
         args.to_owned()
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    match tradepost_wire::json::from_str(text) {
+    match tradepost_document::json::from_str(text) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(CommandFailure::usage("--args must be a JSON object")),
         Err(error) => Err(CommandFailure::usage(format!("--args is not valid JSON: {error}"))),

@@ -10,18 +10,18 @@ use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, StaffStage};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::leads::consent::despite;
 use super::leads::{record, record_list, since, unreadable};
 use super::output::table::Cells;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::{CommandFailure, one_of};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::appointments::{
     BlockRequest, CalendarActor, CalendarResult, ChangeRequest, NotDone, block, change, unblock,

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use tradepost_dealer::consent::{ConsentCheck, ConsentFault, Sha256Hash, from_hex, hex};
 use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, RecordCheck};
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::output::table::{Cells, TableColumn};
 use super::output::{CommandFailure, read_text, save};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, console, dealers};
 use crate::evidence;
 
-mod kept;
+mod stored;
 
 /// First value of a file with the heads of the chains: format name and version.
 const HEADS: &str = "tradepost heads 1";
@@ -207,7 +207,7 @@ fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
         CommandFailure::usage(format!("{} holds no heads of chains", file.display()))
             .hint("`tradepost audit export --head --out FILE` writes them")
     };
-    let read: Option<Value> = tradepost_wire::json::from_str(&read_text(file)?).ok();
+    let read: Option<Value> = tradepost_document::json::from_str(&read_text(file)?).ok();
     let read =
         read.filter(|document| document.get("format").and_then(Value::as_str) == Some(HEADS));
     let read = read.ok_or_else(unusable)?;
@@ -254,7 +254,7 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
             }
         }
     }
-    let contents = kept::ContentsCheck::read(store)?;
+    let contents = stored::ContentsCheck::read(store)?;
     faults.extend(contents.fault_lines());
     let mut document = json!({
         "intact": faults.is_empty(),
@@ -315,7 +315,7 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
     let mut checks: BTreeMap<String, RecordCheck> = BTreeMap::new();
     let mut unread = Vec::new();
     for (number, line) in read_text(file)?.lines().enumerate() {
-        let value: Option<Value> = tradepost_wire::json::from_str(line).ok();
+        let value: Option<Value> = tradepost_document::json::from_str(line).ok();
         match value.as_ref().and_then(evidence::read_entry) {
             Some(entry) => {
                 let of = entry.said.chain.clone();

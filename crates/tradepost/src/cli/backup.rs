@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies;
-use tradepost_wire::json::json;
 
 use super::dealers::ConfigSource;
 use super::output::CommandFailure;
-use super::place::StoreOptions;
 use super::serve::lock::lock_copies;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};

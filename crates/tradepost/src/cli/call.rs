@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::client::{SkillClient, random_ids};
-use tradepost_buyer::failure::{self, Unsent};
-use tradepost_buyer::text::{WORD, plain};
+use tradepost_aap::{DealerTerms, Skill, Version};
+use tradepost_client::client::{SkillClient, random_ids};
+use tradepost_client::failure::{self, Unsent};
+use tradepost_client::text::{WORD, plain};
+use tradepost_document::catalog::Vocabulary;
 use tradepost_server::clock::Clock;
-use tradepost_wire::aap::{DealerTerms, Skill, Version};
-use tradepost_wire::catalog::Vocabulary;
 
 use super::card::trust;
 use super::discover::block_on;
@@ -21,7 +21,7 @@ use super::token::TokenArguments;
 use super::{Context, Outcome};
 
 mod agent;
-mod course;
+mod attempts;
 mod payload;
 mod show;
 
@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let Some(name) = &arguments.skill else { return agent::run(&arguments, context) };
     let skill = skill(name)?;
     let mut payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
-    course::give_key(skill, &mut payload);
+    attempts::give_key(skill, &mut payload);
     let token = arguments.token.bearer(context);
     let answer = block_on(async {
         let transport = arguments.network.transport(context, arguments.timeout)?;
@@ -97,7 +97,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             client = client.checking(terms);
         }
         let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
-        course::call(&client, skill, payload, overall, context.output).await
+        attempts::call(&client, skill, payload, overall, context.output).await
     })?;
     if let Some(departure) = answer.departure {
         context.output.talk(format!("warning: {departure}"));

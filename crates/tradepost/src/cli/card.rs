@@ -4,9 +4,9 @@ use std::io::Read as _;
 use std::path::Path;
 
 use clap::Subcommand;
-use tradepost_buyer::trust::describe;
-use tradepost_wire::json::json;
-use tradepost_wire::problem::Problems;
+use tradepost_client::trust::describe;
+use tradepost_document::json::json;
+use tradepost_document::problem::Problems;
 
 use super::output::{CommandFailure, unreadable};
 use super::{Context, Outcome};

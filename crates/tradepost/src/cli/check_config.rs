@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::{Value, json};
+use tradepost_document::toml::{self, TomlMistake};
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
 use tradepost_server::tls::{self, ServerIdentity};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::toml::{self, TomlMistake};
 
 use super::output::CommandFailure;
-use super::place::load_keys;
+use super::store_location::load_keys;
 use super::{Context, Outcome};
 
 mod warnings;
@@ -22,7 +22,7 @@ pub(crate) use warnings::{ConfigWarning, warnings};
 use crate::acme;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::{Config, DealerConfig, PublisherConfig, Tls, read};
-use crate::delivery::carrier;
+use crate::delivery::channel;
 use crate::feeds::FeedSource;
 
 /// Hint for files that cannot be used.
@@ -205,7 +205,7 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
 fn unusable_ways(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
     let clock = Clock::system();
     let why_not = |delivery: &DeliveryConfig| {
-        let why = carrier::open(delivery, &clock).err()?;
+        let why = channel::open(delivery, &clock).err()?;
         Some(format!("{whose}, destination {}: {why}", delivery.destination.name))
     };
     deliveries.iter().filter_map(why_not).collect()

@@ -12,19 +12,19 @@ use tradepost_dealer::staff::{
     AuditAction, AuditEntry, EVERYBODY, NewAuditEntry, RecordCheck, StaffRole, member_detail,
     readable_detail,
 };
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
 use tradepost_store::{Store, StoreTransaction};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::console::{name_bucket, password};
 

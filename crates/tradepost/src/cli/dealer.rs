@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use remote::Remote;
+use tradepost_document::json::{Map, Value, json};
+use tradepost_document::problem::Problems;
+use tradepost_document::toml::{self, Variables};
 use tradepost_server::clock::Clock;
 use tradepost_store::HostedState;
-use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::problem::Problems;
-use tradepost_wire::toml::{self, Variables};
 
 use super::check_config;
 use super::output::table::{self, Cells, TableColumn, TableWidth};
 use super::output::{CommandFailure, unreadable};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::hosting::{Fixed, HostingError, HostingRefusal, House};
 
@@ -257,7 +257,7 @@ fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
                 .hint("`tradepost init` writes a file with one, every key explained")
         });
     }
-    let value = tradepost_wire::json::read(&text).map_err(|problems| {
+    let value = tradepost_document::json::read(&text).map_err(|problems| {
         let lines = problems.listed().iter().map(ToString::to_string).collect();
         CommandFailure::usage(format!("{name} is no JSON that can be read")).lines(lines)
     })?;
@@ -290,7 +290,7 @@ fn patch(changes: &[String]) -> Result<Value, CommandFailure> {
             return Err(CommandFailure::usage(format!("{change:?} is not KEY=VALUE"))
                 .hint("write name=\"New name\" or rate_limit.requests=600"));
         };
-        let value = tradepost_wire::json::from_str(value).unwrap_or_else(|_| value.into());
+        let value = tradepost_document::json::from_str(value).unwrap_or_else(|_| value.into());
         put(&mut patch, key, value);
     }
     Ok(patch.into())

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use tradepost_document::json::json;
 use tradepost_store::Store;
-use tradepost_wire::json::json;
 
 use super::Context;
 use super::nearest::nearest;
 use super::output::CommandFailure;
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use crate::config::{Config, read};
 use crate::hosting::{self, Fixed};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_dealer::delivery::DeliveryRecord;
+use tradepost_document::json::Value;
 use tradepost_server::clock::Clock;
-use tradepost_wire::json::Value;
 
 use super::Context;
 use super::context::runtime;
@@ -15,7 +15,7 @@ use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::carrier::{self, Letter};
+use crate::delivery::channel::{self, Letter};
 
 /// Texts of a list of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub(super) fn send_test(
     letter: impl FnOnce(String, Timestamp) -> Letter,
 ) -> Result<String, CommandFailure> {
     let clock = Clock::system();
-    let carrier = carrier::open(delivery, &clock).map_err(CommandFailure::usage)?;
+    let carrier = channel::open(delivery, &clock).map_err(CommandFailure::usage)?;
     let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let letter = letter(id, clock.now());
     let runtime = runtime(Builder::new_current_thread())?;

@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use tokio::runtime::Builder;
-use tradepost_buyer::Origin;
-use tradepost_buyer::card::{AapChoice, CardTransport, ListedSkill, NotAap, SellerInterface};
-use tradepost_buyer::directory::{self, AgentDirectory, DirectoryEntry};
-use tradepost_buyer::discover::{Discovered, discover, endpoint};
-use tradepost_buyer::failure::CallFailure as Failed;
-use tradepost_buyer::grpc;
-use tradepost_buyer::refusal::RefusalForm;
-use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_buyer::trust::judge;
+use tradepost_aap::Skill;
+use tradepost_client::Origin;
+use tradepost_client::card::{AapChoice, CardTransport, ListedSkill, NotAap, SellerInterface};
+use tradepost_client::directory::{self, AgentDirectory, DirectoryEntry};
+use tradepost_client::discover::{Discovered, discover, endpoint};
+use tradepost_client::failure::CallFailure as Failed;
+use tradepost_client::grpc;
+use tradepost_client::refusal::RefusalForm;
+use tradepost_client::text::{SENTENCE, plain};
+use tradepost_client::trust::judge;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_wire::aap::Skill;
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::{Value, json};
 
 use super::card::trust::{self, TrustReport};
 use super::context::runtime;
@@ -153,7 +153,7 @@ fn document<'a>(
         /// Origins that get a token only when the user permits it.
         other_origins: Vec<String>,
         signatures: Option<Value>,
-        card: &'a tradepost_wire::json::RawValue,
+        card: &'a tradepost_document::json::RawValue,
     }
     let (choice, why_not) = match choose(found) {
         Ok(choice) => {
@@ -269,8 +269,8 @@ fn signatures(report: Option<&TrustReport>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use tradepost_buyer::SellerCard;
-    use tradepost_buyer::discover::card_url;
+    use tradepost_client::SellerCard;
+    use tradepost_client::discover::card_url;
 
     use super::*;
 
@@ -342,13 +342,14 @@ mod tests {
     #[test]
     fn programs_get_the_card_as_received_and_the_choice() {
         let card = r#"{"name":"A",  "skills":[], "n":1.0}"#;
-        let text = tradepost_wire::json::to_string(&document(&found(card), report(card).as_ref()))
-            .unwrap();
+        let text =
+            tradepost_document::json::to_string(&document(&found(card), report(card).as_ref()))
+                .unwrap();
         assert!(text.ends_with(&format!("\"card\":{card}}}")), "{text}");
-        let json: Value = tradepost_wire::json::from_str(&text).unwrap();
+        let json: Value = tradepost_document::json::from_str(&text).unwrap();
         assert_eq!(json["choice"], Value::Null);
         assert!(json["why_not"].as_str().unwrap().contains("no AAP extension"));
-        let json = tradepost_wire::json::to_value(document(&found(CARD), None)).unwrap();
+        let json = tradepost_document::json::to_value(document(&found(CARD), None)).unwrap();
         assert_eq!(json["choice"]["aap_version"], "1.1");
         assert_eq!(json["choice"]["tenant"], "t1");
         assert_eq!(json["other_origins"], json!(["https://dealer.example:8443"]));
@@ -361,8 +362,9 @@ mod tests {
         let card = CARD.replacen('{', &format!("{{\"signatures\":[{entry},5],"), 1);
         let text = summary(&found(&card), report(&card).as_ref(), TableWidth::Unbounded);
         assert!(text.contains("signed         by k with ES256: not checked; give keys"), "{text}");
-        let json = tradepost_wire::json::to_value(document(&found(&card), report(&card).as_ref()))
-            .unwrap();
+        let json =
+            tradepost_document::json::to_value(document(&found(&card), report(&card).as_ref()))
+                .unwrap();
         assert_eq!(json["signatures"][0]["verdict"], "not_checked");
         assert_eq!(json["signatures"].as_array().unwrap().len(), 2);
         let twice = CARD.replacen('{', r#"{"name":"Other","#, 1);

@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 use super::context::runtime;
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{AMISS, CommandFailure};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 use crate::doctor::{DoctorFinding, Examiner, FindingState, Keeping};
 use crate::hosting::Fixed;
@@ -116,7 +116,7 @@ fn show(findings: &[DoctorFinding], context: &Context) {
         if let Some(hint) = hint
             && said.insert((area, subject, hint))
         {
-            let subject = tradepost_buyer::text::plain(subject, tradepost_buyer::text::SENTENCE);
+            let subject = tradepost_client::text::plain(subject, tradepost_client::text::SENTENCE);
             context.output.talk(format!("{cyan}hint:{cyan:#} {area} {subject}: {hint}"));
         }
     }

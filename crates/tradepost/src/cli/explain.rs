@@ -2,13 +2,15 @@
 //! status.
 
 use serde::Serialize;
-use tradepost_buyer::recovery::in_general;
-use tradepost_buyer::refusal::{Adcp, ProtocolError, RefusalForm, is_retryable};
-use tradepost_buyer::response::ErrorLayer;
-use tradepost_wire::adcp::error::{AdcpError, Recovery};
-use tradepost_wire::catalog::{Open, Vocabulary};
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::{a2a, aap, adcp};
+use tradepost_a2a as a2a;
+use tradepost_aap as aap;
+use tradepost_adcp as adcp;
+use tradepost_adcp::error::{AdcpError, Recovery};
+use tradepost_client::recovery::in_general;
+use tradepost_client::refusal::{Adcp, ProtocolError, RefusalForm, is_retryable};
+use tradepost_client::response::ErrorLayer;
+use tradepost_document::catalog::{Open, Vocabulary};
+use tradepost_document::json::{Value, json};
 
 use super::output::CommandFailure;
 use super::output::seller::{exit_of_a2a, exit_of_aap, exit_of_adcp};

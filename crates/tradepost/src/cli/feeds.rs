@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_dealer::demo;
 use tradepost_dealer::demo::feed::formats::DemoFormat;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
-use tradepost_wire::json::{Value, json};
 
 use super::context::runtime;
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, unreadable, word};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
 use crate::feeds::guard::Guard;
@@ -200,7 +200,7 @@ fn about(known: &KnownFeed) -> Value {
 
 /// Returns a run as JSON.
 fn document(run: &FeedRun, with_report: bool) -> Value {
-    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let report: Value = tradepost_document::json::from_str(&run.report).unwrap_or_default();
     json!({
         "run_id": run.run_id,
         "began_at": run.began_at.to_string(),

@@ -12,13 +12,13 @@ use jiff::Timestamp;
 use tradepost_dealer::import::{
     self, DealerFeed, FeedReport, FeedTarget, Mapping, Preset, SortedFeed, Units,
 };
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
-use tradepost_wire::json::{Value, json};
 
 use super::output::table::{TableColumn, TableWidth, rows};
 use super::output::{CommandFailure, Output, word};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config, dealers};
 use crate::config::{Config, DealerConfig};
 use crate::feeds::guard::{Guard, reasons};

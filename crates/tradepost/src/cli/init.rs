@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use super::output::unwritten;
 use super::{Context, Outcome};

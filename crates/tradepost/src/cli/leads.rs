@@ -12,16 +12,17 @@ use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format;
+use tradepost_document::json::json;
+use tradepost_document::words;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, StoreTransaction};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::json;
-use tradepost_wire::{format, words};
 
 use super::output::table::TableWidth;
 use super::output::{CommandFailure, explained};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers as known_dealers};
 use crate::config::read;
 

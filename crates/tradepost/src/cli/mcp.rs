@@ -8,7 +8,7 @@ use tokio::runtime::Builder;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tradepost_bridge::server::{HttpAccess, PATH, router, serve_stdio};
 use tradepost_bridge::{AskMode, Bridge, BridgeOptions};
-use tradepost_buyer::directory;
+use tradepost_client::directory;
 use tradepost_server::clock::Clock;
 use tradepost_server::http;
 

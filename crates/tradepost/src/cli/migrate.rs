@@ -1,9 +1,9 @@
 //! `tradepost migrate`: migrates the store while no server runs on it.
 
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
-use super::place::StoreOptions;
 use super::serve::lock::lock;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
 /// Its arguments.

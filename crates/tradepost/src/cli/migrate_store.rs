@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use tradepost_document::json::{Value, json};
 use tradepost_store::{DatabaseUrl, MovedRows, NotMoved, Store};
-use tradepost_wire::json::{Value, json};
 
 use super::output::CommandFailure;
-use super::place::{self, StoreOptions};
 use super::serve::lock::lock;
+use super::store_location::{self, StoreOptions};
 use super::{Context, Outcome, dealers};
 
 /// Its arguments.
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let to = to.ok_or_else(|| {
         CommandFailure::usage("nothing says where to").hint(format!(
             "name the database with --to, in {}, or as server.database of the configuration",
-            place::VARIABLE
+            store_location::VARIABLE
         ))
     })?;
     place.check_folder()?;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tradepost_buyer::transport::{HttpTransport, Network, TrafficLog, TransportLimits};
+use tradepost_client::transport::{HttpTransport, Network, TrafficLog, TransportLimits};
 
 use super::Context;
 use super::output::{CommandFailure, unreadable};

@@ -28,10 +28,10 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use tradepost_buyer::text::escape_json;
+use tradepost_client::text::escape_json;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::{Value, json};
 use tradepost_server::fault::{InternalError, chain};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::{Value, json};
 
 pub mod seller;
 pub mod table;
@@ -291,7 +291,7 @@ impl Output {
     /// Writes a document for programs. It may contain a seller's text, so it is escaped for a
     /// terminal without changing its value.
     pub fn document<T: Serialize>(self, value: &T) {
-        if let Ok(text) = tradepost_wire::json::to_string_pretty(value) {
+        if let Ok(text) = tradepost_document::json::to_string_pretty(value) {
             self.json_text(&text);
         }
     }

@@ -7,20 +7,20 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::Unreadable;
 use tradepost_store::privacy::OperatorKeys;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::leads::consent::{self, CustomerOptions};
 use super::leads::export::{ExportedLead, record};
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{CommandFailure, save};
-use super::place::{StoreOptions, unlock};
 use super::serve::lock::lock;
+use super::store_location::{StoreOptions, unlock};
 use super::{Context, Outcome, dealers};
 use crate::evidence;
 

@@ -275,7 +275,7 @@ fn written(report: &AgentReport, format: ReportFormat) -> Result<String, Command
     Ok(match format {
         ReportFormat::Text => text::summary(report),
         ReportFormat::Json => {
-            let json = tradepost_wire::json::to_string_pretty(report);
+            let json = tradepost_document::json::to_string_pretty(report);
             json.map_err(CommandFailure::fault)?
         }
         ReportFormat::Junit => junit::write(report),

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use tradepost_adcp::error::AdcpError;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::json;
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
@@ -12,18 +15,15 @@ use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{
     self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
 };
-use tradepost_publisher::task::end::TaskFinisher;
+use tradepost_publisher::task::finish::TaskFinisher;
 use tradepost_server::clock::Clock;
-use tradepost_wire::adcp::error::AdcpError;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::json;
 
 use self::decider::Decider;
 use self::offline::OfflineServices;
 use super::output::{CommandFailure, one_of};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config};
-use crate::adcp::vault::StoreVault;
+use crate::adcp::store::StoreVault;
 use crate::config::{self, Config, read};
 use crate::publisher_staff::PublisherOperation;
 

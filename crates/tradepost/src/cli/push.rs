@@ -3,14 +3,14 @@
 
 use clap::Subcommand;
 use jiff::Timestamp;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::PushPosition;
-use tradepost_wire::json::{Value, json};
 
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
 /// What it does.

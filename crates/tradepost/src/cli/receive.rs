@@ -14,30 +14,30 @@ use axum::routing::get;
 use jiff::SignedDuration;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use tradepost_buyer::Url;
-use tradepost_buyer::discover::is_this_machine;
-use tradepost_buyer::receiver::authentic::{
+use tradepost_adcp::signing::SignedKind;
+use tradepost_client::Url;
+use tradepost_client::discover::is_this_machine;
+use tradepost_client::receiver::authentic::{
     Authenticity, Signatures, TrustedWebhooks, WebhookKeys,
 };
-use tradepost_buyer::receiver::metrics::ReceiverMetrics;
-use tradepost_buyer::receiver::webhooks::PER_KEY;
-use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
-use tradepost_buyer::signed::signers::{self, KeyLocation, Signers, SigningAgent};
+use tradepost_client::receiver::metrics::ReceiverMetrics;
+use tradepost_client::receiver::webhooks::PER_KEY;
+use tradepost_client::receiver::{self, MAX_BODY, Receiver};
+use tradepost_client::signed::signers::{self, KeyLocation, Signers, SigningAgent};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::json;
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
 use tradepost_store::inbox::{DurableInbox, Fate, KeptDelivery};
-use tradepost_wire::adcp::signing::SignedKind;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::json;
 
 use super::context::runtime;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, read_text};
-use super::place::StoreOptions;
 use super::serve::{bind, stop_signal};
+use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::adcp::published::GuardedWeb;
 use crate::config::ServerConfig;
@@ -207,7 +207,7 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Co
     } else if let Some(path) = &arguments.jwks {
         let text = secrets(&read_text(path)?).join("\n");
         let document =
-            tradepost_wire::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
+            tradepost_document::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
         let keys = WebhookKeys::read(&document).map_err(|why| wrong(path, why))?;
         let url = arguments.url.clone();
         let tag = arguments.tag.clone();

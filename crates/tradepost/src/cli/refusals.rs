@@ -3,15 +3,15 @@
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::refusals::RefusalRecord;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::output::CommandFailure;
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
-use super::place::StoreOptions;
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
 /// What it does.

@@ -5,17 +5,17 @@ use std::io::{BufReader, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, NotPut};
 use tradepost_store::privacy::OperatorKeys;
-use tradepost_wire::json::json;
 
 use super::backup::{Encryption, UNCHECKED, folder_of, held, refuse_database};
 use super::dealers::ConfigSource;
 use super::output::{CommandFailure, unreadable};
-use super::place::StoreOptions;
 use super::serve::lock::{lock, lock_copies};
+use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
+use tradepost_document::json::json;
 use tradepost_sandbox::report::overview::{Form, Overview};
 use tradepost_sandbox::script::{self, Script, Seller};
 use tradepost_sandbox::watch::FindingLevel;
 use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
 use tradepost_server::clock::Clock;
 use tradepost_server::http::mcp::PATH;
-use tradepost_wire::json::json;
 
 use super::context::runtime;
 use super::nearest;

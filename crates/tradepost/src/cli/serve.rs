@@ -25,7 +25,7 @@ use tradepost_store::Store;
 
 use super::context::runtime;
 use super::output::CommandFailure;
-use super::place::{self, StoreOptions};
+use super::store_location::{self, StoreOptions};
 use super::{Context, Outcome, check_config, dealers};
 use crate::acme::{self, Orders};
 use crate::alerts::AlertSender;
@@ -38,8 +38,8 @@ use crate::traces;
 use crate::wiring::Wiring;
 
 mod demo;
-mod desk;
 pub(super) mod lock;
+mod registry;
 mod reload;
 
 /// Interval at which the server checks for inventories that `tradepost import` has replaced, and
@@ -117,7 +117,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let store = arguments.place.migrate(database.as_ref())?;
     // A migration to another database must not run while this process writes.
     store.enter()?;
-    if place::unlock(&store, &keys, true)? {
+    if store_location::unlock(&store, &keys, true)? {
         tracing::info!(key = keys.ids().first(), "personal data is encrypted");
     }
     if arguments.dealers.demo {
@@ -189,7 +189,7 @@ async fn serve(
     let dealers = config.dealers.len();
     let publishers = config.publishers.len();
     let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
-    let console = desk::open(&wiring, &server, reload.is_demo, address).await?;
+    let console = registry::open(&wiring, &server, reload.is_demo, address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal()?;

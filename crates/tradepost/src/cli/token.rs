@@ -1,6 +1,6 @@
 //! Bearer token of commands that call agents, and the origins that may receive it.
 
-use tradepost_buyer::{BearerToken, Origin};
+use tradepost_client::{BearerToken, Origin};
 
 use super::Context;
 

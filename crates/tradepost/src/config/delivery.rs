@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_dealer::delivery::LeadDestination;
+use tradepost_document::catalog;
 use tradepost_publisher::staff_event::StaffEventKind;
-use tradepost_wire::catalog;
 
 /// Destination of leads, and the channel to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

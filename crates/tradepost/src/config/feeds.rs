@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_dealer::import::Preset;
-use tradepost_wire::words;
+use tradepost_document::words;
 
 use super::delivery::ConfigSecret;
 use crate::feeds::guard::Guard;

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{DocumentPlace, Problems};
-use tradepost_wire::toml::{self, TomlMistake, Variables};
+use tradepost_document::json::Value;
+use tradepost_document::parse::read_object;
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_document::toml::{self, TomlMistake, Variables};
 
 use super::{Config, DealerConfig};
 use values::{items, list};
@@ -192,7 +192,7 @@ fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
 mod tests {
     use std::cell::RefCell;
 
-    use tradepost_wire::problem::{Keyword, ProblemDetail};
+    use tradepost_document::problem::{Keyword, ProblemDetail};
 
     use super::*;
     use crate::cli::init::TEMPLATE;

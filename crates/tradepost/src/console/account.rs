@@ -5,8 +5,8 @@ use tradepost_dealer::staff::{AuditAction, member_detail};
 use tradepost_store::staff::StaffMember;
 
 use super::attempts::{ProofKind, Proven, SignInAttempt};
-use super::door::{TOO_OFTEN, Visitor};
 use super::reply::ConsoleReply;
+use super::sign_in::{TOO_OFTEN, Visitor};
 use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 

@@ -5,13 +5,13 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry, StaffStage};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::fault::InternalError;
 use tradepost_store::StoreTransaction;
-use tradepost_wire::catalog::Vocabulary as _;
 
-use super::door::Visitor;
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
+use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError};
 use crate::evidence;
 

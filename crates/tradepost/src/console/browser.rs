@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
 
-use super::door::SignInService;
 use super::password;
 use super::request::{ConsoleRequest, digest};
+use super::sign_in::SignInService;
 
 /// Time for which a browser is known after a sign-in.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(24 * 180);

@@ -6,10 +6,10 @@ use tradepost_dealer::appointment::change::{
 };
 use tradepost_dealer::calendar::Department;
 use tradepost_dealer::settings::DealerSettings;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_document::catalog::Vocabulary as _;
 
-use super::door::Visitor;
 use super::reply::ConsoleReply;
+use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError};
 use crate::appointments::{
     BlockRequest, CalendarActor, ChangeRequest, NotDone, block, change, unblock,

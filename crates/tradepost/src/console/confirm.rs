@@ -7,9 +7,9 @@ use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
 
 use super::attempts::{ProofKind, Proven, SignInAttempt};
-use super::door::{TOO_OFTEN, Visitor};
 use super::reply::ConsoleReply;
 use super::request::{PROOF, session_hash};
+use super::sign_in::{TOO_OFTEN, Visitor};
 use super::{Console, PATH, PageError, pages, password};
 
 /// Time for which a password is valid as a confirmation, from the sign-in or the last confirmation.
@@ -132,5 +132,5 @@ fn page_before(path: &str) -> String {
         (Some("members"), _) => format!("{PATH}/people"),
         _ => format!("{PATH}/account"),
     };
-    if super::door::is_page(&page) { page } else { PATH.to_owned() }
+    if super::sign_in::is_page(&page) { page } else { PATH.to_owned() }
 }

@@ -13,9 +13,9 @@ use tradepost_store::staff::StaffMember;
 
 use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::browser::CODE_WITHIN;
-use super::door::{SignedInBy, TOO_OFTEN, Visitor, next};
 use super::reply::ConsoleReply;
 use super::request::{ConsoleRequest, digest, proof};
+use super::sign_in::{SignedInBy, TOO_OFTEN, Visitor, next};
 use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 

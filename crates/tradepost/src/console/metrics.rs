@@ -7,8 +7,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use tradepost_dealer::staff::StaffRole;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::words;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::words;
 
 words! {
     /// Result of an attempt to sign in, or to confirm the own password.

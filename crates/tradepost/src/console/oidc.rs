@@ -12,15 +12,15 @@ use base64::Engine as _;
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
-use tradepost_buyer::Url;
-use tradepost_buyer::transport::{HttpTransport, TransportLimits};
+use tradepost_client::Url;
+use tradepost_client::transport::{HttpTransport, TransportLimits};
+use tradepost_document::json::{self, Value};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::auth::{AuthDeps, KeySource};
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
-use tradepost_wire::json::{self, Value};
 
 use super::address_places::AddressPlaces;
 use super::request::digest;

@@ -11,12 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::{StaffRole, StaffStage};
-use tradepost_wire::format::rfc3339;
+use tradepost_document::format::rfc3339;
 
-use super::door::Visitor;
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
 use super::route::Right;
+use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError, actions};
 use crate::aap::seller::DealerAgent;
 

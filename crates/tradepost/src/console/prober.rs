@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tradepost_buyer::HttpTransport;
-use tradepost_buyer::failure::CallFailure;
-use tradepost_buyer::transport::TransportLimits;
+use tradepost_client::HttpTransport;
+use tradepost_client::failure::CallFailure;
+use tradepost_client::transport::TransportLimits;
+use tradepost_document::json::{self, Value, json};
 use tradepost_probe::report::AgentReport;
 use tradepost_probe::{ProbeOptions, RunProgress, html, probe};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{ProbeReport, Store};
-use tradepost_wire::json::{self, Value, json};
 
 /// Limits of a request.
 const LIMITS: TransportLimits = TransportLimits {

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use tradepost_dealer::appointment::change::ChangeKind;
 use tradepost_dealer::staff::StaffRole;
 
-use super::door::Visitor;
 use super::request::ConsoleRequest;
+use super::sign_in::Visitor;
 use super::{Answer, Console};
 use crate::appointments::CalendarOperation as Calendar;
 

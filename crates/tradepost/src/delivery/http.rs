@@ -6,14 +6,14 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tradepost_buyer::receiver::authentic::{MIN_KEY, SIGNATURE};
+use tradepost_client::receiver::authentic::{MIN_KEY, SIGNATURE};
+use tradepost_document::http::trace::TRACEPARENT;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::sender::{self, FailureReason, HttpSender};
 use tradepost_server::tls::peer::{self, PeerError};
 use tradepost_server::traces;
-use tradepost_wire::http::trace::TRACEPARENT;
 
-use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::Http;
 use tradepost_keys::hmac::SharedKey;
 

@@ -18,7 +18,7 @@ use lettre::transport::smtp::{Error, response::Response};
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 
-use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::{Smtp, SmtpTls};
 
 /// Time in which a server may answer the end of the connection. The answer does not matter.

@@ -4,16 +4,16 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::one_line;
 use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, MessageFormat, WrittenMessage, chat};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
-use super::carrier::Letter;
+use super::channel::Letter;
 use super::{DeliveryChannel, Outlet};
 
 /// Number of events in one transaction.

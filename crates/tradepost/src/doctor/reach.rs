@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Url, redirect};
-use tradepost_buyer::discover::is_this_machine;
-use tradepost_buyer::transport::innermost;
+use tradepost_client::discover::is_this_machine;
+use tradepost_client::transport::innermost;
+use tradepost_document::http::date;
+use tradepost_document::json::{self, Value};
 use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
-use tradepost_wire::http::date;
-use tradepost_wire::json::{self, Value};
 
 use super::{Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
 use crate::acme;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use tradepost_document::json::{Value, json};
 use tradepost_server::egress::client;
 use tradepost_store::FeedState;
-use tradepost_wire::json::{Value, json};
 
 use super::sftp;
 use super::spool::{FeedNotKept, Spool};
@@ -35,7 +35,7 @@ pub enum PullAnswer {
 pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<PullAnswer, String> {
     let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
-    let known = known.and_then(|mark| tradepost_wire::json::from_str::<Value>(mark).ok());
+    let known = known.and_then(|mark| tradepost_document::json::from_str::<Value>(mark).ok());
     let known = known.as_ref();
     match &pull.place {
         FeedLocation::Web(web) => ask(web, pull.timeout, pull.max_bytes, known).await,

@@ -1,9 +1,9 @@
 //! Reports of runs, read back for people from the JSON that is stored.
 
 use tradepost_dealer::import::{RowWarning, SkipReason};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
 use tradepost_store::FeedRun;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
 
 /// The report of a run; all fields are empty when the feed was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl RunReport {
     /// Reads the report of a run.
     #[must_use]
     pub fn from_run(run: &FeedRun) -> Self {
-        let whole: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+        let whole: Value = tradepost_document::json::from_str(&run.report).unwrap_or_default();
         let Some(report) = whole.get("report") else { return Self::default() };
         let format = text(report, "format");
         Self {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::import::{self, FeedReport, FeedTarget, FeedUnit, Units};
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, StoreTransaction};
-use tradepost_wire::json::{Value, json};
 
 use super::FeedSource;
 use super::folder::FoundFile;

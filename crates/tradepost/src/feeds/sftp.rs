@@ -13,9 +13,9 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
+use tradepost_document::format;
+use tradepost_document::json::{Value, json};
 use tradepost_server::background::piece;
-use tradepost_wire::format;
-use tradepost_wire::json::{Value, json};
 
 use super::pull::PullAnswer;
 use crate::config::feeds::Sftp;

@@ -13,16 +13,16 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::put;
 use futures_util::StreamExt as _;
+use tradepost_document::fault::is_timeout;
+use tradepost_document::json::{Value, json};
 use tradepost_server::agent::SharedAgent;
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::background::piece;
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::{deny, host, intake, json_response, not_found};
 use tradepost_server::permission::{Permission, Scopes};
+use tradepost_server::registry::AgentRegistry;
 use tradepost_store::{FeedOutcome, FeedRun};
-use tradepost_wire::fault::is_timeout;
-use tradepost_wire::json::{Value, json};
 
 use super::run::FeedResultSink;
 use super::spool::{FeedNotKept, Spool};
@@ -190,7 +190,7 @@ fn answer(run: &FeedRun) -> Response {
         FeedOutcome::Unreadable => StatusCode::UNPROCESSABLE_ENTITY,
         FeedOutcome::Failed => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let report: Value = tradepost_document::json::from_str(&run.report).unwrap_or_default();
     let body = json!({
         "run_id": run.run_id,
         "outcome": run.outcome.to_string(),

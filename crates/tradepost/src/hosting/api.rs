@@ -13,6 +13,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::MediaType;
+use tradepost_document::json::{self, ReadLimits, Value, json};
+use tradepost_document::problem::Problems;
 use tradepost_server::auth::{AuthRefusal, AuthSettings, Authenticator, Principal};
 use tradepost_server::background::piece;
 use tradepost_server::fault::InternalError;
@@ -20,10 +24,6 @@ use tradepost_server::http::intake::{self, BodyError, BodyReader};
 use tradepost_server::http::json_response;
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::http::MediaType;
-use tradepost_wire::json::{self, ReadLimits, Value, json};
-use tradepost_wire::problem::Problems;
 
 use super::{HostingError, HostingErrorCode, HostingRefusal};
 use crate::config::ServerConfig;
@@ -45,7 +45,7 @@ const PAGE: (u32, u32) = (100, 1_000);
 const BOUNDS: ReadLimits =
     ReadLimits { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
 
-tradepost_wire::catalog! {
+tradepost_document::catalog! {
     /// Permission of an administrator's key.
     pub enum AdminScope {}
     /// List and read dealers.

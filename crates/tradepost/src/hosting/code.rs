@@ -1,6 +1,6 @@
 //! Error codes of refused changes to hosted dealers: one row for each code.
 
-tradepost_wire::catalog! {
+tradepost_document::catalog! {
     /// Error code of a refusal.
     pub enum HostingErrorCode {
         /// HTTP status.

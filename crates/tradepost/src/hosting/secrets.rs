@@ -5,7 +5,7 @@
 //! of its query, and its fragment. Of an address every value is hidden, because no list of names such
 //! as `token`, `key` or `sig` can be complete.
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 /// Mark in the place of a hidden secret.
 pub(super) const KEPT: &str = "(kept)";
@@ -194,7 +194,7 @@ fn restore_object(said: &mut Value, before: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::json::json;
+    use tradepost_document::json::json;
 
     use super::*;
 

@@ -13,8 +13,8 @@ use tradepost_sandbox::buyer::Place;
 use tradepost_sandbox::{Cast, TruthfulDealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::fault::InternalError;
+use tradepost_server::registry::AgentRegistry;
 use tradepost_store::Store;
 
 use super::{Wiring, site};

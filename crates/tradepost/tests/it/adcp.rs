@@ -14,6 +14,6 @@ mod races;
 mod sales;
 mod signatures;
 pub mod staff;
+pub mod store;
 mod twins;
-pub mod vault;
 mod vectors;

@@ -7,6 +7,8 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::config::read;
+use tradepost_aap::Version;
+use tradepost_aap::lead::AppointmentType;
 use tradepost_dealer::adf::{
     self, AdfOptions, ContactValues, LeadNetwork, LeadProvider, NameForm, NoVehicle, Prolog,
     Prospect, Timeframe,
@@ -15,10 +17,8 @@ use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
 };
 use tradepost_dealer::settings::DealerSettings;
-use tradepost_wire::aap::Version;
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 
 use crate::beside::{published, without};
 
@@ -174,7 +174,7 @@ fn moments_are_the_same_second_as_in_the_other_formats() {
     let received_at = "2026-04-30T10:15:11.9Z".parse().unwrap();
     let record = LeadRecord { received_at, ..lead(minimal()) };
     let document = write(&[record], &dealers(), &AdfOptions::default()).unwrap();
-    assert_eq!(tradepost_wire::format::rfc3339(received_at), "2026-04-30T10:15:11Z");
+    assert_eq!(tradepost_document::format::rfc3339(received_at), "2026-04-30T10:15:11Z");
     assert!(document.contains("<requestdate>2026-04-30T03:15:11-07:00<"), "{document}");
 }
 

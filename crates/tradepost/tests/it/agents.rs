@@ -1,10 +1,10 @@
 //! The examples of the buyer's library, on the demo sellers as processes.
 
 #[expect(dead_code, reason = "`main` is for the terminal")]
-#[path = "../../../buyer/examples/media_buyer.rs"]
+#[path = "../../../buyer/client/examples/media_buyer.rs"]
 mod media_buyer;
 #[expect(dead_code, reason = "`main` and what asks at the terminal are for the terminal")]
-#[path = "../../../buyer/examples/shop.rs"]
+#[path = "../../../buyer/client/examples/shop.rs"]
 mod shop;
 
 use tradepost_server::clock::Clock;

@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tradepost_aap::lead::{AppointmentRequest, AppointmentType};
 use tradepost_dealer::appointment::{AppointmentDecision, decide, has_room};
 use tradepost_dealer::calendar::OccupiedPeriod;
 use tradepost_dealer::settings::RooftopSettings;
-use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
 use crate::support::{at, dealer};
 

@@ -5,10 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost::config::{AuthSettings, Config, RateLimitConfig};
 use tradepost::gate::KeyScope;
 use tradepost_dealer::record::AppointmentState;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas::check;
 use crate::support::{NOW, with};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use crate::process::{Process, data, fresh_lead};
 
@@ -18,7 +18,7 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> Output {
 
 fn json(output: &Output) -> Value {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
-    tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    tradepost_document::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
 fn leads(folder: &Path, name: &str) -> Vec<String> {

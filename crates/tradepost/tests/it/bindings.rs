@@ -3,8 +3,8 @@
 //! `tasks::load`.
 
 use crate::conformance::Profile;
-use tradepost_wire::a2a::error::A2aCode;
-use tradepost_wire::json::{Value, json};
+use tradepost_a2a::error::A2aCode;
+use tradepost_document::json::{Value, json};
 
 use crate::support::bindings::Binding;
 use crate::support::conformance::{

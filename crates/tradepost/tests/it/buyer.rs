@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_buyer::cache::{CacheBounds, CardSource};
-use tradepost_buyer::failure::CallFailure;
-use tradepost_buyer::replies::Facet;
-use tradepost_buyer::transport::{HttpTransport, TransportLimits};
-use tradepost_buyer::{CardCache, Lead, LeadConsent, SkillClient};
-use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
-use tradepost_wire::aap::lead::{Channel, SourceAgent};
-use tradepost_wire::aap::{AapCode, DealerTerms, Filters, Search, VehicleQuery, Version};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::json;
+use tradepost_aap::inventory::{Sort, SortField, SortOrder};
+use tradepost_aap::lead::{Channel, SourceAgent};
+use tradepost_aap::{AapCode, DealerTerms, Filters, Search, VehicleQuery, Version};
+use tradepost_client::cache::{CacheBounds, CardSource};
+use tradepost_client::failure::CallFailure;
+use tradepost_client::replies::Facet;
+use tradepost_client::transport::{HttpTransport, TransportLimits};
+use tradepost_client::{CardCache, Lead, LeadConsent, SkillClient};
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::json;
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::proxy;

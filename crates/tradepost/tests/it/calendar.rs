@@ -9,9 +9,9 @@ use tradepost_dealer::appointment::change::{AppointmentChange, CalendarRefusal, 
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::DealerSettings as Terms;
 use tradepost_dealer::staff::StaffStage;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::postgres::Scratch;
@@ -352,7 +352,7 @@ fn the_command_line_changes_what_its_list_shows() {
     let late = ["move", id, "--version", "1", "--to", &two, "--json"];
     let late = appointments(&server, config, &late);
     assert_eq!(late.status.code(), Some(2));
-    let document: Value = tradepost_wire::json::from_slice(&late.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&late.stdout).unwrap();
     assert_eq!(document["error"]["code"], "changed_meanwhile", "{document}");
 
     let from = local("14:00");
@@ -374,12 +374,12 @@ fn the_command_line_changes_what_its_list_shows() {
     ];
     let blocked = appointments(&server, config, &block);
     assert_eq!(blocked.status.code(), Some(0), "{}", said(&blocked));
-    let document: Value = tradepost_wire::json::from_slice(&blocked.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&blocked.stdout).unwrap();
     let block_id = document["blocked"]["block_id"].as_str().unwrap().to_owned();
     let full = ["move", id, "--version", "2", "--to", &two, "--json"];
     let full = appointments(&server, config, &full);
     assert_eq!(full.status.code(), Some(2));
-    let document: Value = tradepost_wire::json::from_slice(&full.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&full.stdout).unwrap();
     assert_eq!(document["error"]["code"], "full", "{document}");
     assert_eq!(document["error"]["free_times"].as_array().unwrap().len(), 3, "{document}");
 
@@ -387,7 +387,7 @@ fn the_command_line_changes_what_its_list_shows() {
     assert_eq!(said(&unblocked), format!("unblocked {block_id}\n"));
     assert_eq!(appointments(&server, "", &["unblock", &block_id]).status.code(), Some(2));
     let missed = appointments(&server, "", &["no-show", id, "--json"]);
-    let document: Value = tradepost_wire::json::from_slice(&missed.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&missed.stdout).unwrap();
     assert_eq!(document["error"]["code"], "not_started", "{document}");
     assert_eq!(appointments(&server, "", &["cancel", id]).status.code(), Some(0));
     assert_eq!(appointments(&server, "", &["cancel", id]).status.code(), Some(2));

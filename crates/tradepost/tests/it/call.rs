@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use crate::support::lead;
 use crate::support::proxy::Passing;
@@ -51,7 +51,7 @@ fn dealer(then: Then) -> Dealer {
                 write(&mut stream, &card(&url));
                 continue;
             }
-            let mut request: Value = tradepost_wire::json::from_slice(&asked.body).unwrap();
+            let mut request: Value = tradepost_document::json::from_slice(&asked.body).unwrap();
             let payload = request["params"]["message"]["parts"][0]["data"].take();
             match then {
                 Then::GoDown => {
@@ -147,7 +147,7 @@ fn a_dealer_down_after_a_lead_has_perhaps_taken_it() {
     let down = dealer(Then::GoDown);
     let (exit, shown, _) = ended(call(&down, &[&retry[..], &["--json"]].concat()));
     let taken = down.taken.recv().unwrap();
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["kind"], &error["attempts"]), (10, &json!("unsent"), &json!(2)));
     assert_eq!((&error["in_doubt"], &error["may_have_acted"]), (&json!(true), &json!(true)));
     assert_eq!(error["idempotency_key"], key_of(&taken));
@@ -195,7 +195,7 @@ fn ctrl_c_between_two_requests_is_no_different() {
     assert!(waiting.starts_with("waiting ") && waiting.ends_with(" s to send again\n"));
     stop(&child);
     let (exit, shown, _) = ended(child);
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["kind"], &error["attempts"]), (130, &json!("unanswered"), &json!(1)));
     assert_eq!(error["in_doubt"], true);
     assert_eq!(error["idempotency_key"], key_of(&taken));

@@ -4,13 +4,13 @@
 use crate::conformance::Profile;
 use clap::ValueEnum as _;
 use expect_test::expect;
+use tradepost_a2a::error::A2aCode;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::card::{CardVerdict, SignedCard};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::error::A2aCode;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::bindings::Binding;
 use crate::support::conformance::{ConformanceServer, message, start_conformance, start_signed};

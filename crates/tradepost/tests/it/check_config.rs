@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use expect_test::expect;
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 const CONFIG: &str = r#"[server]
 listen = "0.0.0.0:8080"
@@ -45,7 +45,7 @@ fn warnings_come_at_once_with_lines_and_exit_zero() {
 
     let output = run(&["check-config", "--config", "shop.toml", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let document: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     let places = document["warning_details"].as_array().unwrap().iter();
     let places: Vec<_> =
         places.map(|warning| format!("{} {}", warning["line"], warning["key"])).collect();

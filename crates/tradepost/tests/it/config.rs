@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use tradepost::cli::init::TEMPLATE;
 use tradepost::config::read::{demo, read};
 use tradepost::config::{Config, WebOrigin};
-use tradepost_wire::adcp::signing::DigestRule;
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_adcp::signing::DigestRule;
+use tradepost_document::catalog::Vocabulary;
 
 const MINIMAL: &str = r#"
 [[dealers]]

@@ -3,7 +3,7 @@
 mod account;
 mod calendar;
 mod command;
-mod door;
+mod failed_sign_ins;
 mod feeds;
 mod hostile;
 mod listener;
@@ -11,8 +11,8 @@ mod oidc;
 mod probe;
 mod publisher;
 mod refusals;
-mod sign_in;
-mod work;
+mod sessions;
+mod staff_work;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use tradepost::console::{Console, password};
 use tradepost::wiring::Wiring;
 use tradepost_dealer::import::FeedUnit;
 use tradepost_dealer::staff::StaffRole;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http;
 use tradepost_server::metrics::Metrics;
 use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::{self, NOW, Response, TestServer, at, client, dealer, envelope, lead, with};
 

@@ -17,9 +17,9 @@ use tradepost::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, 
 use tradepost::delivery::Deliveries;
 use tradepost_dealer::adf::AdfOptions;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, LeadDestination, MessageFormat};
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::webhook::{Notified, Webhook, answer, yes};

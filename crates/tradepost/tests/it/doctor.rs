@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use crate::process::{Process, data};
 use crate::support::mail::{MailServer, Manner, Secured};
@@ -79,8 +79,8 @@ struct Finding {
 
 fn findings(output: &Output) -> Vec<Finding> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
-    let document: Value =
-        tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let document: Value = tradepost_document::json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let listed = document["findings"].as_array().unwrap();
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
     let row = |finding: &Value| {

@@ -2,15 +2,15 @@
 //! response beside it describes (`R-EX-01`).
 
 use jiff::SignedDuration;
-use tradepost_buyer::SellerCard;
+use tradepost_aap::vehicle::Vocabularies;
+use tradepost_aap::{self as aap, AapRequest, DealerTerms, ReplyData, Skill, Vehicle, Version};
+use tradepost_client::SellerCard;
 use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
-use tradepost_wire::aap::vehicle::Vocabularies;
-use tradepost_wire::aap::{self, AapRequest, DealerTerms, ReplyData, Skill, Vehicle, Version};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use crate::beside::published;
 use crate::support::schemas::example;
@@ -90,7 +90,8 @@ fn inventory_examples_find_the_vehicles_of_their_responses() {
 fn the_examples_of_the_request_schema_find_what_they_describe() {
     let name = "spec/aap/v1.1/schemas/inventory-search-request.schema.json";
     let Some(path) = published(name) else { return };
-    let schema: Value = tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let schema: Value =
+        tradepost_document::json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let meant = json!({
         "vehicle_id": "meant", "year": 2024, "make": "Honda", "model": "CR-V", "trim": "EX-L",
         "condition": "new", "status": "available", "body": "Sport Utility", "price": 38000,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tradepost_dealer::appointment::change::CalendarCode;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
 
 /// What is written like a code and is none: variables of the environment and of scripts, names of
 /// bindings and roles, placeholders, and words of other programs.
@@ -103,7 +103,7 @@ fn recorded(source: &str) -> BTreeSet<String> {
 /// Asks the program itself for all codes, and each code by its name.
 fn explained() -> BTreeSet<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(["explain", "--json"]).output();
-    let all: Value = tradepost_wire::json::from_slice(&output.unwrap().stdout).unwrap();
+    let all: Value = tradepost_document::json::from_slice(&output.unwrap().stdout).unwrap();
     let mut known = BTreeSet::new();
     for entry in all["codes"].as_array().unwrap() {
         for member in ["code", "grpc_status"] {

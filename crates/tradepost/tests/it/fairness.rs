@@ -15,7 +15,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::SignedDuration;
 use tradepost::config::Config;
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::process::{DEALER, Process};
 use crate::support::client::{self, Response};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::client::{self, Response};
@@ -73,7 +73,7 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value, String) 
         .output()
         .unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let document = tradepost_wire::json::from_slice(&output.stdout).unwrap_or_default();
+    let document = tradepost_document::json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.code(), document, stderr)
 }
 

@@ -4,10 +4,10 @@
 use crate::conformance::Profile;
 use client::{Answer, Client, SERVICE};
 use expect_test::{Expect, expect};
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_a2a::Operation;
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 
 use crate::support::conformance::{
     ConformanceServer, at_once, follow_up, message, start_conformance,

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::{TestServer, client, envelope, lead, start, with};
 

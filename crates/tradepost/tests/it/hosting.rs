@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use tradepost::hosting::api::OPENAPI;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::client::{self, Response};
@@ -155,7 +155,7 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
     assert!(problems.is_empty(), "{method} {path}: {problems:?} in {body}");
     if promised["description"] == "Why not." {
         let code = body["error"]["code"].as_str().unwrap();
-        use tradepost_wire::catalog::Vocabulary as _;
+        use tradepost_document::catalog::Vocabulary as _;
         let code = tradepost::hosting::HostingErrorCode::from_name(code).unwrap();
         assert_eq!(code.http(), answer.status);
     }
@@ -163,7 +163,7 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
 
 #[test]
 fn the_api_document_names_every_code_and_is_served() {
-    use tradepost_wire::catalog::Vocabulary as _;
+    use tradepost_document::catalog::Vocabulary as _;
     let house = House::start();
     let served = client::request(house.operators, "GET", "/admin/v1/openapi.json", &[], b"");
     assert_eq!(served.body, OPENAPI.as_bytes());

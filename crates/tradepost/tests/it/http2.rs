@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::conformance::Profile;
 use bytes::Bytes;
 use jiff::SignedDuration;
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::support::h2::{self, Connection};
 use crate::support::{client, envelope, start, start_conformance, start_with};

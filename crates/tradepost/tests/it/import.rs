@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_aap::vehicle::AnyCondition;
 use tradepost_dealer::demo::feed::{self, RowDefects};
 use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, DealerFeed, FeedUnit, RowWarning, SkipReason};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_store::{Replacement, Store, StoreTransaction};
-use tradepost_wire::aap::vehicle::AnyCondition;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 mod cases;
 mod shapes;
@@ -217,7 +217,7 @@ fn import_command(directory: &Path, feed: &[u8], arguments: &[&str]) -> (Option<
     // A command that refuses its arguments does not read the feed.
     let _ = child.stdin.take().unwrap().write_all(feed);
     let output = child.wait_with_output().unwrap();
-    let document = tradepost_wire::json::from_slice(&output.stdout);
+    let document = tradepost_document::json::from_slice(&output.stdout);
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), document.expect(&talk))
 }

@@ -6,7 +6,7 @@ mod policy;
 mod sameness;
 
 use jiff::SignedDuration;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{lead, start, start_with, two_dealers, with};

@@ -16,7 +16,7 @@ mod agents;
 mod appointments;
 mod auth;
 mod backup;
-#[path = "../../../wire/tests/it/beside.rs"]
+#[path = "../../../protocol/tests/tests/it/beside.rs"]
 mod beside;
 mod bindings;
 mod buyer;
@@ -26,14 +26,14 @@ mod cards;
 mod check_config;
 mod config;
 #[expect(dead_code, reason = "a process of the tests keeps everything in a store, unlike `main`")]
-#[path = "../../../server/examples/conformance/main.rs"]
+#[path = "../../../seller/server/examples/conformance/main.rs"]
 mod conformance;
 mod console;
 mod decisions;
 mod delivery;
 mod doctor;
 #[expect(dead_code, reason = "a test serves on a listener of its own, and not where `main` does")]
-#[path = "../../../server/examples/echo.rs"]
+#[path = "../../../seller/server/examples/echo.rs"]
 mod echo;
 mod examples;
 mod explain;

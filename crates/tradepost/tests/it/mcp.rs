@@ -2,7 +2,7 @@
 //! demo dealer and of dealers that are away, broken or hostile.
 
 use client::Client;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::Process;
 use crate::support::models;

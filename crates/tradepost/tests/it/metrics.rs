@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::process::{self, DEALER, Process, fresh_lead};
 use crate::support::client;

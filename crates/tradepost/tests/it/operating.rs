@@ -11,7 +11,7 @@ use std::time::Duration;
 use expect_test::expect;
 use jiff::SignedDuration;
 use rusqlite::Connection;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::{DEALER, Process, data, fresh_lead, pause};
 use crate::support::{TestServer, client, compare, lead, restart, start, start_with, with};
@@ -19,7 +19,7 @@ use crate::support::{TestServer, client, compare, lead, restart, start, start_wi
 const QUESTION: &str = r#"{"type":"dealer.information.request"}"#;
 
 fn question() -> Value {
-    tradepost_wire::json::from_str(QUESTION).unwrap()
+    tradepost_document::json::from_str(QUESTION).unwrap()
 }
 
 /// Starts it for the bare dealer, with standard error in a pipe.

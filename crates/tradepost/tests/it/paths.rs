@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::hosting::{admin_key, stdout, tradepost};
 use crate::process::{Process, data};

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::postgres::Scratch;
 use crate::support::{TestServer, client, lead, start_on, with};
 
+mod change_notices;
 mod gone;
 mod limits;
 mod moving;
-mod news;
 mod sessions;
 
 /// How many callers each server has at once.
@@ -204,7 +204,7 @@ fn a_key_revoked_at_one_server_fails_at_the_other() {
     assert_eq!(servers[0].store.revoke_api_key(&known.id, now).unwrap(), Some(known));
     assert_eq!(servers[1].store.api_keys(None).unwrap()[0].revoked_at, Some(now));
     let secrets = all_at_once(&servers, |server, caller| {
-        use tradepost_server::seal::Secrets as _;
+        use tradepost_server::signed_text::Secrets as _;
         server.store.secret("test", vec![u8::try_from(caller).unwrap(); 4]).unwrap()
     });
     assert!(secrets.windows(2).all(|pair| pair[0] == pair[1]), "{secrets:?}");

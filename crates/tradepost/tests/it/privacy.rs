@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_document::json::{Value, json};
 use tradepost_store::Store;
 use tradepost_store::privacy::OperatorKeys;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{NOW, TestServer, at, dealer, lead, start_on, with};

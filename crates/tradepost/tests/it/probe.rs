@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::conformance::Profile;
 use tradepost::config::AuthSettings;
-use tradepost_buyer::HttpTransport;
-use tradepost_buyer::transport::TransportLimits;
+use tradepost_aap::Version;
+use tradepost_client::HttpTransport;
+use tradepost_client::transport::TransportLimits;
+use tradepost_document::json::{Value, json};
 use tradepost_probe::check::{self, RequirementLevel};
 use tradepost_probe::grade::Grade;
 use tradepost_probe::report::AgentReport;
 use tradepost_probe::{ProbeOptions, Waiver, checks, html, junit, probe};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::proxy::{self, ChangeAnswer, ChangeRequest, Passing};
 use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
@@ -143,7 +143,7 @@ fn our_dealer_has_grade_a_over_http_json_and_secured() {
             .any(|finding| finding.check.id == id && finding.verdict == check::CheckVerdict::Pass)
     };
     assert!(judged("a2a.auth.missing") && judged("a2a.auth.challenge"));
-    let json = tradepost_wire::json::to_string(&report).unwrap();
+    let json = tradepost_document::json::to_string(&report).unwrap();
     assert!(!json.contains(&token) && !html::write(&report).contains(&token), "no credentials");
 }
 
@@ -299,7 +299,7 @@ fn reports_escape_what_an_agent_wrote() {
 fn the_json_form_is_what_is_documented() {
     let server = start_with(|_| {});
     let report = run(&in_front_of(server.address), options());
-    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
+    let json: Value = tradepost_document::json::to_value(&report).unwrap();
     let members: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         members,

@@ -10,9 +10,9 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::json::{Value, json};
 
 use crate::agent;
 use crate::support::{client, envelope, h2, lead, with};
@@ -235,7 +235,7 @@ fn a_second_server_is_refused_until_the_first_has_ended() {
     };
     let refused = demo();
     assert_eq!(refused.status.code(), Some(1));
-    let document: Value = tradepost_wire::json::from_slice(&refused.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&refused.stdout).unwrap();
     let message = document["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("another server uses the data folder"), "{message}");
     assert!(process.log().contains("started"));
@@ -304,7 +304,7 @@ fn submit(address: SocketAddr, lead: &Value) -> Fate {
         body.len()
     );
     let answer = match client::raw(address, request.as_bytes()) {
-        Ok(response) => tradepost_wire::json::from_slice::<Value>(&response.body),
+        Ok(response) => tradepost_document::json::from_slice::<Value>(&response.body),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Fate::Unsent,
         Err(_) => return Fate::InDoubt,
     };

@@ -6,9 +6,9 @@ mod guard;
 mod killed;
 mod operations;
 
+use tradepost_document::json::{Value, json};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
-use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, start_pushing};
 

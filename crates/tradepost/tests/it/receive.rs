@@ -9,11 +9,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use crate::conformance::Profile;
-use tradepost_buyer::receiver::delivery::ReceivedDelivery;
-use tradepost_buyer::receiver::{Inbox as _, Put};
+use tradepost_client::receiver::delivery::ReceivedDelivery;
+use tradepost_client::receiver::{Inbox as _, Put};
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::inbox::DurableInbox;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::client;
 use crate::support::conformance::start_conformance;
@@ -106,7 +106,7 @@ fn receive(folder: &Path, arguments: &[&str]) -> Value {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    tradepost_wire::json::from_slice(&output.stdout).unwrap()
+    tradepost_document::json::from_slice(&output.stdout).unwrap()
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn every_answer_has_its_status_and_says_nothing_else() {
     assert_eq!(receiving.signal("INT"), Some(0));
     let listed = receive(folder.path(), &["list"]);
     assert_eq!(listed["deliveries"].as_array().unwrap().len(), 1, "{listed}");
-    let kept: Value = tradepost_wire::json::from_str(&one).unwrap();
+    let kept: Value = tradepost_document::json::from_str(&one).unwrap();
     assert_eq!(listed["deliveries"][0]["delivery"], kept);
     assert_eq!(listed["deliveries"][0]["fate"], "handled");
 }

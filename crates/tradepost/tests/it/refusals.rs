@@ -6,11 +6,11 @@ use std::sync::Arc;
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost::refusals::RefusalRecorder;
+use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
 use tradepost_server::metrics::CallerKind;
 use tradepost_server::refusals::{FieldError, RefusalSink as _, RefusedRequest};
 use tradepost_store::Store;
-use tradepost_wire::json::json;
 
 use crate::process::{Process, data, fresh_lead};
 use crate::support::postgres::Scratch;
@@ -120,7 +120,8 @@ fn an_error_id_is_found_without_the_callers_words() {
     assert!(process.end().success());
     let (code, shown, _) = tradepost(folder.path(), &["--json", "refusals", "show", id]);
     assert_eq!(code, Some(0), "{shown}");
-    let mut shown: tradepost_wire::json::Value = tradepost_wire::json::from_str(&shown).unwrap();
+    let mut shown: tradepost_document::json::Value =
+        tradepost_document::json::from_str(&shown).unwrap();
     assert_eq!(shown["error_id"], error["error_id"]);
     assert_eq!(shown["code"], error["code"]);
     shown["error_id"] = json!("err_…");

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::conformance::{Conformance, Profile};
 use expect_test::{Expect, expect};
 use tradepost::gate::KeyScope;
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::client::{self, Response};
 use crate::support::conformance::versioned;
@@ -588,7 +588,7 @@ fn events(response: &Response) -> Vec<(String, Value)> {
     text.split("\n\n")
         .filter(|event| event.contains("data: "))
         .map(|event| {
-            let data = tradepost_wire::json::from_str(&field(event, "data: ")).unwrap();
+            let data = tradepost_document::json::from_str(&field(event, "data: ")).unwrap();
             (format!("{}{}", field(event, "event: "), field(event, "id: ")), data)
         })
         .collect()
@@ -683,7 +683,8 @@ fn a_broken_stream_ends_with_an_event_without_the_cause() {
     let text = layout_of_chunks(&text);
     assert!(!text.contains("damaged"), "{text}");
     let (_, error) = text.split_once("event: error\ndata: ").expect("§1.5 row 4");
-    let mut error: Value = tradepost_wire::json::from_str(error.lines().next().unwrap()).unwrap();
+    let mut error: Value =
+        tradepost_document::json::from_str(error.lines().next().unwrap()).unwrap();
     let details = error["error"]["details"][0]["metadata"]["errorId"].take();
     assert!(details.as_str().unwrap().starts_with("err_"));
     expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; quote the error id to whoever runs it","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&error.to_string());

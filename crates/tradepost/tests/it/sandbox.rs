@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use tradepost::wiring::demo::DemoCast;
+use tradepost_aap::{AapCode, Skill, Version};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_sandbox::script::{self, Script};
 use tradepost_sandbox::{Sandbox, server};
 use tradepost_server::clock::{Clock, ManualClock};
-use tradepost_wire::aap::{AapCode, Skill, Version};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::{NOW, at, client, envelope, lead, schemas, with};
 
@@ -176,7 +176,7 @@ fn a_script_can_say_more_than_a_code_does() {
 
 #[test]
 fn every_error_of_protocol_and_http_can_be_had() {
-    use tradepost_wire::a2a::error::A2aCode as ProtocolCode;
+    use tradepost_a2a::error::A2aCode as ProtocolCode;
     let sandbox = scenario("protocol");
     let request = payload(Skill::InventorySearch, Version::V1_1);
     for code in ProtocolCode::ALL {

@@ -1,7 +1,7 @@
 //! The server around the skills: the card and its caching, health, and what the log does not say.
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::json;
+use tradepost_aap::Version;
+use tradepost_document::json::json;
 
 use crate::support::schemas::check;
 use crate::support::{client, start, start_with};

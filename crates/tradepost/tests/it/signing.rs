@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use tradepost::config::CardSigning;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::card::{CardVerdict, SignedCard};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
-use tradepost_wire::json::{Value, json};
 
 use crate::beside::without;
 use crate::support::{TestServer, at, client, start, start_with};
@@ -131,7 +131,7 @@ fn keys_are_made_private_and_never_overwritten() {
     };
     let (exit, stdout, stderr) = make("es256", "a.pem", &[]);
     assert_eq!(exit, 0, "{stderr}");
-    let jwk: Value = tradepost_wire::json::from_str(&stdout).unwrap();
+    let jwk: Value = tradepost_document::json::from_str(&stdout).unwrap();
     assert_eq!(
         (&jwk["kty"], &jwk["alg"], &jwk["use"]),
         (&json!("EC"), &json!("ES256"), &json!("sig"))
@@ -141,7 +141,7 @@ fn keys_are_made_private_and_never_overwritten() {
     let mode = std::fs::metadata(folder.path().join("a.pem")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let (exit, stdout, stderr) = make("eddsa", "b.pem", &["--kid", "mine", "--json"]);
-    let jwk: Value = tradepost_wire::json::from_str(&stdout).unwrap();
+    let jwk: Value = tradepost_document::json::from_str(&stdout).unwrap();
     assert_eq!((exit, &jwk["crv"], &jwk["kid"]), (0, &json!("Ed25519"), &json!("mine")));
     assert_eq!(stderr, "");
     let before = std::fs::read(folder.path().join("a.pem")).unwrap();
@@ -161,7 +161,7 @@ fn a_card_is_signed_and_verified_on_the_command_line() {
         let out = format!("{name}.pem");
         let (_, jwk, _) = run(&["card", "keygen", "--alg", alg, "--out", &out, "--kid", name]);
         write(&format!("{name}.json"), &jwk);
-        keys.push(tradepost_wire::json::from_str::<Value>(&jwk).unwrap());
+        keys.push(tradepost_document::json::from_str::<Value>(&jwk).unwrap());
     }
     write("keys.json", &json!({"keys": keys}).to_string());
     write("card.json", &start().card().json().to_string());
@@ -182,7 +182,7 @@ fn a_card_is_signed_and_verified_on_the_command_line() {
     );
     let (exit, stdout, _) =
         run(&["card", "verify", "both.signed.json", "--keys", "one.json", "--json"]);
-    let json: Value = tradepost_wire::json::from_str(&stdout).unwrap();
+    let json: Value = tradepost_document::json::from_str(&stdout).unwrap();
     assert_eq!((exit, &json["trusted"]), (0, &json!(true)));
     assert_eq!(json["signatures"][0]["verdict"], "valid");
     assert_eq!(json["signatures"][1]["verdict"], "unknown_key");
@@ -193,7 +193,7 @@ fn a_card_is_signed_and_verified_on_the_command_line() {
         assert_eq!((found, stdout.as_str()), (exit, ""), "{stderr}");
         assert!(stderr.contains(message) && stderr.contains("hint:"), "{stderr}");
         let (found, stdout, _) = run(&[arguments, &["--json"]].concat());
-        let error: Value = tradepost_wire::json::from_str(&stdout).unwrap();
+        let error: Value = tradepost_document::json::from_str(&stdout).unwrap();
         assert_eq!((found, &error["error"]["exit_code"]), (exit, &json!(exit)));
         error["error"].clone()
     };
@@ -241,7 +241,7 @@ fn discover_and_verify_judge_a_served_card() {
     let (exit, stdout, _) = run(&["discover", &url, "--keys", "key.json"]);
     assert!(exit == 0 && stdout.contains("with ES256: valid; made by"), "{stdout}");
     let (exit, stdout, _) = run(&["--json", "discover", &url, "--keys", "key.json"]);
-    let json: Value = tradepost_wire::json::from_str(&stdout).unwrap();
+    let json: Value = tradepost_document::json::from_str(&stdout).unwrap();
     assert_eq!((exit, &json["signatures"][0]["verdict"]), (0, &json!("valid")));
     let (exit, stdout, stderr) = run(&["discover", &url, "--keys", "other.json"]);
     assert_eq!((exit, stdout.as_str()), (11, ""));

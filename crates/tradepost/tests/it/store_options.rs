@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tradepost_document::json::Value;
 use tradepost_store::Store;
-use tradepost_wire::json::Value;
 
 use crate::support::postgres::Scratch;
 use crate::support::{dealer, lead, start_on};
@@ -209,7 +209,7 @@ fn every_command_says_the_same_of_an_unusable_configuration() {
             [("missing.toml", "config_unreadable"), ("wrong.toml", "config_invalid")]
         {
             let output = run(folder.path(), command, &["--config", file, "--json"], &[]);
-            let said: Option<Value> = tradepost_wire::json::from_slice(&output.stdout).ok();
+            let said: Option<Value> = tradepost_document::json::from_slice(&output.stdout).ok();
             let error = said.and_then(|said| said.get("error").cloned()).unwrap_or_default();
             let is_typed = error["code"] == code && error["hint"].as_str().is_some();
             if output.status.code() != Some(2) || !is_typed {
@@ -335,7 +335,7 @@ fn an_unknown_dealer_is_an_error_of_every_command() {
     ];
     for command in commands {
         let output = run(folder.path(), command, &["--dealer", "fixde", "--json"], &[]);
-        let said: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap_or_default();
+        let said: Value = tradepost_document::json::from_slice(&output.stdout).unwrap_or_default();
         let error = &said["error"];
         assert_eq!(output.status.code(), Some(2), "{command:?}: {}", text(&output));
         assert_eq!(error["code"], "unknown_dealer", "{command:?}: {said}");
@@ -343,7 +343,7 @@ fn an_unknown_dealer_is_an_error_of_every_command() {
         assert_eq!(error["hint"], "did you mean fixed?", "{command:?}");
     }
     let output = run(folder.path(), &["leads", "list"], &["--dealer", "nobody", "--json"], &[]);
-    let said: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let said: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     let hint = said["error"]["hint"].as_str().unwrap();
     assert!(
         hint.starts_with("known are ") && hint.contains(dealer::ID) && hint.contains("fixed"),

@@ -9,12 +9,12 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost::config::Config;
 use tradepost::wiring::{self, Wiring};
 use tradepost_dealer::record::LeadHistory;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::{Clock, ManualClock};
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http;
+use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tls::ServerIdentity;
 use tradepost_store::Store;
-use tradepost_wire::json::{Value, json};
 
 use crate::conformance::Profile;
 

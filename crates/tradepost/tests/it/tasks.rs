@@ -3,7 +3,7 @@
 
 use crate::conformance::Profile;
 use clap::ValueEnum as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::conformance::{follow_up, message, start_conformance, versioned};
 use crate::support::{client, with};

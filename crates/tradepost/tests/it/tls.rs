@@ -9,7 +9,7 @@ use rustls::ProtocolVersion;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tradepost::config::Config;
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::support::tls::{self, Authority, NAME, connect, request};
 use crate::support::{TestServer, client, envelope, h2, start_with};

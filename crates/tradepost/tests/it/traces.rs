@@ -1,6 +1,6 @@
 //! Traces as a collector gets them: requests in their caller's trace, and deliveries in traces of their own.
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use crate::process::{DEALER, Process, fresh_lead};
 use crate::support::envelope;

@@ -6,7 +6,7 @@ use crate::conformance::Profile;
 use expect_test::{Expect, expect};
 use flate2::read::GzDecoder;
 use tradepost::config::WebOrigin;
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::support::client::{self, Response};
 use crate::support::{TestServer, compare, envelope, lead, start, start_conformance, start_with};

@@ -3,17 +3,17 @@
 
 use axum::http::HeaderValue;
 use axum::response::Response;
+use tradepost_a2a::jsonrpc;
+use tradepost_a2a::{self as a2a, A2aRelease};
+use tradepost_adcp::{AdcpTool, EXTENSION, rules};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
 use tradepost_server::http::jsonrpc as binding;
 use tradepost_server::http::{LogFields, LoggedResponse, RawRequest, intake as shared};
-use tradepost_wire::a2a::{self, A2aRelease};
-use tradepost_wire::adcp::{AdcpTool, EXTENSION, rules};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value};
-use tradepost_wire::jsonrpc;
 
 use super::denial::Denial;
 use super::intake;
-use crate::adcp::misfits;
+use crate::adcp::field_errors;
 use crate::adcp::seller::PublisherAgent;
 
 /// AdCP's own argument for the webhook.
@@ -69,7 +69,7 @@ pub(in crate::adcp) async fn answer(
     let skill = stamp.skill.or(tool.map(AdcpTool::name));
     // A refusal whose answer has no error id gets one for the log.
     let is_refusal = stamp.code != "OK";
-    let error_id = stamp.error_id.or_else(|| is_refusal.then(misfits::fresh_id));
+    let error_id = stamp.error_id.or_else(|| is_refusal.then(field_errors::fresh_id));
     let stamp = LogFields { skill, error_id, ..stamp };
     (response, stamp.by(&caller))
 }

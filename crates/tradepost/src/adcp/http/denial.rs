@@ -5,26 +5,26 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tradepost_publisher::refuse;
-use tradepost_publisher::world::LimitWait;
-use tradepost_publisher::{ask, order};
+use tradepost_a2a::error::whole_seconds;
+use tradepost_a2a::jsonrpc::Id;
+use tradepost_a2a::status::RpcStatus;
+use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_adcp::signing;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, json};
+use tradepost_publisher::refusals;
+use tradepost_publisher::services::LimitWait;
+use tradepost_publisher::{order, tool_call};
 use tradepost_server::agent::{ErrorProperties, ProfileRefusal, ResponsibleParty};
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::http::LoggedResponse;
 use tradepost_server::http::answers::ErrorWriter as _;
 use tradepost_server::http::jsonrpc::RpcErrors;
 use tradepost_server::limit::RateLimitExceeded;
-use tradepost_wire::a2a::error::whole_seconds;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
-use tradepost_wire::adcp::signing;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::json::{Map, json};
-use tradepost_wire::jsonrpc::Id;
 
+use crate::adcp::field_errors;
 use crate::adcp::identity::{self, Unbelieved};
-use crate::adcp::misfits;
 use crate::adcp::seller::PublisherAgent;
 
 /// JSON-RPC error number of errors for which AdCP reserves none; the range is the server's.
@@ -80,7 +80,7 @@ impl Denial {
             }
             Unbelieved::Denied(AuthRefusal::Scope { .. } | AuthRefusal::Page) => {
                 let message = "the credential does not permit this";
-                let error = refuse::error(AdcpCode::PermissionDenied, message);
+                let error = refusals::error(AdcpCode::PermissionDenied, message);
                 return Self::new(StatusCode::FORBIDDEN, error);
             }
             Unbelieved::Denied(AuthRefusal::Limited(RateLimitExceeded { wait, .. })) => {
@@ -90,23 +90,23 @@ impl Denial {
                 // Within the range that AdCP permits.
                 let retry_after = Some(seconds.clamp(1, 3600));
                 let error =
-                    AdcpError { retry_after, ..refuse::error(AdcpCode::RateLimited, message) };
+                    AdcpError { retry_after, ..refusals::error(AdcpCode::RateLimited, message) };
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
             Unbelieved::Denied(AuthRefusal::Unavailable(fault)) => {
                 let broken = InternalError::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().world.report(&broken);
-                let error = refuse::broke().with("error_id", error_id.clone());
+                let error = refusals::broke().with("error_id", error_id.clone());
                 let denial = Self::new(StatusCode::SERVICE_UNAVAILABLE, error);
                 return Self { error_id: Some(error_id), ..denial };
             }
         };
-        Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message)) }
+        Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, refusals::error(code, message)) }
     }
 
     /// Refuses a caller that exceeds the rate limit of requests that reach no tool.
     pub(super) fn too_often(wait: LimitWait) -> Self {
-        let error = refuse::rate_limited(wait, "account");
+        let error = refusals::rate_limited(wait, "account");
         Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }
 
@@ -120,9 +120,9 @@ impl Denial {
     pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
         self.error.pin(arguments.map_or(AdcpRelease::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
-        let context = context.filter(|context| ask::may_be_repeated(context));
+        let context = context.filter(|context| tool_call::may_be_repeated(context));
         let document = json!({"adcp_error": self.error, "context"?: context});
-        let document = tradepost_wire::json::to_raw_value(&document)
+        let document = tradepost_document::json::to_raw_value(&document)
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();
         let row = ErrorProperties {
@@ -141,7 +141,7 @@ impl Denial {
             document,
             document_type: "adcp_error",
             metadata: Vec::new(),
-            error_id: self.error_id.or_else(|| Some(misfits::fresh_id())),
+            error_id: self.error_id.or_else(|| Some(field_errors::fresh_id())),
             wait: self.error.retry_after.map(|seconds| Duration::from_secs(seconds.into())),
             jsonrpc_status: Some(self.status.as_u16()),
             challenge: self.challenge,

@@ -3,11 +3,11 @@
 use axum::http::HeaderValue;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use tradepost_adcp::signing::{SignatureError, SignedKind};
 use tradepost_server::agent::{Agent as _, Caller};
 use tradepost_server::auth::{AuthRefusal, SCHEME, ShownCredential};
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http::intake;
-use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
+use tradepost_server::registry::AgentRegistry;
 
 use crate::adcp::identity::{ReceivedRequest, SenderClaim, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http::{host, json_response, not_found};
+use tradepost_server::registry::AgentRegistry;
 
 use crate::adcp::seller::Documents;
 

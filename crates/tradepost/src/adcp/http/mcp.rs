@@ -5,22 +5,22 @@
 //! is checked all the same.
 
 use futures_util::future::BoxFuture;
+use tradepost_adcp::error::AdcpCode;
+use tradepost_adcp::{AdcpAnswer, AdcpTool, tool};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_mcp as mcp;
 use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
 use tradepost_server::http::intake as shared;
 use tradepost_server::tools::{
     self, AuthRejected, McpListing, ServerInfo, ToolAuth, ToolCall, ToolOutcome, ToolResult, Tools,
 };
-use tradepost_wire::adcp::error::AdcpCode;
-use tradepost_wire::adcp::{AdcpAnswer, AdcpTool, tool};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::mcp;
 
 use super::denial::Denial;
 use super::intake;
 use crate::adcp::seller::PublisherAgent;
-use crate::adcp::{listing, misfits};
+use crate::adcp::{field_errors, listing};
 
 /// Instructions to models.
 const INSTRUCTIONS: &str = "An AdCP seller. Call get_adcp_capabilities first; every failed call \
@@ -71,14 +71,14 @@ impl Tools for PublisherAgent {
             let refused = error.map_or(&[][..], |_| answer.errors.as_slice());
             // An internal error has the id that its caller got.
             let given = error.and_then(|error| error.details.get("error_id")?.as_str());
-            let error_id = error.map(|_| given.map_or_else(misfits::fresh_id, str::to_owned));
+            let error_id = error.map(|_| given.map_or_else(field_errors::fresh_id, str::to_owned));
             ToolOutcome::Answer(Box::new(tools::ToolAnswer {
                 result: written(&answer),
                 code,
                 tool: tool.map(AdcpTool::name),
                 too_often: code == AdcpCode::RateLimited.name(),
                 error_id,
-                misfits: misfits::of_errors(refused),
+                misfits: field_errors::of_errors(refused),
             }))
         })
     }

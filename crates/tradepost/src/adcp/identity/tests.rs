@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use axum::http::HeaderName;
-use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
+use tradepost_adcp::signing::DigestRule;
+use tradepost_client::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
+use tradepost_document::json::json;
 use tradepost_keys::Algorithm as Jws;
 use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{self as key, SigningKey};
@@ -10,8 +12,6 @@ use tradepost_publisher::agent::AgentStanding as Relation;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;
-use tradepost_wire::adcp::signing::DigestRule;
-use tradepost_wire::json::json;
 
 use super::*;
 use crate::adcp::published::GuardedWeb;

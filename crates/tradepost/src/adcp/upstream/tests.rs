@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tradepost_publisher::world::{Supply, Unavailable};
+use tradepost_publisher::services::{Supply, Unavailable};
 use tradepost_server::clock::{Clock, ManualClock};
 
 use super::{AdServer, NAME, SETTING, pause};

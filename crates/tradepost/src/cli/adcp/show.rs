@@ -1,18 +1,18 @@
 //! Answer of an AdCP seller: the payload unchanged on standard output, and on standard error the
 //! task's state, warnings, and failed rows with advice.
 
-use tradepost_buyer::adcp::SellerAnswer;
-use tradepost_buyer::outcome::{AdcpTaskStatus, FailedRow};
-use tradepost_buyer::record::of_code;
-use tradepost_buyer::recovery::{FailedAttempt, RetryBudget};
-use tradepost_buyer::retry::{Recovered, RetryLimits};
-use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
-use tradepost_wire::adcp::error::AdcpError;
-use tradepost_wire::catalog::Open;
-use tradepost_wire::json::{Value, json};
+use tradepost_adcp::error::AdcpError;
+use tradepost_client::adcp::SellerAnswer;
+use tradepost_client::outcome::{AdcpTaskStatus, FailedRow};
+use tradepost_client::record::of_code;
+use tradepost_client::recovery::{FailedAttempt, RetryBudget};
+use tradepost_client::retry::{Recovered, RetryLimits};
+use tradepost_client::text::{SENTENCE, WORD, bounded, plain};
+use tradepost_document::catalog::Open;
+use tradepost_document::json::{Value, json};
 
 use super::super::Outcome;
-use super::super::course::{KEY, gave_up};
+use super::super::attempts::{KEY, gave_up};
 use super::super::output::{CommandFailure, GOES_ON, Output, WAITS, in_doubt};
 
 /// Exit code when rows failed.

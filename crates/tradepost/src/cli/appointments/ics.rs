@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::calendar::Visit;
 use tradepost_dealer::record::AppointmentState;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_document::catalog::Vocabulary as _;
 
 use super::{CalendarRow, remark};
 

@@ -4,17 +4,17 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use tradepost_buyer::agent::{
+use tradepost_a2a::TaskState;
+use tradepost_client::agent::{
     AgentClient, AgentMessage, AgentReply, AgentTask, CardTransport, FollowEnd, Followed, Follower,
     Outgoing,
 };
-use tradepost_buyer::client::random_ids;
-use tradepost_wire::a2a::TaskState;
-use tradepost_wire::catalog::{Open, Vocabulary as _};
-use tradepost_wire::json::{Value, json};
+use tradepost_client::client::random_ids;
+use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::json::{Value, json};
 
+use super::super::attempts::{gave_up, recoverer};
 use super::super::card::trust;
-use super::super::course::{gave_up, recoverer};
 use super::super::discover::block_on;
 use super::super::output::{CommandFailure, GOES_ON, INTERRUPTED, WAITS};
 use super::super::{Context, Outcome};

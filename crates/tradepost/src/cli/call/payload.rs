@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use tradepost_wire::aap::Skill;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_aap::Skill;
+use tradepost_document::json::{Map, Value, json};
 
 use super::super::output::CommandFailure;
 
@@ -289,7 +289,7 @@ fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
     };
     // Editors on Windows begin files with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let payload: Value = tradepost_wire::json::from_slice(bytes)
+    let payload: Value = tradepost_document::json::from_slice(bytes)
         .map_err(|error| format!("--data is not valid JSON: {error}"))?;
     if payload.is_object() { Ok(payload) } else { Err("--data must be a JSON object".to_owned()) }
 }
@@ -299,8 +299,8 @@ mod tests {
     use clap::Parser;
     use expect_test::{Expect, expect};
     use jiff::{SignedDuration, Timestamp};
-    use tradepost_wire::aap::{self, DealerTerms, Version};
-    use tradepost_wire::catalog::Vocabulary;
+    use tradepost_aap::{self as aap, DealerTerms, Version};
+    use tradepost_document::catalog::Vocabulary;
 
     use super::*;
 
@@ -443,7 +443,7 @@ mod tests {
     fn data_is_read_from_argument_file_or_standard_input() {
         let stdin = "\u{feff}{\"customer\": {\"n\": 1.0}}";
         let expected =
-            json!({"customer": {"n": tradepost_wire::json::from_str::<Value>("1.0").unwrap()}});
+            json!({"customer": {"n": tradepost_document::json::from_str::<Value>("1.0").unwrap()}});
         assert_eq!(build("lead.submit", &["--data", "-"], stdin).unwrap(), expected);
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("lead.json");

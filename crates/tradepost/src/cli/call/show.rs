@@ -1,15 +1,15 @@
 //! Answers for people. A seller may send anything: a value of an unexpected type is shown as it is,
 //! and everything goes through [`plain`].
 
-use tradepost_buyer::SkillAnswer;
-use tradepost_buyer::display::{
+use tradepost_aap::Skill;
+use tradepost_aap::vehicle::ListingStatus;
+use tradepost_client::SkillAnswer;
+use tradepost_client::display::{
     MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, of_vehicle, text, title,
 };
-use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_wire::aap::Skill;
-use tradepost_wire::aap::vehicle::ListingStatus;
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::Value;
+use tradepost_client::text::{SENTENCE, plain};
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::Value;
 
 use super::super::output::table::TableColumn::{Number, Text};
 use super::super::output::table::{self, Cells, TableWidth};

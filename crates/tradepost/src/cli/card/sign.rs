@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use tradepost_document::json;
+use tradepost_document::json::Value;
 use tradepost_keys::card as signed;
 use tradepost_keys::card::SignedCard;
 use tradepost_keys::private::SigningKey;
-use tradepost_wire::json;
-use tradepost_wire::json::Value;
 
 use super::{read, with_problems};
 use crate::cli::output::CommandFailure;

@@ -4,15 +4,15 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use tradepost_buyer::discover::{self, Discovered};
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::trust::{Jku, JudgedSignature, judge, judge_online};
-use tradepost_buyer::{CardReader, HttpTransport, Url};
+use tradepost_client::discover::{self, Discovered};
+use tradepost_client::text::{SENTENCE, WORD, plain};
+use tradepost_client::trust::{Jku, JudgedSignature, judge, judge_online};
+use tradepost_client::{CardReader, HttpTransport, Url};
+use tradepost_document::json;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::card::{CardSignature, CardVerdict, SignedCard, is_trusted};
 use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
-use tradepost_wire::json;
-use tradepost_wire::json::{Value, json};
 
 use super::{read, with_problems};
 use crate::cli::output::{CommandFailure, UNTRUSTED};

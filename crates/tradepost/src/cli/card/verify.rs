@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tradepost_buyer::discover::discover;
+use tradepost_client::discover::discover;
+use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
-use tradepost_wire::json::json;
 
 use super::read;
 use super::trust::{self, TrustReport};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, Url};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
 use tradepost_server::egress::client;
 use tradepost_store::HostedState;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value};
 
 use super::super::discover::block_on;
 use super::super::output::seller::NO_ANSWER;
@@ -152,7 +152,7 @@ fn send(request: RequestBuilder) -> Result<Value, CommandFailure> {
     if status.is_success() && text.is_empty() {
         return Ok(Value::Null);
     }
-    let answer: Option<Value> = tradepost_wire::json::from_str(&text).ok();
+    let answer: Option<Value> = tradepost_document::json::from_str(&text).ok();
     match answer {
         Some(answer) if status.is_success() => Ok(answer),
         Some(answer) => {

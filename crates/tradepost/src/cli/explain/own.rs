@@ -1,15 +1,15 @@
 //! Codes of our own, beside those of the protocols: of the operators' API, of the bridge for
 //! language models, of certificate orders, and of the server outside of every binding.
 
-use tradepost_bridge::trouble;
+use tradepost_bridge::failures;
 use tradepost_dealer::appointment::change::CalendarCode;
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_document::catalog::Vocabulary;
 
 use super::ExplainedCode;
-use crate::acme::trouble as acme;
+use crate::acme::failure as acme;
 use crate::hosting;
 
-tradepost_wire::catalog! {
+tradepost_document::catalog! {
     /// Code that the server shows outside of the catalogs.
     enum ServerCode {
         /// Name of the catalog.
@@ -55,7 +55,7 @@ tradepost_wire::catalog! {
     }
 }
 
-tradepost_wire::catalog! {
+tradepost_document::catalog! {
     /// Code that commands write to the `error` object of their JSON.
     enum CommandCode {
         /// Exit code of the command.
@@ -123,7 +123,7 @@ pub(super) fn entries() -> Vec<ExplainedCode> {
             ..described(*code, "operators' API", code.hint())
         });
     }
-    for code in trouble::BridgeErrorCode::ALL {
+    for code in failures::BridgeErrorCode::ALL {
         let entry = described(*code, "bridge", code.hint());
         all.push(ExplainedCode { retryable: code.retryable(), ..entry });
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Sha256Hash, hex};
+use tradepost_document::format;
+use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::format;
-use tradepost_wire::json::json;
 
 use super::StoreOptions;
 use crate::cli::output::CommandFailure;
@@ -141,7 +141,7 @@ pub(super) fn verify(
     Err(CommandFailure::new(1, message).hint(hint).data(document).lines(lines))
 }
 
-fn chain(check: &ConsentCheck) -> tradepost_wire::json::Value {
+fn chain(check: &ConsentCheck) -> tradepost_document::json::Value {
     let said = |(seq, fault): &(i64, ConsentFault)| json!({"seq": seq, "fault": fault.summary()});
     json!({
         "dealer": check.dealer_id,

@@ -6,8 +6,8 @@ use tradepost_dealer::delivery::{
 };
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 
 use super::{StoreOptions, history};
 use crate::cli::deliveries::{self, DeliveryWords};
@@ -15,7 +15,7 @@ use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::DealerConfig;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::carrier::Letter;
+use crate::delivery::channel::Letter;
 
 /// Which are listed.
 #[derive(Debug, clap::Args)]

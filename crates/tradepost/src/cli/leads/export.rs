@@ -8,9 +8,9 @@ use tradepost_dealer::adf::Prospect;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::{ConsentRecord, Sha256Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 
 use super::text::is_direction;
 use crate::spreadsheet::guarded;

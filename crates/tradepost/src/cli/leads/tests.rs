@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use jiff::SignedDuration;
+use tradepost_aap::Version;
+use tradepost_aap::lead::AppointmentType;
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, HeldFor, LeadEvent, LeadEventKind, SubmissionRecord,
 };
-use tradepost_wire::aap::Version;
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::*;
 use crate::cli::output::table::TableWidth;
@@ -260,7 +260,7 @@ fn a_lead_is_exported_now_and_after_each_change() {
     let shown = |entries: &[ExportedLead]| {
         let status = |entry: &ExportedLead| entry.prospect().is_resent;
         let resent: Vec<_> = entries.iter().map(status).collect();
-        let read: Value = tradepost_wire::json::from_str(&export::json(entries)).unwrap();
+        let read: Value = tradepost_document::json::from_str(&export::json(entries)).unwrap();
         let of = |entry: &Value| {
             let pointers = [
                 "/event/event",
@@ -302,7 +302,7 @@ fn no_lead_can_repaint_the_screen() {
 #[test]
 fn json_gives_the_payload_back_unchanged() {
     let leads = [plain(), hostile()];
-    let read: Value = tradepost_wire::json::from_str(&export::json(&now(&leads))).unwrap();
+    let read: Value = tradepost_document::json::from_str(&export::json(&now(&leads))).unwrap();
     for (index, lead) in leads.iter().enumerate() {
         assert_eq!(read.pointer(&format!("/{index}/payload")), Some(&lead.submission.payload));
     }

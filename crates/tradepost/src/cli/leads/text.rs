@@ -12,8 +12,8 @@ use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{
     AppointmentRecord, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::Value;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::Value;
 
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::output::table::{self, Cells, TableWidth};

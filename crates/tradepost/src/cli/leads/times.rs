@@ -4,8 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::StaffProgress;
+use tradepost_document::json::{Value, json};
 use tradepost_store::staff::LeadFilter;
-use tradepost_wire::json::{Value, json};
 
 use super::{StoreOptions, since};
 use crate::cli::output::table::Cells;

@@ -3,19 +3,21 @@
 
 use std::time::Duration;
 
-use tradepost_buyer::card::NotAap;
-use tradepost_buyer::challenge::Challenge;
-use tradepost_buyer::failure::{self, Garbled, ProxyProblem, Unsent};
-use tradepost_buyer::record::of_code;
-use tradepost_buyer::refusal::{Adcp, ProtocolError, RefusalForm, SellerRefusal};
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::transport::CertificateProblem;
-use tradepost_wire::aap::error::ReceivedRefusal;
-use tradepost_wire::adcp::error::{Recovery, RecoveryRule};
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::problem::MAX_LISTED;
-use tradepost_wire::{a2a, aap, adcp};
+use tradepost_a2a as a2a;
+use tradepost_aap as aap;
+use tradepost_aap::error::ReceivedRefusal;
+use tradepost_adcp as adcp;
+use tradepost_adcp::error::{Recovery, RecoveryRule};
+use tradepost_client::card::NotAap;
+use tradepost_client::challenge::Challenge;
+use tradepost_client::failure::{self, Garbled, ProxyProblem, Unsent};
+use tradepost_client::record::of_code;
+use tradepost_client::refusal::{Adcp, ProtocolError, RefusalForm, SellerRefusal};
+use tradepost_client::text::{SENTENCE, WORD, plain};
+use tradepost_client::transport::CertificateProblem;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::{Map, Value, json};
+use tradepost_document::problem::MAX_LISTED;
 
 use super::{CommandFailure, UNTRUSTED, in_doubt};
 

@@ -3,7 +3,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_client::text::{SENTENCE, WORD, plain};
 
 /// Maximum width of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

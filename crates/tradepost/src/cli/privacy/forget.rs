@@ -3,13 +3,13 @@
 use std::io::BufRead as _;
 
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
+use tradepost_document::json::json;
 use tradepost_store::Locked;
-use tradepost_store::forget::OnlyBy;
-use tradepost_wire::json::json;
+use tradepost_store::lost_key::OnlyBy;
 
 use crate::cli::output::CommandFailure;
-use crate::cli::place::StoreOptions;
 use crate::cli::serve::lock::lock;
+use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome};
 
 /// Erases data that only lost keys can decrypt, after a typed confirmation.

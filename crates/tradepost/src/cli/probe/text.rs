@@ -1,10 +1,10 @@
 //! Report for a terminal: failed checks with their reasons and fixes.
 
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_client::text::{SENTENCE, WORD, plain};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_probe::check::{CheckVerdict, RequirementLevel};
 use tradepost_probe::rehearsal::Rehearsal;
 use tradepost_probe::report::{AgentReport, CheckFinding};
-use tradepost_wire::catalog::Vocabulary as _;
 
 /// Formats the report as text. The exchanges are in the other formats.
 pub(super) fn summary(report: &AgentReport) -> String {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tradepost_buyer::text::{WORD, plain};
+use tradepost_client::text::{WORD, plain};
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, of_text, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_document::toml::{self, TomlMistake, Variables};
 use tradepost_probe::{Waiver, checks};
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, of_text, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
-use tradepost_wire::toml::{self, TomlMistake, Variables};
 
 use crate::cli::check_config;
 use crate::cli::output::{CommandFailure, unreadable};

@@ -1,9 +1,9 @@
 //! Person who decides for a publisher on the command line, and the reason.
 
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::json;
 use tradepost_store::Store;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::json;
 
 use crate::cli::Context;
 use crate::cli::output::CommandFailure;

@@ -2,17 +2,17 @@
 //! a publisher's staff about sales and pending decisions.
 
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_server::clock::Clock;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::PublisherOptions;
 use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 use crate::config::delivery::PublisherDestination;
-use crate::delivery::carrier::Letter;
+use crate::delivery::channel::Letter;
 use crate::delivery::staff::StaffMessage;
 
 /// Which are listed.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::format;
-use tradepost_wire::json::{Map, Value};
+use tradepost_document::format;
+use tradepost_document::json::{Map, Value};
 
 use crate::cli::Context;
 use crate::cli::output::table::{self, TableColumn, TableWidth};

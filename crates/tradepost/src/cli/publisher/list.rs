@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{self, Account, AccountGrant};
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::creative::{self, Creative};
-use tradepost_publisher::shelf::{Entity, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::store::{Entity, PublisherStore, Query, StoreTx, Stored};
 use tradepost_publisher::task::{Decider, SubmittedTask};
 use tradepost_server::clock::Clock;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::json::{Value, json};
 
 use super::PublisherOptions;
 use crate::cli::output::CommandFailure;
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::{Context, Outcome};
 
-tradepost_wire::words! {
+tradepost_document::words! {
     /// Kinds of records that can be listed.
     pub(in crate::cli) enum What {
         /// Of advertisers.

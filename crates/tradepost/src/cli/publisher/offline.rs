@@ -1,11 +1,11 @@
 //! Services of a publisher without a network: decisions of its staff need only identifiers.
 
-use tradepost_publisher::world::{
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, Value};
+use tradepost_publisher::services::{
     BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
     Unavailable,
 };
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::json::{Map, Value};
 
 /// Services with only identifiers.
 #[derive(Debug)]

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tokio::sync::Notify;
-use tradepost_buyer::receiver::metrics::ReceiverMetrics;
-use tradepost_buyer::text::{WORD, plain};
+use tradepost_client::receiver::metrics::ReceiverMetrics;
+use tradepost_client::text::{WORD, plain};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::inbox::{DurableInbox, KeptDelivery};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::{Value, json};
 
 use super::super::output::{CommandFailure, Output};
 
@@ -96,8 +96,8 @@ impl DeliveryHandler {
     /// Formats a delivery as a line, or as its document on one line.
     fn shown(&self, kept: &KeptDelivery) -> String {
         if self.output.is_json() {
-            let line = tradepost_wire::json::to_string(&document(kept)).unwrap_or_default();
-            return format!("{}\n", tradepost_buyer::text::escape_json(&line));
+            let line = tradepost_document::json::to_string(&document(kept)).unwrap_or_default();
+            return format!("{}\n", tradepost_client::text::escape_json(&line));
         }
         let word = |text: &Option<String>| plain(text.as_deref().unwrap_or("-"), WORD);
         format!(
@@ -147,6 +147,6 @@ pub(super) fn document(kept: &KeptDelivery) -> impl serde::Serialize {
         "sender": kept.sender, "key": kept.key,
         "received_at": rfc3339(kept.received_at), "task_id": kept.task_id, "state": kept.state,
         "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
-        "delivery": tradepost_wire::json::from_str::<Value>(&kept.body).ok(),
+        "delivery": tradepost_document::json::from_str::<Value>(&kept.body).ok(),
     })
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use tokio::sync::Notify;
-use tradepost_buyer::adcp::AdcpClient;
-use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::{discover, is_this_machine};
-use tradepost_buyer::receiver::Inbox;
-use tradepost_buyer::receiver::metrics::ReceiverMetrics;
-use tradepost_buyer::receiver::poll::{self, PollClock, PollEnd, PollPolicy};
-use tradepost_buyer::text::{WORD, plain};
-use tradepost_buyer::transport::HttpTransport;
-use tradepost_buyer::{BearerToken, Url, failure as buyer};
+use tradepost_client::adcp::AdcpClient;
+use tradepost_client::client::random_ids;
+use tradepost_client::discover::{discover, is_this_machine};
+use tradepost_client::receiver::Inbox;
+use tradepost_client::receiver::metrics::ReceiverMetrics;
+use tradepost_client::receiver::poll::{self, PollClock, PollEnd, PollPolicy};
+use tradepost_client::text::{WORD, plain};
+use tradepost_client::transport::HttpTransport;
+use tradepost_client::{BearerToken, Url, failure as buyer};
 use tradepost_server::clock::Clock;
 
 use super::super::Context;

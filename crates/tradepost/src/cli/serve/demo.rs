@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
+use tradepost_adcp::AdcpTool;
+use tradepost_adcp::signing::DigestRule;
+use tradepost_client::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::AdcpTool;
-use tradepost_wire::adcp::signing::DigestRule;
 
 use crate::config::{Config, PublisherConfig};
 use crate::wiring;

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use tradepost_server::fault::InternalError;
 
 use crate::cli::output::CommandFailure;
-use crate::cli::place::StoreOptions;
+use crate::cli::store_location::StoreOptions;
 
 /// Lock file of a server in its data folder.
 const LOCK: &str = "tradepost.lock";

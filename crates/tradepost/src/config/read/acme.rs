@@ -1,8 +1,8 @@
 //! Readers for TLS: certificate files, or a certificate from an ACME authority.
 
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::delivery::mailbox;
 use super::values::{self, list, of_text, path, reject, secure_address};

@@ -1,8 +1,8 @@
 //! Readers for the destinations of alerts.
 
 use jiff::SignedDuration;
-use tradepost_wire::json::Value;
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::json::Value;
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::delivery::delivery;
 use super::values::{duration, named, read_over, read_table, reject, whole};

@@ -1,11 +1,11 @@
 //! Readers for the authentication of callers.
 
+use tradepost_document::format;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_server::auth::key;
 use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
-use tradepost_wire::format;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{host, line, of_text, path, read_over, reject, secure_address, some, words};
 use crate::config::{AuthSettings, JwtSettings, KeySource, KnownCertificate};

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::receiver::authentic::MIN_KEY;
+use tradepost_client::receiver::authentic::MIN_KEY;
 use tradepost_dealer::adf;
 use tradepost_dealer::delivery::{ChatStyle, LeadDestination, LeadKind, MessageFormat};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
-use tradepost_wire::words;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_document::words;
 
 use super::values::{
     self, ChannelKeys, duration, host, items, line, list, of_text, reject, secret, secure_address,

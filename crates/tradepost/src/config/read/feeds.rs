@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use tradepost_dealer::import::Preset;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
-use tradepost_wire::words;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_document::words;
 
 use super::values::{
     self, ChannelKeys, duration, items, line, of_text, reject, secret, secure_address, whole,

@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
-use tradepost_wire::json::Value;
-use tradepost_wire::parse;
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::json::Value;
+use tradepost_document::parse;
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::values::{duration, line, list, path, read_over, some, whole};
 use crate::config::Privacy;

@@ -1,10 +1,10 @@
 //! Readers for sign-in to the console with an OpenID provider.
 
 use tradepost_dealer::staff::StaffRole;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::values::{line, list, of_text, path, read_table, reject, secure_address, text_that};
 use crate::config::delivery::ConfigSecret;

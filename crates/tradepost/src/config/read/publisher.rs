@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost_buyer::signed::signers::AgentKeys;
+use tradepost_adcp::AdcpTool;
+use tradepost_client::signed::signers::AgentKeys;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::profile::{AccountReview, Onboarding, PublisherProfile, Signing};
 use tradepost_publisher::spending::SpendLimit;
-use tradepost_wire::adcp::AdcpTool;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, named, path, prose, read_over, read_table, reject, secret, set,

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
-use tradepost_dealer::appointment::department;
-use tradepost_dealer::settings::{AppointmentPolicy, Fee, RooftopSettings};
-use tradepost_wire::aap::dealer::{
+use tradepost_aap::dealer::{
     Address, DayHours, Geo, NamedValue, Rooftop as Profile, Schedule, WeeklyHours,
 };
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::format;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_aap::lead::AppointmentType;
+use tradepost_dealer::appointment::department;
+use tradepost_dealer::settings::{AppointmentPolicy, Fee, RooftopSettings};
+use tradepost_document::format;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, prose, read_over, read_table, reject, some, whole,

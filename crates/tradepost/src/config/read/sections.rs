@@ -3,14 +3,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
+use tradepost_aap::{Skill, Version};
 use tradepost_dealer::import::PricePolicy;
 use tradepost_dealer::settings::{DealerSettings as Terms, LeadPolicy, SearchPolicy};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_document::parse::{self, read_object};
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_store::DatabaseUrl;
-use tradepost_wire::aap::{Skill, Version};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, named, path, prose, read_over, read_table, reject, some, whole,

@@ -1,8 +1,8 @@
 //! Reader for the destination of traces.
 
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_document::json::Value;
+use tradepost_document::parse::read_object;
+use tradepost_document::problem::{DocumentPlace, Problems};
 
 use super::values::{line, secret, web_page, whole};
 use crate::config::Traces;

@@ -9,13 +9,13 @@ use jiff::SignedDuration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tracing_subscriber::filter::Targets;
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::format;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse;
-pub(super) use tradepost_wire::parse::{of_text, reject};
-use tradepost_wire::problem::{DocumentPlace, Problems};
-use tradepost_wire::toml::parse_duration;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::format;
+use tradepost_document::json::Value;
+use tradepost_document::parse;
+pub(super) use tradepost_document::parse::{of_text, reject};
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_document::toml::parse_duration;
 
 use crate::config::delivery::ConfigSecret;
 
@@ -29,14 +29,14 @@ macro_rules! read_table {
     ($value:expr, $at:expr, $problems:expr, $name:ident {
         $( $need:ident $key:literal => $member:ident : $reader:expr $(=> $usual:expr)?, )*
     }) => {{
-        tradepost_wire::read_object!($value, $at, $problems, closed { $( $need $key => $member: $reader, )* });
+        tradepost_document::read_object!($value, $at, $problems, closed { $( $need $key => $member: $reader, )* });
         $( read_table!(@settle $need $member $($usual)?); )*
         Some($name { $( $member, )* })
     }};
     ($value:expr, $at:expr, $problems:expr, $name:ident { $part:ident: $inner:ident $(, $more:ident)* } {
         $( $need:ident $key:literal => $($own:ident)? $(.$member:ident)? : $reader:expr $(=> $usual:expr)?, )*
     } then { $($then:tt)* }) => {{
-        tradepost_wire::read_object!($value, $at, $problems, closed {
+        tradepost_document::read_object!($value, $at, $problems, closed {
             $( $need $key => $($own)? $($member)?: $reader, )*
         });
         $($then)*
@@ -55,7 +55,7 @@ macro_rules! read_over {
         $( $key:literal => $member:ident : $reader:expr, )*
     }) => {{
         let mut table = $usual;
-        tradepost_wire::read_object!($value, $at, $problems, closed { $( optional $key => $member: $reader, )* });
+        tradepost_document::read_object!($value, $at, $problems, closed { $( optional $key => $member: $reader, )* });
         $( if let Some(read) = $member {
             table.$member = read;
         } )*

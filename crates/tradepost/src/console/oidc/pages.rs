@@ -9,10 +9,10 @@ use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 
 use super::{AUTH_TIME_LEEWAY, PATIENCE, RedeemFailure, StartedSignIn, Vouched};
-use crate::console::door::{self, SignedInBy};
 use crate::console::metrics::SignInOutcome;
 use crate::console::reply::ConsoleReply;
 use crate::console::request::ConsoleRequest;
+use crate::console::sign_in::{self, SignedInBy};
 use crate::console::{Answer, Console, PATH, PageError, pages};
 
 /// Messages for sign-ins that failed.
@@ -42,7 +42,7 @@ impl Console {
         } else {
             None
         };
-        let next = door::next(&asked).unwrap_or_default();
+        let next = sign_in::next(&asked).unwrap_or_default();
         let begun = StartedSignIn::fresh(self.clock.now(), &next, renews)?;
         match provider.address(&begun).await {
             Ok(address) => {
@@ -130,7 +130,7 @@ impl Console {
             self.count_provider_failure(asked)?;
             return self.refuse(asked, NOTHING);
         };
-        let is_page = door::is_page(&begun.next);
+        let is_page = sign_in::is_page(&begun.next);
         let target = if is_page { begun.next.clone() } else { PATH.to_owned() };
         let mut signed_in_at = vouched.signed_in_at;
         if let Some(session) = begun.renews.clone() {

@@ -2,9 +2,9 @@
 
 use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
-use super::super::offer::{ListingWarning, Summary};
+use super::super::listing_warnings::{ListingWarning, Summary};
 use super::feeds::last_taken;
 use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, lasting};
 use crate::aap::seller::DealerAgent;
@@ -80,7 +80,7 @@ impl Console {
 }
 
 fn card(seller: &DealerAgent) -> AgentCardView {
-    let json: Value = tradepost_wire::json::from_slice(&seller.card.body).unwrap_or_default();
+    let json: Value = tradepost_document::json::from_slice(&seller.card.body).unwrap_or_default();
     let text = |value: &Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };

@@ -11,7 +11,7 @@ use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeri
 use tradepost_dealer::record::{AppointmentState, LeadState};
 use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
 use tradepost_dealer::staff::StaffStage;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_document::catalog::Vocabulary as _;
 
 use super::change_forms::ChangeForms;
 use super::{
@@ -221,7 +221,7 @@ fn booked(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> O
     };
     Some(Booked {
         time: clock_time(starts_at, &zone),
-        iso: tradepost_wire::format::rfc3339(starts_at),
+        iso: tradepost_document::format::rfc3339(starts_at),
         kind: headed(visit.appointment.kind.name()),
         name: view.customer_name(),
         about: view.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),

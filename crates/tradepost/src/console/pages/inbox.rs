@@ -7,10 +7,10 @@ use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::delivery::{DeliverySource, DeliveryState, LeadKind, kinds};
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::StaffStage;
+use tradepost_document::catalog;
 use tradepost_store::staff::LeadFilter;
-use tradepost_wire::catalog;
 
-use super::super::offer::ListingWarning;
+use super::super::listing_warnings::ListingWarning;
 use super::feeds::{address, last_taken, not_taken_because};
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, Right, ShownMoment, Visitor,

@@ -1,15 +1,15 @@
 //! Page of the listings, with a buyer's search and with warnings.
 
 use askama::Template;
+use tradepost_aap::inventory::{Filters, Search};
+use tradepost_aap::{RawJson, ReplyData, VehicleQuery};
 use tradepost_dealer::inventory::VehicleLookup;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
+use tradepost_document::json::Value;
 use tradepost_server::fault::InternalError;
-use tradepost_wire::aap::inventory::{Filters, Search};
-use tradepost_wire::aap::{RawJson, ReplyData, VehicleQuery};
-use tradepost_wire::json::Value;
 
-use super::super::offer::{ListingWarning, Summary};
+use super::super::listing_warnings::{ListingWarning, Summary};
 use super::super::reply::origin;
 use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, counted, link, plain, thousands};
 use crate::aap::seller::DealerAgent;
@@ -168,7 +168,7 @@ fn link_to(seller: &DealerAgent, only_prices: Option<bool>) -> String {
 }
 
 fn car(raw: &RawJson, summary: &Summary) -> InventoryCar {
-    let json: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap_or_default();
+    let json: Value = tradepost_document::json::from_str(raw.as_json()).unwrap_or_default();
     let text = |name: &str| json.get(name).and_then(Value::as_str);
     let number = |name: &str| json.get(name).and_then(Value::as_u64);
     let amount = |name: &str| number(name).map(|number| format!("${}", thousands(number)));

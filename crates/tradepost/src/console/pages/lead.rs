@@ -10,9 +10,9 @@ use tradepost_dealer::record::{
 };
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, LeadNote, StaffProgress, StaffStage};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
 use tradepost_server::fault::InternalError;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
 
 use super::super::reply::origin;
 use super::change_forms::ChangeForms;
@@ -367,7 +367,7 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
             Some(words.join(", ")).filter(|words| !words.is_empty())
         };
         let local = |name: &str| {
-            let at = tradepost_wire::format::timestamp(text(name)?)?;
+            let at = tradepost_document::format::timestamp(text(name)?)?;
             Some(here.spoken(at))
         };
         // A submission and its record are written in one transaction, so both lists have the same order.

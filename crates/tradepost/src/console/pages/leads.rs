@@ -4,8 +4,8 @@ use askama::Template;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::StaffStage;
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_store::staff::{FoundLeads, LeadFilter, SEARCHED_LEADS};
-use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, Visitor, inbox,

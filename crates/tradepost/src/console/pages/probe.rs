@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use askama::Template;
 use tradepost_dealer::staff::AuditAction;
+use tradepost_document::json::{self, Value};
 use tradepost_store::ProbeReport;
-use tradepost_wire::json::{self, Value};
 
 use super::super::prober::{AtWork, WantedProbe};
 use super::{

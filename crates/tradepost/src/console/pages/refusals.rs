@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use askama::Template;
+use tradepost_a2a as a2a;
+use tradepost_aap as aap;
+use tradepost_adcp as adcp;
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_store::refusals::{RefusalCount, RefusalRecord};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::{a2a, aap, adcp};
 
 use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{

@@ -1,7 +1,7 @@
 //! A2A: messages that call no task, and what 1.0 and 0.3 do alike.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::client;
 use crate::support::publisher::{Binding, Publisher, message, older_message, start, start_with};

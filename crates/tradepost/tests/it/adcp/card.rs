@@ -1,7 +1,7 @@
 //! The card, which clients of A2A 1.0 and of 0.3 read.
 
 use expect_test::expect;
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use crate::support::{client, layout, publisher};
 
@@ -14,7 +14,7 @@ fn the_card_is_whole_for_both_releases() {
     let mut card = card.json();
     let skills = card["skills"].as_array_mut().unwrap();
     let ids: Vec<_> = skills.iter().map(|skill| skill["id"].as_str().unwrap().to_owned()).collect();
-    let listed = publisher.mcp("nobody", "tools/list", &tradepost_wire::json::json!({})).json();
+    let listed = publisher.mcp("nobody", "tools/list", &tradepost_document::json::json!({})).json();
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(ids, names, "N-4: the skills are the tools");

@@ -1,18 +1,18 @@
 //! The buyer's client in front of a real publisher, on every binding: the same answers, the same
 //! failures, and a signature that is believed.
 
-use tradepost_buyer::adcp::{AdcpClient, RequestSigner};
-use tradepost_buyer::agent::{AgentClient, Outgoing};
-use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::{Discovered, discover};
-use tradepost_buyer::failure::{CallFailure, Unsent};
-use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits as Budget, Sizes};
-use tradepost_buyer::signed::signers::KeyLocation;
-use tradepost_buyer::transport::{HttpTransport, TransportLimits};
-use tradepost_buyer::{CardCache, SellerCard};
+use tradepost_client::adcp::{AdcpClient, RequestSigner};
+use tradepost_client::agent::{AgentClient, Outgoing};
+use tradepost_client::client::random_ids;
+use tradepost_client::discover::{Discovered, discover};
+use tradepost_client::failure::{CallFailure, Unsent};
+use tradepost_client::retry::{Machine, Recoverer, RetryLimits as Budget, Sizes};
+use tradepost_client::signed::signers::KeyLocation;
+use tradepost_client::transport::{HttpTransport, TransportLimits};
+use tradepost_client::{CardCache, SellerCard};
+use tradepost_document::json::{Map, Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{SigningKey, generate};
-use tradepost_wire::json::{Map, Value, json};
 
 use super::signatures::knows;
 use crate::support::publisher::{Publisher, start_here, token};
@@ -130,7 +130,7 @@ fn a_signed_request_is_believed_and_needs_no_token() {
 #[test]
 fn a_publisher_is_an_a2a_agent_whose_card_is_kept() {
     let publisher = start_here(&|_| {});
-    let cache = CardCache::new(tradepost_buyer::cache::CacheBounds::default(), || at(NOW));
+    let cache = CardCache::new(tradepost_client::cache::CacheBounds::default(), || at(NOW));
     let base = format!("http://{}", publisher.address);
     run(async {
         for _ in 0..2 {
@@ -139,7 +139,7 @@ fn a_publisher_is_an_a2a_agent_whose_card_is_kept() {
             let machine = Machine::new(random_ids());
             let recoverer = Recoverer::new(machine, Budget::default(), Sizes::default());
             let patience = std::time::Duration::from_secs(60);
-            let follower = tradepost_buyer::agent::Follower { recoverer: &recoverer, patience };
+            let follower = tradepost_client::agent::Follower { recoverer: &recoverer, patience };
             let failure = client.converse(&Outgoing::text("hello"), &follower, |_| {}).await;
             // It wants to know who calls, or which task: and it says so.
             let failure = failure.unwrap_err();

@@ -2,7 +2,7 @@
 //! same on MCP, on A2A 1.0 and on A2A 0.3, and what each binding says around it.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::publisher::{Binding, Scene, start_with};
 

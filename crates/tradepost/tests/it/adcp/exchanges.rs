@@ -1,9 +1,9 @@
 //! Our own buyer at the publisher, over both bindings.
 
-use tradepost_buyer::transport::TransportLimits;
-use tradepost_buyer::{AdcpClient, CallFailure, HttpTransport};
-use tradepost_wire::adcp::error::AdcpCode;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_adcp::error::AdcpCode;
+use tradepost_client::transport::TransportLimits;
+use tradepost_client::{AdcpClient, CallFailure, HttpTransport};
+use tradepost_document::json::{Map, Value, json};
 
 use crate::support::publisher::{self, token};
 

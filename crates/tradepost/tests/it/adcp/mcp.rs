@@ -1,7 +1,7 @@
 //! MCP over HTTP: the protocol itself, and who is turned away before a tool is reached.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::client;
 use crate::support::publisher::{Binding, Publisher, start, start_with};
@@ -207,7 +207,7 @@ fn tools_are_listed_in_the_same_bytes_to_every_caller() {
         .map(|response| (response.status, response.headers.len(), response.body))
         .collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]), "N-4");
-    let body: Value = tradepost_wire::json::from_slice(&bodies[0].2).unwrap();
+    let body: Value = tradepost_document::json::from_slice(&bodies[0].2).unwrap();
     let tools = body["result"]["tools"].as_array().unwrap();
     let summary: String = tools
         .iter()

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::publisher::{Binding, Publisher, start_with};
 
@@ -25,8 +25,8 @@ fn offered(publisher: &Publisher) -> Vec<String> {
 
 #[test]
 fn what_is_sold_follows_the_file_and_mistakes_change_nothing() {
-    let whole: Value = tradepost_wire::json::from_str(include_str!(
-        "../../../../publisher/src/demo/catalogue.json"
+    let whole: Value = tradepost_document::json::from_str(include_str!(
+        "../../../../seller/publisher/src/demo/catalogue.json"
     ))
     .unwrap();
     let with = |number: usize| {

@@ -14,21 +14,21 @@ use tokio::sync::Notify;
 use tradepost::adcp::keys::WebhookKey;
 use tradepost::adcp::notices::{Notices, NotificationDeps};
 use tradepost::adcp::published::GuardedWeb;
-use tradepost::adcp::vault::StoreVault;
-use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
-use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
+use tradepost::adcp::store::StoreVault;
+use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
+use tradepost_client::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::http_signature::TargetUri;
-use tradepost_publisher::shelf::{Job, New, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::services::BoxFuture;
+use tradepost_publisher::store::{Job, New, PublisherStore, Query, StoreTx, Stored};
 use tradepost_publisher::task::QueuedNotification;
-use tradepost_publisher::world::BoxFuture;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::outbox::backoff::RetrySchedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::json::{Value, json};
 
 const BODY: &str =
     r#"{"idempotency_key":"whk_0123456789abcdef","task_id":"t","status":"completed"}"#;

@@ -1,10 +1,10 @@
 //! What a publisher offers over MCP: tools as a model reads them, and their whole schemas.
 
 use expect_test::expect;
-use tradepost_wire::adcp::AdcpTool;
-use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_adcp::AdcpTool;
+use tradepost_adcp::rules::{self, Internals};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 
 use crate::support::models;
 use crate::support::publisher::{Publisher, start};
@@ -130,7 +130,7 @@ fn the_whole_schema_of_a_tool_is_a_resource() {
         assert_eq!(contents[0]["uri"], resource["uri"]);
         let text = contents[0]["text"].as_str().unwrap();
         assert_eq!(resource["size"], text.len());
-        let schema: Value = tradepost_wire::json::from_str(text).unwrap();
+        let schema: Value = tradepost_document::json::from_str(text).unwrap();
         assert_eq!(schema, rules::json_schema(*tool));
         assert!(jsonschema::validator_for(&(&schema).into()).is_ok(), "{tool}");
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
 use tradepost::delivery::Deliveries;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{Account, AccountStatus};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::staff_event::StaffEventRecorder;
@@ -18,7 +19,6 @@ use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_store::Store;
 use tradepost_store::staff_events::NewStaffDelivery;
-use tradepost_wire::json::{Value, json};
 
 use super::staff::catalogue;
 use crate::process::{Process, data};
@@ -95,7 +95,7 @@ impl Gazette {
 
     fn json(&self, arguments: &[&str]) -> Value {
         let text = self.run(&[&["--json"], arguments].concat());
-        tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+        tradepost_document::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Value {
@@ -768,7 +768,7 @@ fn a_publishers_refusals_are_kept_without_the_buyers_words() {
     let output = tradepost(folder.path(), &["--json", "refusals", "list", "--agent", "gazette"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains("planted_word"), "{text}");
-    let listed: Value = tradepost_wire::json::from_str(&text).unwrap();
+    let listed: Value = tradepost_document::json::from_str(&text).unwrap();
     let mut lines: Vec<String> = listed
         .as_array()
         .unwrap()

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::postgres::Scratch;
 use crate::support::publisher::{self, Binding, Publisher};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::staff::catalogue;
 use crate::process::{Process, data};
@@ -87,7 +87,7 @@ impl Sale {
     fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[&["--json", "publisher"], arguments].concat());
         assert!(output.status.success(), "{arguments:?}: {output:?}");
-        tradepost_wire::json::from_slice(&output.stdout).unwrap()
+        tradepost_document::json::from_slice(&output.stdout).unwrap()
     }
 
     /// What people read.
@@ -280,7 +280,7 @@ fn check_a_sale(scratch: Option<&Scratch>) {
         let exported = sale.text(&[subject, "export"]);
         let exported: Vec<Value> = exported
             .lines()
-            .map(|line| tradepost_wire::json::from_slice(line.as_bytes()).unwrap())
+            .map(|line| tradepost_document::json::from_slice(line.as_bytes()).unwrap())
             .collect();
         let mut listed = listed.as_array().unwrap().clone();
         for row in &mut listed {

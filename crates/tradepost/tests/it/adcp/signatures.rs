@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use tradepost::config::Config;
-use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
+use tradepost_adcp::signing::DigestRule;
+use tradepost_client::signed::signers::{AgentKeys, KeyLocation};
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::signing::DigestRule;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::publisher::{Publisher, start, start_with};

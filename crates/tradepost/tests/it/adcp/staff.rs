@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::client;
@@ -88,7 +88,7 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> Output {
 fn decide(folder: &Path, arguments: &[&str]) -> Value {
     let output = tradepost(folder, &[&["--json", "publisher"], arguments].concat());
     assert!(output.status.success(), "{arguments:?}: {output:?}");
-    tradepost_wire::json::from_slice(&output.stdout).unwrap()
+    tradepost_document::json::from_slice(&output.stdout).unwrap()
 }
 
 fn refusal(folder: &Path, arguments: &[&str]) -> String {

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 use rusqlite::types::Value as Cell;
 use tradepost::config::Config;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::publisher::{Binding, Outcome, Publisher, start_with};
 
 /// The requests: each has `$HERE` where the identifier stands.
-const PROBES: &str = include_str!("../../../../publisher/tests/it/twins/probes.json");
+const PROBES: &str = include_str!("../../../../seller/publisher/tests/it/twins/probes.json");
 
 /// What a tenant makes for itself, and by what word each of its things is called.
-const THINGS: &str = include_str!("../../../../publisher/tests/it/twins/things.json");
+const THINGS: &str = include_str!("../../../../seller/publisher/tests/it/twins/things.json");
 
 /// What the demo publisher offers.
 const OFFERED: [(&str, &str); 3] = [
@@ -98,7 +98,7 @@ fn plain(text: &str) -> String {
 
 impl Stage {
     fn new() -> Self {
-        let things: Value = tradepost_wire::json::from_str(THINGS).unwrap();
+        let things: Value = tradepost_document::json::from_str(THINGS).unwrap();
         let acme = Words::new();
         let nova = Words::new();
         let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
@@ -232,7 +232,7 @@ impl Stages {
 }
 
 fn probes() -> Vec<Value> {
-    tradepost_wire::json::from_str(PROBES).unwrap()
+    tradepost_document::json::from_str(PROBES).unwrap()
 }
 
 fn compare(binding: Binding) {

@@ -13,20 +13,20 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
-use tradepost_buyer::failure::CallFailure;
-use tradepost_buyer::receiver::authentic::{
+use tradepost_adcp::error::{AdcpError, Recovery};
+use tradepost_adcp::payload;
+use tradepost_adcp::signing::SignatureError;
+use tradepost_client::failure::CallFailure;
+use tradepost_client::receiver::authentic::{
     Authenticity, DeliveryDenied, DeliveryEnvelope, TrustedWebhooks,
 };
-use tradepost_buyer::receiver::delivery::{NoDelivery, ReceivedDelivery};
-use tradepost_buyer::response::{RawResponse, Via, read};
-use tradepost_buyer::signed::signers::{
+use tradepost_client::receiver::delivery::{NoDelivery, ReceivedDelivery};
+use tradepost_client::response::{RawResponse, Via, read};
+use tradepost_client::signed::signers::{
     AgentKeys, DocumentUnread, Fetching, KeyLocation, PublishedKeys, Signers, SigningAgent,
 };
+use tradepost_document::json::{Value, json};
 use tradepost_keys::http_signature::TargetUri;
-use tradepost_wire::adcp::error::{AdcpError, Recovery};
-use tradepost_wire::adcp::payload;
-use tradepost_wire::adcp::signing::SignatureError;
-use tradepost_wire::json::{Value, json};
 
 use crate::beside::published;
 
@@ -38,7 +38,7 @@ fn checkout() -> Option<PathBuf> {
 }
 
 fn document(path: &Path) -> Value {
-    tradepost_wire::json::from_slice(&fs::read(path).unwrap()).unwrap()
+    tradepost_document::json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 fn vectors(name: &str) -> Option<Value> {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::key::NewApiKey;
-use tradepost_wire::json::{Value, json};
 
 use crate::process::{Process, data, fresh_lead};
 use crate::support::{client, envelope};
@@ -36,7 +36,7 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> Output {
 fn json_of(folder: &Path, arguments: &[&str]) -> Value {
     let output = tradepost(folder, &[&["--json", "keys"], arguments].concat());
     assert!(output.status.success(), "{output:?}");
-    tradepost_wire::json::from_slice(&output.stdout).unwrap()
+    tradepost_document::json::from_slice(&output.stdout).unwrap()
 }
 
 fn refusal(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {

@@ -16,11 +16,11 @@ use ring::signature::{
 };
 use tradepost::config::{AuthSettings, Config, JwtSettings, KeySource};
 use tradepost::wiring;
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::Authenticator;
 use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::json::{Value, json};
 
 use super::{ask, bearer, question, receipt, seconds, whole};
 use crate::support::{TestServer, dealer, lead, start_with, with};

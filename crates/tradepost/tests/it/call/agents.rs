@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::conformance::Profile;
 use expect_test::{Expect, expect};
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use super::{ended, stop};
 use crate::support::conformance::{ConformanceServer, start_conformance};
@@ -125,11 +125,11 @@ fn every_binding_says_the_same_of_done_refused_and_cancelled() {
     for binding in ["jsonrpc", "http+json", "grpc"] {
         let begun = ["--text", "tck-cancel", "--follow", "1", "--json", "--binding", binding];
         let (_, shown, _) = ended(say(&server, &begun));
-        let begun: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let begun: Value = tradepost_document::json::from_str(&shown).unwrap();
         let id = begun["error"]["task"]["id"].as_str().unwrap();
         let ending = ["--task", id, "--cancel", "--json", "--binding", binding];
         let (_, shown, _) = ended(say(&server, &ending));
-        let ended: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let ended: Value = tradepost_document::json::from_str(&shown).unwrap();
         let task = ended.pointer("/error/task").unwrap_or(&ended["task"]);
         assert_eq!(task["status"]["state"], "TASK_STATE_CANCELED", "{shown}");
     }
@@ -164,12 +164,12 @@ fn what_an_agent_awaits_is_said_with_the_next_command() {
         "#]],
     );
     let (exit, shown, _) = ended(say(&server, &["--text", "tck-input-required", "--json"]));
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["next"]["action"]), (12, &"answer".into()));
     assert_eq!(error["agent"]["a2a_version"], "1.0");
     let id = error["task"]["id"].as_str().unwrap();
     let (exit, shown, _) = ended(say(&server, &["--task", id, "--text", "here", "--json"]));
-    let answered: Value = tradepost_wire::json::from_str(&shown).unwrap();
+    let answered: Value = tradepost_document::json::from_str(&shown).unwrap();
     assert_eq!((exit, &answered["task"]["id"]), (0, &id.into()));
     assert_eq!(answered["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     assert_eq!(answered["next"], Value::Null);
@@ -234,7 +234,7 @@ fn a_running_task_is_left_with_the_command_to_follow() {
     assert!(["submitted\n", "working\n"].contains(&line.as_str()), "{line}");
     stop(&child);
     let (exit, shown, _) = ended(child);
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["task"]["id"]), (130, &id.into()));
     assert_eq!(error["next"]["action"], "follow");
 }
@@ -245,7 +245,7 @@ fn who_has_keys_does_not_speak_to_unsigned_cards() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
     let jwk = crate::support::signer::Signer::new("k").public();
-    std::fs::write(&path, tradepost_wire::json::json!({"keys": [jwk]}).to_string()).unwrap();
+    std::fs::write(&path, tradepost_document::json::json!({"keys": [jwk]}).to_string()).unwrap();
     let keys = path.to_str().unwrap();
     let (exit, _, said) = ended(say(&server, &["--text", "hello", "--keys", keys]));
     assert_eq!(exit, 11, "{said}");

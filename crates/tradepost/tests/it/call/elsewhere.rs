@@ -6,9 +6,9 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::adcp::EXTENSION;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_adcp::EXTENSION;
+use tradepost_document::json::{Value, json};
 
 use super::ended;
 use crate::support::proxy::Passing;
@@ -180,7 +180,7 @@ impl CardSigner {
         let (exit, signed, said) =
             tradepost(&["card", "sign", &file, "--key", &self.place("key.pem")]);
         assert_eq!(exit, 0, "{said}");
-        tradepost_wire::json::from_str(&signed).unwrap()
+        tradepost_document::json::from_str(&signed).unwrap()
     }
 }
 

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use expect_test::expect;
 use rcgen::{CertificateParams, date_time_ymd};
 use tradepost::config::{AuthSettings, Config};
-use tradepost_buyer::agent::{AgentClient, Outgoing};
-use tradepost_buyer::failure::{CallFailure, ProxyProblem, Unsent};
-use tradepost_buyer::transport::{Network, TransportLimits};
-use tradepost_buyer::{Discovered, HttpTransport, SellerCard, Url};
-use tradepost_wire::json::{Value, json};
+use tradepost_client::agent::{AgentClient, Outgoing};
+use tradepost_client::failure::{CallFailure, ProxyProblem, Unsent};
+use tradepost_client::transport::{Network, TransportLimits};
+use tradepost_client::{Discovered, HttpTransport, SellerCard, Url};
+use tradepost_document::json::{Value, json};
 
 use super::ended;
 use crate::support::connect_proxy::ConnectProxy;
@@ -182,7 +182,7 @@ fn the_bridge_for_models_goes_through_the_proxy() {
         writeln!(input, "{message}").unwrap();
     }
     let lines = BufReader::new(bridge.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let mut answers = lines.map(|line| tradepost_wire::json::from_str::<Value>(&line).unwrap());
+    let mut answers = lines.map(|line| tradepost_document::json::from_str::<Value>(&line).unwrap());
     let answer = answers.find(|answer| answer["id"] == 2).unwrap();
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     drop(input);
@@ -211,7 +211,7 @@ fn a_dealer_without_tls_is_reached_through_a_proxy_too() {
     assert_eq!(proxy.asked()[0], first);
     let (exit, shown, _) =
         run(tradepost(&call).arg("--json").env("http_proxy", proxy.address.to_string()));
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!(
         (exit, &error["kind"], &error["may_have_acted"]),
         (10, &json!("unsent"), &json!(false))
@@ -345,7 +345,7 @@ fn what_travels_is_shown_without_secrets_beside_the_data() {
     // With --json standard output stays one document, and without --verbose nothing is shown.
     let both = ["--verbose", "--json"];
     let (_, shown, _) = run(tradepost(&call).args(both).env("HTTPS_PROXY", &by));
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!(error["challenges"][0]["scheme"], "Bearer");
     assert_eq!(error["challenges"][0]["error"], "invalid_token");
     let (_, _, said) = run(tradepost(&call).env("HTTPS_PROXY", &by));

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::ended;
 use crate::process::Process;
@@ -47,7 +47,7 @@ fn a_sellers_tasks_are_listed_and_done_on_both_bindings() {
     for (url, via) in [(&base, "A2A 1.0"), (&mcp, "MCP")] {
         let (exit, shown, said) = ended(adcp(&["tools", url, "--json"]));
         assert_eq!(exit, 0, "{said}");
-        let listed: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let listed: Value = tradepost_document::json::from_str(&shown).unwrap();
         assert_eq!(listed["via"], via);
         let names = listed["tools"].as_array().unwrap().iter();
         let mut names: Vec<_> =
@@ -71,7 +71,7 @@ fn a_sellers_tasks_are_listed_and_done_on_both_bindings() {
         let call = ["call", url, "create_media_buy", "--args", &file, "--json", "--retry"];
         let (exit, shown, said) = ended(adcp(&call));
         assert_eq!(exit, 0, "{shown}{said}");
-        let answered: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let answered: Value = tradepost_document::json::from_str(&shown).unwrap();
         assert_eq!(answered["idempotency_key"], "try-the-gazette-1");
         bought.push(answered["payload"]["media_buy_id"].as_str().unwrap().to_owned());
     }
@@ -167,11 +167,11 @@ fn failed_rows_are_listed_and_each_failure_is_logged() {
     let call = ["call", &url, "sync_accounts", "--args", &accounts, "--log", &path, "--json"];
     let (exit, shown, said) = ended(adcp(&call));
     assert_eq!(exit, 9, "{shown}{said}");
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     let rows = error["failed_rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["pointer"]), (1, &json!("/accounts/0")));
     let logged = std::fs::read_to_string(&log).unwrap();
-    let line: Value = tradepost_wire::json::from_str(logged.trim()).unwrap();
+    let line: Value = tradepost_document::json::from_str(logged.trim()).unwrap();
     assert_eq!(line["code"], rows[0]["errors"][0]["code"]);
     assert!(!logged.contains(TOKEN) && line["timestamp"].is_string(), "{logged}");
 }
@@ -187,13 +187,13 @@ fn a_suggested_way_of_billing_is_taken_by_the_loop() {
     let token = "demo-billing-passthrough-v1";
     let call = ["call", &url, "sync_accounts", "--args", &accounts, "--token", token, "--json"];
     let (exit, shown, _) = ended(adcp(&call));
-    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
     let advice = error["failed_rows"][0]["advice"].as_str().unwrap();
     assert_eq!(exit, 9);
     assert!(advice.starts_with("set billing to operator"), "{advice}");
     let (exit, shown, said) = ended(adcp(&[&call[..], &["--retry"]].concat()));
     assert_eq!(exit, 0, "{said}");
-    let answered: Value = tradepost_wire::json::from_str(&shown).unwrap();
+    let answered: Value = tradepost_document::json::from_str(&shown).unwrap();
     assert_eq!(answered["again"][0]["accounts"][0]["billing"], "operator");
     assert_eq!(answered["failed_rows"], json!([]));
 }

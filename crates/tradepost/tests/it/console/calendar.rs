@@ -83,7 +83,7 @@ impl<'w> Story<'w> {
 
     fn json(&self, arguments: &[&str]) -> Vec<Value> {
         let said = self.command(arguments);
-        let document: Value = tradepost_wire::json::from_str(&said).unwrap();
+        let document: Value = tradepost_document::json::from_str(&said).unwrap();
         document.as_array().unwrap().clone()
     }
 

@@ -88,8 +88,9 @@ fn people_are_added_listed_removed_and_all_is_recorded() {
     assert_eq!(run(&["user", "remove", "egon"], "").0, Some(2));
     let actions = |chain: &str| {
         let (_, listed, _) = run(&["--json", "audit", "--dealer", chain], "");
-        let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
-        let action = |entry: &tradepost_wire::json::Value| {
+        let listed: tradepost_document::json::Value =
+            tradepost_document::json::from_str(&listed).unwrap();
+        let action = |entry: &tradepost_document::json::Value| {
             format!("{} {} {}", entry["actor"], entry["action"], entry["subject"]).replace('"', "")
         };
         listed.as_array().unwrap().iter().map(action).collect::<Vec<_>>()
@@ -170,8 +171,9 @@ fn a_second_factor_is_listed_and_reset_by_the_operator() {
     assert!(kept.unwrap());
     let listed = |expected: bool| {
         let (_, listed, _) = run(&["list"]);
-        let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
-        assert_eq!(listed[0]["second_factor"], tradepost_wire::json::json!(expected));
+        let listed: tradepost_document::json::Value =
+            tradepost_document::json::from_str(&listed).unwrap();
+        assert_eq!(listed[0]["second_factor"], tradepost_document::json::json!(expected));
     };
     listed(true);
     assert_eq!(run(&["reset-second-factor", "Dora"]).0, Some(0));

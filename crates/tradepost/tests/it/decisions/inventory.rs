@@ -1,7 +1,7 @@
 //! Payloads and the inventory skills: rows E-035 to E-064.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{envelope, start, start_with};
@@ -218,7 +218,7 @@ fn a_payload_says_what_it_is() {
 
 #[test]
 fn a_skill_switched_off_is_unsupported_and_off_the_card() {
-    use tradepost_wire::aap::Skill;
+    use tradepost_aap::Skill;
     let server = start_with(|config| {
         config.dealers[0].terms.skills = vec![Skill::InventorySearch, Skill::LeadSubmit];
     });
@@ -669,7 +669,7 @@ fn a_vehicle_is_found_or_the_reason_is_told() {
 
 #[test]
 fn v1_0_members_are_unknown_to_a_v1_1_dealer() {
-    use tradepost_wire::aap::Version;
+    use tradepost_aap::Version;
     let server = start_with(|config| config.dealers[0].terms.versions = vec![Version::V1_1]);
     server.check("E-061", &vehicle(json!({"vin": LISTED_VIN, "zip": "94107"})), &expect![[r#"
         200

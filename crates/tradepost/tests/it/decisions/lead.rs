@@ -1,8 +1,8 @@
 //! Leads that do not satisfy the schema or the consent rules: rows E-065 to E-096.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use crate::support::{TestServer, lead, start, start_with, with, with_null};
 

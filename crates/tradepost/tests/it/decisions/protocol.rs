@@ -1,7 +1,7 @@
 //! What A2A refuses before anybody looks into the data: rows E-015 to E-034.
 
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::{TestServer, client, compare, envelope, start, start_with, with, with_null};
 

@@ -51,7 +51,7 @@ fn config(url: &str) -> String {
 
 /// Without what differs from run to run.
 fn redacted(text: &str) -> String {
-    let mut rows: Value = tradepost_wire::json::from_str(text).unwrap();
+    let mut rows: Value = tradepost_document::json::from_str(text).unwrap();
     for row in rows.as_array_mut().unwrap() {
         for name in ["id", "lead_id", "created_at", "ended_at"] {
             if row[name].is_string() {
@@ -136,7 +136,7 @@ fn what_was_given_up_is_seen_and_sent_again() {
     receiver.wait(2);
     let first = || {
         let (_, leads, _) = run(&["--json", "leads", "list"]);
-        let leads: Value = tradepost_wire::json::from_str(&leads).unwrap();
+        let leads: Value = tradepost_document::json::from_str(&leads).unwrap();
         leads[0]["first_delivered_at"].as_str().map(str::to_owned)
     };
     process.until("it is delivered", || first().is_some());

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use std::sync::Arc;
 use tradepost::config::delivery::ConfigSecret;
-use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope};
+use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope};
 use tradepost_dealer::delivery::{ChatStyle, LeadKind};
 use tradepost_dealer::record::LeadState;
 
@@ -229,7 +229,7 @@ fn an_unreadable_secret_is_said_without_the_secret() {
     }
     let clock = Clock::system();
     let why = |delivery: &DeliveryConfig| {
-        tradepost::delivery::carrier::open(delivery, &clock).err().unwrap()
+        tradepost::delivery::channel::open(delivery, &clock).err().unwrap()
     };
     assert_eq!(why(&without), "hmac_key: must have 32 characters or more");
     assert_eq!(why(&missing), "bearer: cannot read no/such/file: entity not found");

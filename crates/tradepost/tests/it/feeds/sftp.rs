@@ -11,8 +11,8 @@ use jiff::SignedDuration;
 use tempfile::TempDir;
 use tradepost::config::feeds::{FeedLocation, Pull, Sftp};
 use tradepost::feeds::pull::{PullAnswer, fetch};
+use tradepost_document::json::Value;
 use tradepost_store::FeedState;
-use tradepost_wire::json::Value;
 
 use super::{feed, offered, tradepost};
 use crate::beside::without;

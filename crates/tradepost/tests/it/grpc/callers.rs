@@ -5,10 +5,10 @@ use crate::conformance::Profile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::expect;
+use tradepost_a2a::protobuf::{self, schema};
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::json::{Value, json};
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::protobuf::{self, schema};
 
 use super::client::{Answer, Client, SERVICE};
 use super::{check, start_agent};
@@ -26,7 +26,7 @@ fn whole(
     params: &Value,
     id: &Value,
 ) -> (u16, Vec<(String, String)>, bytes::Bytes) {
-    let operation = tradepost_wire::catalog::Vocabulary::from_name(method).unwrap();
+    let operation = tradepost_document::catalog::Vocabulary::from_name(method).unwrap();
     let request = schema::request(operation);
     let bytes = protobuf::write(request, params).unwrap();
     let length = u32::try_from(bytes.len()).unwrap();

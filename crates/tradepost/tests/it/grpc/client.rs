@@ -13,11 +13,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::transport::Channel;
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::protobuf::{self, schema};
+use tradepost_a2a::Operation;
+use tradepost_a2a::protobuf::{self, schema};
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 
 use crate::support::conformance::versioned;
 use crate::support::layout;

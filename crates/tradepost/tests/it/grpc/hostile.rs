@@ -4,11 +4,11 @@ use crate::conformance::Profile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::{Expect, expect};
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::json;
-use tradepost_wire::protobuf::{self, schema};
+use tradepost_a2a::Operation;
+use tradepost_a2a::protobuf::{self, schema};
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::json;
 
 use super::client::{Client, SERVICE, framed};
 use super::{check, start_agent};

@@ -1,10 +1,10 @@
 //! The four operations on webhooks (A2A §3.1.7 to §3.1.10); what receivers see is in `push`.
 
 use expect_test::expect;
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::json::{Value, json};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
-use tradepost_wire::a2a::status::RpcStatus;
-use tradepost_wire::json::{Value, json};
 
 use super::check;
 use super::client::Client;

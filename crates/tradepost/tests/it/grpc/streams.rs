@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::conformance::Profile;
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::client::Client;
 use super::{check, start_agent};

@@ -15,7 +15,7 @@ use super::start_agent;
 
 #[rustfmt::skip]
 #[expect(dead_code, clippy::enum_variant_names, reason = "generated; a test needs some of it")]
-#[path = "../../../../wire/tests/it/protobuf/types.rs"]
+#[path = "../../../../protocol/tests/tests/it/protobuf/types.rs"]
 mod types;
 
 fn call<T: prost::Message + Default>(

@@ -1,6 +1,6 @@
 //! `tradepost dealer`, on the folder and by the API, and the commands that work with hosted dealers.
 
-use tradepost_wire::json::{Value, from_str, json};
+use tradepost_document::json::{Value, from_str, json};
 
 use super::{House, dealer, stdout, tradepost};
 use crate::process::data;

@@ -1,6 +1,6 @@
 //! The directory of a process, and those who read it.
 
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use super::{House, dealer, stdout, tradepost};
 use crate::support::{client, with};
@@ -56,8 +56,8 @@ fn discover_lists_a_directory_where_there_is_no_agent() {
     local.as_object_mut().unwrap().insert("public_url".into(), patch["public_url"].clone());
     assert_eq!(house.ask("POST", "/dealers", &[], &local.to_string()).status, 201);
     let listed = tradepost(house.folder.path(), &["--json", "discover", &public, "--all"]);
-    let listed: tradepost_wire::json::Value =
-        tradepost_wire::json::from_str(&stdout(&listed)).unwrap();
+    let listed: tradepost_document::json::Value =
+        tradepost_document::json::from_str(&stdout(&listed)).unwrap();
     let urls: Vec<_> =
         listed["sellers"].as_array().unwrap().iter().map(|seller| &seller["url"]).collect();
     let card = format!("{public}/.well-known/agent-card.json");

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Cursor;
 
 use jiff::Timestamp;
+use tradepost_aap::Vehicle;
 use tradepost_dealer::import::{
     self, DealerFeed, FeedRooftop, FeedTarget, Mapping, Preset, PricePolicy,
 };
-use tradepost_wire::aap::Vehicle;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::beside;
 
@@ -25,7 +25,7 @@ impl Case {
     fn read(name: &str) -> Option<Self> {
         let folder = beside::published(FOLDER)?;
         let cars = fs::read(folder.join("expected.json")).unwrap();
-        let cars: Value = tradepost_wire::json::from_slice(&cars).unwrap();
+        let cars: Value = tradepost_document::json::from_slice(&cars).unwrap();
         let bytes = fs::read(folder.join(name)).unwrap();
         Some(Self { bytes, cars: cars.as_array().unwrap().clone() })
     }
@@ -50,7 +50,7 @@ impl Case {
         let vehicles: Vec<Vehicle> = feed.units.iter().map(|unit| unit.vehicle).collect();
         assert_eq!(vehicles.len(), self.cars.len(), "{:?}", feed.report.skips);
         for (vehicle, car) in vehicles.iter().zip(&self.cars) {
-            let listing = tradepost_wire::json::to_value(vehicle).unwrap();
+            let listing = tradepost_document::json::to_value(vehicle).unwrap();
             for (member, expected) in car.as_object().unwrap() {
                 if apart_from.contains(&member.as_str()) {
                     continue;

@@ -25,7 +25,8 @@ fees = [{ name = "Documentation", amount = 700 }]
 
 /// The feeds lie beside the tests of the crate that reads them.
 fn feed(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dealer/src/import/tests/shapes");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../seller/dealer/src/import/tests/shapes");
     folder.join(name)
 }
 

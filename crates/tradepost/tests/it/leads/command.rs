@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::LeadRateLimit;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{TestServer, lead, start_with, with};
@@ -29,7 +29,7 @@ fn said(server: &TestServer, arguments: &[&str]) -> String {
 }
 
 fn json_of(server: &TestServer, arguments: &[&str]) -> Value {
-    tradepost_wire::json::from_str(&said(server, arguments)).unwrap()
+    tradepost_document::json::from_str(&said(server, arguments)).unwrap()
 }
 
 fn drive(customer: &str, at: &str) -> Value {
@@ -160,7 +160,7 @@ fn leads_are_filtered_linked_counted_and_released() {
     assert_eq!(said(&server, &["release", &third]), format!("released {third}\n"));
     let again = leads(&server, &["release", &third, "--json"]);
     assert_eq!(again.status.code(), Some(2));
-    let document: Value = tradepost_wire::json::from_slice(&again.stdout).unwrap();
+    let document: Value = tradepost_document::json::from_slice(&again.stdout).unwrap();
     assert_eq!(document["error"]["not_held"], json!([third]), "{document}");
     assert_eq!(ids(&[]).len(), 3);
 }

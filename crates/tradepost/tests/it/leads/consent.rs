@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use tradepost::wiring::Wiring;
 use tradepost_dealer::consent::ConsentFault;
 use tradepost_dealer::record::LeadState;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{NOW, TestServer, at, envelope, envelope_in, lead, start, start_with, with};
@@ -69,7 +69,7 @@ fn sent_bytes_and_sender_are_kept_and_changes_found() {
         .unwrap();
     assert_eq!(kept, body.as_bytes());
     let exported: Value =
-        tradepost_wire::json::from_str(&said(&server, &["export", first])).unwrap();
+        tradepost_document::json::from_str(&said(&server, &["export", first])).unwrap();
     let record = &exported[0]["consent_log"][0];
     assert_eq!((&record["seq"], &record["event"]), (&json!(1), &json!("granted")));
     assert_eq!(record["user_agent"], "Shopper/1.2 (test)");

@@ -6,7 +6,7 @@ use tradepost::cli::init::TEMPLATE;
 use tradepost::config::{AuthSettings, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::auth::{bearer, issue};
 use crate::support::dealer::LISTED_VIN;

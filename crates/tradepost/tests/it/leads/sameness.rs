@@ -4,7 +4,7 @@
 use expect_test::expect;
 use tradepost::config::AuthSettings;
 use tradepost_dealer::record::AppointmentState;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 pub struct Client {
     child: Child,
@@ -57,7 +57,7 @@ impl Client {
         self.send(&request.to_string());
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
-        let answer: Value = tradepost_wire::json::from_str(&line).unwrap();
+        let answer: Value = tradepost_document::json::from_str(&line).unwrap();
         assert_eq!(answer["id"], self.ids, "{answer}");
         answer
     }

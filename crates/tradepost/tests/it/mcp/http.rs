@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use expect_test::expect;
-use tradepost_buyer::CallFailure;
-use tradepost_buyer::transport::TransportLimits;
-use tradepost_wire::json::{Value, json};
+use tradepost_client::CallFailure;
+use tradepost_client::transport::TransportLimits;
+use tradepost_document::json::{Value, json};
 
 use super::Demo;
 use crate::support::client::{self, Response};
@@ -77,10 +77,10 @@ fn search_and_a_lead_work_without_a_session() {
 fn a_client_of_adcp_calls_tools_of_a_real_server() {
     let demo = Demo::start();
     let served = Served::start(&[&demo.name()]);
-    let transport = tradepost_buyer::HttpTransport::new(TransportLimits::default());
+    let transport = tradepost_client::HttpTransport::new(TransportLimits::default());
     let address = format!("http://{}/mcp", served.address);
     let ids = fastrand::Rng::with_seed(7);
-    let client = tradepost_buyer::AdcpClient::mcp(transport, &address, ids).unwrap();
+    let client = tradepost_client::AdcpClient::mcp(transport, &address, ids).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call = |name: &'static str, arguments: Value| {
         runtime.block_on(client.call(name, arguments.as_object().unwrap().clone()))

@@ -5,8 +5,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use tradepost::config::AuthSettings;
+use tradepost_document::json::{Value, json};
 use tradepost_store::{DatabaseUrl, Store};
-use tradepost_wire::json::{Value, json};
 
 use super::{customer, lead_id};
 use crate::auth::{bearer, issue};

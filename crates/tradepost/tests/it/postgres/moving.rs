@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::adcp::vault::StoreVault;
+use tradepost::adcp::store::StoreVault;
+use tradepost_document::json::Value;
 use tradepost_store::{NotMoved, Store};
-use tradepost_wire::json::Value;
 
 use super::{customer, lead_id};
-use crate::adcp::vault::{everything, step, write};
+use crate::adcp::store::{everything, step, write};
 use crate::process::Process;
 use crate::support::postgres::Scratch;
 use crate::support::{NOW, at, dealer, start_on};
@@ -192,7 +192,7 @@ fn the_command_moves_a_folder_that_no_server_uses() {
     let refused = run(&address);
     let said = String::from_utf8(refused.stdout).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    let said: Value = tradepost_wire::json::from_str(&said).unwrap();
+    let said: Value = tradepost_document::json::from_str(&said).unwrap();
     assert_eq!(said["error"]["code"], "database_used", "{said}");
     let echo = run("mysql://u:s3cret@h/d");
     let said = String::from_utf8(echo.stderr).unwrap();

@@ -3,8 +3,8 @@
 use std::process::{Command, Output};
 
 use tradepost_dealer::delivery::NewDelivery;
+use tradepost_document::json::Value;
 use tradepost_store::{BlockedPushes, Store};
-use tradepost_wire::json::Value;
 
 use super::lead_id;
 use crate::process::{DEALER, Process, fresh_lead};
@@ -196,7 +196,7 @@ fn two_processes_take_one_lead_and_people_see_it_once() {
     assert_eq!(first, again);
     let listed = tradepost(&["--json", "leads", "list", "--database", &address]);
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
-    let listed: Value = tradepost_wire::json::from_slice(&listed.stdout).unwrap();
+    let listed: Value = tradepost_document::json::from_slice(&listed.stdout).unwrap();
     assert_eq!(
         listed.to_string().matches(&format!("\"lead_id\":\"{first}\"")).count(),
         1,
@@ -266,7 +266,7 @@ fn statements_sent_together_keep_order_and_fail_together() {
             (1..200).map(|key| tx.begin_delivery(key, now, now)).collect();
         let own = begun?.into_iter().flatten().filter(|begun| begun.destination == "own");
         assert_eq!(own.count(), 1);
-        Err::<(), _>(tradepost_wire::fault::InternalError::new("trying", "enough"))
+        Err::<(), _>(tradepost_document::fault::InternalError::new("trying", "enough"))
     };
     let undone = store.write_blocking(read_and_undo).unwrap_err().chain();
     assert!(undone.contains("enough"), "{undone}");

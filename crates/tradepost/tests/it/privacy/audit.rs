@@ -16,7 +16,7 @@ fn what_commands_do_is_recorded_before_it_is_shown() {
     run(&["leads", "revoke", &ada]);
     run(&["leads", "erase", "--email", "ada@example.com"]);
     let listed = run(&["--json", "audit", "list"]);
-    let listed: Value = tradepost_wire::json::from_str(&listed).unwrap();
+    let listed: Value = tradepost_document::json::from_str(&listed).unwrap();
     let shown: Vec<String> = listed
         .as_array()
         .unwrap()
@@ -102,7 +102,7 @@ fn changed_entries_are_named_and_cut_off_ones_missed() {
         let first = why.lines().next().unwrap();
         assert!(code == 1 && first.contains(&format!("{chain}: {entry} ")), "{change}: {why}");
         let output = tradepost("", &[&["--json"][..], &verify].concat());
-        let document: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+        let document: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
         assert_eq!(document["error"]["intact"], false, "{document}");
         database.execute_batch(&format!("UPDATE audit_log SET {undo}")).unwrap();
     }
@@ -167,7 +167,7 @@ fn evidence_is_checked_without_database_and_every_change_shows() {
     // A whole new page of changed data fits itself where no hash is of it; the record knows it is another.
     let mut document: Value = {
         let data = text.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
-        tradepost_wire::json::from_str(data).unwrap()
+        tradepost_document::json::from_str(data).unwrap()
     };
     document["lead"]["rooftop"] = json!("Elsewhere");
     std::fs::write(file, tradepost::evidence::write(&document)).unwrap();

@@ -28,7 +28,7 @@ fn a_customer_gets_everything_and_is_then_in_no_file() {
 
         let who = ["--email", "ADA@example.com", "--phone", "+1 415 555 0123"];
         let export = said(key, &[&["privacy", "export"][..], &who, &place].concat());
-        let document: Value = tradepost_wire::json::from_str(&export).unwrap();
+        let document: Value = tradepost_document::json::from_str(&export).unwrap();
         let leads = document["leads"].as_array().unwrap();
         assert_eq!(leads.len(), 1, "once, though both of the addresses name it");
         assert_eq!(leads[0]["lead"]["lead_id"], ada);

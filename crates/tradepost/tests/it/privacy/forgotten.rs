@@ -64,7 +64,7 @@ fn with_the_only_key_leads_are_lost_and_it_reopens() {
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{says}");
     assert!(says.contains("2 leads, 0 notes, "), "{says}");
-    let done: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let done: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     let mut leads = [ada.as_str(), bob.as_str()];
     leads.sort_unstable();
     assert_eq!(done["leads"], json!(leads));
@@ -110,7 +110,7 @@ fn several_lost_keys_are_forgotten_together() {
 
     let output = forget(folder.path(), &third, &[&first, &second], "erase 2 leads\n");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let done: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let done: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     assert_eq!(done["forgotten"], json!([first, second]));
     let mut leads = [ada, bob];
     leads.sort_unstable();

@@ -55,7 +55,7 @@ fn clear_data_is_encrypted_and_goes_over_to_another_key() {
     all_is_there(&server, &ada, &bob);
     drop(server);
     let status = said(FIRST, &[&["--json", "privacy", "status"][..], &place].concat());
-    let status: Value = tradepost_wire::json::from_str(&status).unwrap();
+    let status: Value = tradepost_document::json::from_str(&status).unwrap();
     assert!(status["in_clear"].as_u64().unwrap() > 0, "{status}");
     let done = said(FIRST, &[&["privacy", "rekey"][..], &place].concat());
     assert!(done.contains("rows encrypted by the key "), "{done}");
@@ -70,7 +70,7 @@ fn clear_data_is_encrypted_and_goes_over_to_another_key() {
     all_is_there(&server, &ada, &bob);
     // While a server runs that has both.
     let done = said(&both, &[&["privacy", "rekey", "--json"][..], &place].concat());
-    let done: Value = tradepost_wire::json::from_str(&done).unwrap();
+    let done: Value = tradepost_document::json::from_str(&done).unwrap();
     assert_eq!(done["other_keys"], json!([]), "{done}");
     all_is_there(&server, &ada, &bob);
     drop(server);

@@ -51,7 +51,7 @@ fn partly(key: &str, arguments: &[&str]) -> (String, String) {
 }
 
 fn json_of(text: &str) -> Value {
-    tradepost_wire::json::from_str(text).unwrap()
+    tradepost_document::json::from_str(text).unwrap()
 }
 
 #[test]

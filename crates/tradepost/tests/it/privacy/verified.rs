@@ -222,7 +222,7 @@ fn members_changed_by_commands_are_as_recorded() {
     run(&["console", "user", "set-password", "ada"]);
     run(&["console", "user", "remove", "bob"]);
     let verified = run(&["audit", "verify", "--json"]);
-    let verified: Value = tradepost_wire::json::from_str(&verified).unwrap();
+    let verified: Value = tradepost_document::json::from_str(&verified).unwrap();
     assert_eq!(verified["staff"], json!({"members": 1, "unverified_passwords": 0, "faults": []}));
     let listed = run(&["console", "audit"]);
     assert!(!listed.contains("password:"), "{listed}");

@@ -105,7 +105,7 @@ fn what_is_no_seller_has_no_grade_nor_shown_token() {
     assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], None));
     let seller = Seller::start(MCP);
     let report = run(&base(&seller), options_of_two());
-    let texts = [tradepost_wire::json::to_string(&report).unwrap(), html::write(&report)];
+    let texts = [tradepost_document::json::to_string(&report).unwrap(), html::write(&report)];
     assert!(texts.iter().all(|text| !text.contains(TOKEN_A) && !text.contains(TOKEN_B)));
     assert!(texts.iter().all(|text| text.contains("SERVICE_UNAVAILABLE")), "codes left out");
 }

@@ -1,7 +1,7 @@
 //! The prober on gRPC: our conformance agent, whole and broken in the ways that are gRPC's own. The
 //! faults are made between the two, by a server of HTTP/2 that passes calls on.
 
-use tradepost_wire::protobuf::{self, schema};
+use tradepost_a2a::protobuf::{self, schema};
 
 use super::*;
 use crate::support::grpc::{self, Called};

@@ -135,7 +135,7 @@ fn a_signal_ends_a_probe_with_its_report() {
     assert!(Command::new("sh").args(script).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    let report: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let report: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&report["stopped"], &report["grade"]),
         (&json!("the run was stopped"), &json!(null))
@@ -177,7 +177,7 @@ fn a_dry_run_says_what_would_be_sent() {
     assert!(sent.body.contains("\"method\":\"SendMessage\""), "{}", sent.body);
     assert!(step("aap.lead.nobody").requests[0].body.contains("lead.submit"));
     assert!(step("a2a.send.task").nothing.is_some());
-    let text = tradepost_wire::json::to_string(&rehearsal).unwrap();
+    let text = tradepost_document::json::to_string(&rehearsal).unwrap();
     assert!(text.contains("Bearer ***") && !text.contains("s3cret-token"));
 
     let output = tradepost(&["probe", &address, "--dry-run"]).output().unwrap();
@@ -286,7 +286,7 @@ fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
     assert!(
         report.unjudged().iter().any(|unjudged| unjudged.reason == reason && unjudged.by_agent)
     );
-    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
+    let json: Value = tradepost_document::json::to_value(&report).unwrap();
     assert_eq!(json["musts"]["not_looked_at"], coverage.not_looked_at);
     assert!(
         html::write(&report).contains("<span class=\"word not_looked_at\">not looked at</span>")
@@ -347,7 +347,7 @@ fn a_web_server_that_is_no_agent_gets_no_grade() {
                    text/html and no agent card, and nothing there answers MCP";
     assert_eq!(report.meaning(), meaning);
     assert_eq!(failed(&report), ["a2a.card.served"]);
-    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
+    let json: Value = tradepost_document::json::to_value(&report).unwrap();
     assert_eq!((&json["grade"], &json["ungraded"]), (&json!(null), &json!("no_agent")));
     assert!(junit::write(&report).contains("<error type=\"no grade\" message=\"there is no agent"));
 
@@ -376,7 +376,7 @@ fn a_card_behind_a_token_is_read_with_it() {
     let report = run(&address, tokens_for(with_token, [&address, &own]));
     assert_a(&report);
     assert!(!report.agent.is_empty());
-    let json = tradepost_wire::json::to_string(&report).unwrap();
+    let json = tradepost_document::json::to_string(&report).unwrap();
     assert!(!json.contains(&token), "no credentials");
     // Without one it cannot be said whether there is an agent.
     let report = run(&address, options());

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::Duration;
 
+use tradepost_document::json::{Value, json};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::backoff::RetrySchedule;
 use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
-use tradepost_wire::json::{Value, json};
 
 use super::{hook, lenient};
 use crate::support::conformance::{

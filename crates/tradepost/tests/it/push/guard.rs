@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tradepost_document::json::json;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::sender::{
     FailureReason, HttpSender, Notification, NotificationSender as _,
 };
 use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
-use tradepost_wire::json::json;
 
 use super::{hook, strict};
 use crate::support::conformance::start_pushing;
@@ -192,7 +192,7 @@ fn e_15_secrets_are_in_no_debug_text_or_log() {
     assert!(text.contains("it is logged") && !text.contains("seekrit"), "{text}");
     let text = format!("{:?}", notification("https://buyer.example.com/seekrit".to_owned()));
     assert!(!text.contains("seekrit"), "{text}");
-    let config: tradepost_wire::a2a::PushConfig = tradepost_wire::json::from_value(json!({
+    let config: tradepost_a2a::PushConfig = tradepost_document::json::from_value(json!({
         "url": "https://seekrit.example.com/", "token": "seekrit",
         "authentication": {"scheme": "Bearer", "credentials": "seekrit"},
     }))

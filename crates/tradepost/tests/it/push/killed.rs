@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::conformance::{ask, at_once};
@@ -85,7 +85,7 @@ fn a_stopping_server_does_not_wait_for_receivers_for_ever() {
 
 /// The listing without what differs from run to run.
 fn redacted(text: &str, id: &str) -> String {
-    let mut rows: Value = tradepost_wire::json::from_str(text).unwrap();
+    let mut rows: Value = tradepost_document::json::from_str(text).unwrap();
     for row in rows.as_array_mut().unwrap() {
         assert!(row["last_seq"].as_i64() >= Some(2), "the task may have gone on");
         row["last_seq"] = json!("<seq>");
@@ -95,7 +95,7 @@ fn redacted(text: &str, id: &str) -> String {
             }
         }
     }
-    let text = tradepost_wire::json::to_string_pretty(&rows).unwrap();
+    let text = tradepost_document::json::to_string_pretty(&rows).unwrap();
     text.replace(id, "<id>")
 }
 

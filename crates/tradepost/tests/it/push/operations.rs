@@ -2,8 +2,8 @@
 
 use crate::conformance::Profile;
 use expect_test::{Expect, expect};
+use tradepost_document::json::{Value, json};
 use tradepost_server::permission::Permission;
-use tradepost_wire::json::{Value, json};
 
 use super::{hook, strict};
 use crate::support::conformance::{ConformanceServer, message, start_conformance};

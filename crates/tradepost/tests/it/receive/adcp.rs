@@ -13,13 +13,13 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use tradepost_buyer::receiver::delivery::ReceivedDelivery;
-use tradepost_buyer::receiver::{Inbox as _, Put};
+use tradepost_client::receiver::delivery::ReceivedDelivery;
+use tradepost_client::receiver::{Inbox as _, Put};
+use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private as key;
 use tradepost_server::clock::Clock;
 use tradepost_store::inbox::DurableInbox;
-use tradepost_wire::json::{Value, json};
 
 use super::receive;
 use crate::process::{Process, data};
@@ -59,7 +59,8 @@ impl Receiving {
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
-        tradepost_wire::json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+        tradepost_document::json::from_str(&line)
+            .unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
     /// The next one of another task. What was handed on when the process before was killed may be
@@ -79,7 +80,7 @@ impl Receiving {
         self.child.wait().unwrap();
         let lines = (&mut self.out).lines().map(Result::unwrap);
         // The last line may be half a line.
-        lines.filter_map(|line| tradepost_wire::json::from_str(&line).ok()).collect()
+        lines.filter_map(|line| tradepost_document::json::from_str(&line).ok()).collect()
     }
 }
 
@@ -420,7 +421,7 @@ fn post(address: SocketAddr, headers: &Headers, body: &str) -> String {
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let answer = client::request(address, "POST", "/webhook", &headers, body.as_bytes());
     let challenge = answer.header("www-authenticate").unwrap_or("-");
-    let body: Value = tradepost_wire::json::from_slice(&answer.body).unwrap_or_default();
+    let body: Value = tradepost_document::json::from_slice(&answer.body).unwrap_or_default();
     let word = body["code"].as_str().or(body["challenge"].as_str()).unwrap_or("-");
     format!("{} {challenge} {word}", answer.status)
 }
@@ -444,7 +445,7 @@ fn w_4_a_key_belongs_to_one_sender_and_webhook() {
     let sends = |secret: &str, body: &str| post(address, &with_hmac(secret, body), body);
     let done = envelope("1", "completed", &json!({"n": 1}));
     let compact = done.to_string();
-    let pretty = tradepost_wire::json::to_string_pretty(&done).unwrap();
+    let pretty = tradepost_document::json::to_string_pretty(&done).unwrap();
     let other = envelope("1", "completed", &json!({"n": 2})).to_string();
     let again = envelope("2", "completed", &json!({"n": 1})).to_string();
     for (secret, body, heard) in [

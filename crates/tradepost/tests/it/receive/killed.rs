@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::adcp::{Receiving, Seller, free};
 use super::receive;

@@ -11,11 +11,11 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use tower::ServiceExt as _;
-use tradepost_buyer::receiver::authentic::{Authenticity, Signatures, WebhookKeys};
-use tradepost_buyer::receiver::delivery::{KnownTask, PushDelivery};
-use tradepost_buyer::receiver::metrics::{MetricsSnapshot, ReceiverMetrics};
-use tradepost_buyer::receiver::{self, DeliveryNotKept, Inbox, Put, Receiver};
-use tradepost_wire::json::json;
+use tradepost_client::receiver::authentic::{Authenticity, Signatures, WebhookKeys};
+use tradepost_client::receiver::delivery::{KnownTask, PushDelivery};
+use tradepost_client::receiver::metrics::{MetricsSnapshot, ReceiverMetrics};
+use tradepost_client::receiver::{self, DeliveryNotKept, Inbox, Put, Receiver};
+use tradepost_document::json::json;
 
 use super::update;
 use crate::support::{NOW, at};

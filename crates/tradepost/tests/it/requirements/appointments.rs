@@ -1,8 +1,8 @@
 //! Bookings under pressure and at their edges (R-LD-21 to R-LD-24, R-LD-26, C-20).
 
+use tradepost_aap::lead::AppointmentType;
 use tradepost_dealer::record::AppointmentState;
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{lead, restart, start, start_with, with};

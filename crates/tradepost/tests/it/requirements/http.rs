@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost::config::RateLimitConfig;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::{TestServer, client, envelope, start, start_with, two_dealers};
 
@@ -72,7 +72,8 @@ fn e_111_the_target_wins_and_tenants_look_alike() {
     };
     let dealer = |answer: &str| {
         let body = answer.split_once("\r\n\r\n").unwrap().1;
-        tradepost_wire::json::from_str::<Value>(body).unwrap()["capabilities"]["extensions"][0]["params"]["id"]
+        tradepost_document::json::from_str::<Value>(body).unwrap()["capabilities"]["extensions"][0]
+            ["params"]["id"]
             .clone()
     };
     let one = dealer(&get(CARD, "one.example"));

@@ -1,7 +1,7 @@
 //! Leads that are odd and still welcome (R-LD-09, R-LD-12, R-LD-18, C-15, C-27, C-41, C-42, C-48),
 //! and what an envelope may hold besides (R-ENV-05, R-ENV-06).
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{envelope, lead, start, start_with, with};

@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use tradepost::config::RateLimitConfig;
-use tradepost_wire::aap::Skill;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Skill;
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, client, envelope, lead, start, start_with, with};

@@ -1,7 +1,7 @@
 //! The same lead again: keys (C-16 to C-18, R-LD-14 to R-LD-16) and duplicates (C-19, R-LD-17).
 
 use jiff::SignedDuration;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::{at, envelope, lead, restart, start, start_with, with};

@@ -1,7 +1,7 @@
 //! The skills that read: R-DI, R-FA, R-IS, R-IV, and what their answers may never hold.
 
 use jiff::SignedDuration;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, restart, start, with};

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use tradepost::aap::seller::DealerAgent;
 use tradepost::wiring::Wiring;
+use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, at, client, dealer, lead, start, start_with, two_dealers, with};
 

@@ -1,7 +1,7 @@
 //! Which version of the profile a message is read in (C-34, C-35), and both versions' answers.
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{TestServer, envelope, lead, start, start_with, with};

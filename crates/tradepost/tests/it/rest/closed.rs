@@ -4,7 +4,7 @@
 
 use tradepost::config::AuthSettings;
 use tradepost::gate::KeyScope;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::{ask, issue};
 use crate::support::{TestServer, dealer, lead, start_with, with};

@@ -5,8 +5,8 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost::config::{AuthSettings, Config, RateLimitConfig};
 use tradepost::gate::KeyScope;
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use super::{check, check_shape, issue, send};
 use crate::support::client::{self, Response};

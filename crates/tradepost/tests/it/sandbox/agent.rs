@@ -1,6 +1,6 @@
 //! The sandbox as an agent of A2A without a profile.
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::{CARD, Playing, play, scenario};
 
@@ -9,7 +9,7 @@ const HEADERS: &[(&str, &str)] = &[("Content-Type", "application/json"), ("A2A-V
 fn call(sandbox: &Playing, method: &str, params: &Value) -> Option<Value> {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let answer = sandbox.send("POST", "/a2a", HEADERS, &body.to_string()).ok()?;
-    tradepost_wire::json::from_slice(&answer.body).ok()
+    tradepost_document::json::from_slice(&answer.body).ok()
 }
 
 fn say(sandbox: &Playing, id: &str, text: &str) -> Option<Value> {

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use super::process::{end, post_to, start};
 use super::{CARD, Playing, headers, play};
@@ -70,7 +70,7 @@ fn each_buyer_meets_its_own_seller_and_own_grade() {
     assert_eq!(outlines, [(json!("ada"), json!(3), json!(0)), (json!("bob"), json!(4), json!(1))]);
     assert_eq!((&report["requests"], &report["well_behaved"]), (&json!(7), &json!(false)));
     assert_eq!(report["findings"][0]["buyer"], "bob");
-    let of_ada: Value = tradepost_wire::json::from_str(&ada.report("json")).unwrap();
+    let of_ada: Value = tradepost_document::json::from_str(&ada.report("json")).unwrap();
     assert_eq!((&of_ada["requests"], &of_ada["well_behaved"]), (&json!(3), &json!(true)));
     let text = written(&sandbox, "text");
     assert!(text.contains("scenario test, buyer ada: 3 requests\n"), "{text}");

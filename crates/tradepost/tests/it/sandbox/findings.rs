@@ -1,10 +1,10 @@
 //! Each finding and the behaviour that leads to it, next to behaviour that does not.
 
 use jiff::SignedDuration;
+use tradepost_aap::Version;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
 use tradepost_sandbox::watch::{FindingKind, FindingLevel};
-use tradepost_wire::aap::Version;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
 
 use super::publisher::{self, KEYS, order};
 use super::{CARD, Playing, headers, play};

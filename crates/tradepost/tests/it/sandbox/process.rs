@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use tradepost_wire::aap::Version;
-use tradepost_wire::json::{Value, json};
+use tradepost_aap::Version;
+use tradepost_document::json::{Value, json};
 
 use super::{CARD, headers};
 use crate::support::{client, envelope, lead, with};
@@ -81,7 +81,7 @@ fn run(arguments: &[&str]) -> (Option<i32>, Value) {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    (output.status.code(), tradepost_wire::json::from_slice(&output.stdout).unwrap())
+    (output.status.code(), tradepost_document::json::from_slice(&output.stdout).unwrap())
 }
 
 #[test]

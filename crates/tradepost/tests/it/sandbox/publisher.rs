@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::{CARD, Playing, play, scenario};
 use crate::mcp::client::Client;
@@ -30,7 +30,7 @@ fn say(sandbox: &Playing, method: &str, params: &Value) -> Option<Value> {
     ];
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let answer = sandbox.send("POST", "/mcp", &headers, &body.to_string()).ok()?;
-    tradepost_wire::json::from_slice(&answer.body).ok()
+    tradepost_document::json::from_slice(&answer.body).ok()
 }
 
 /// What a call of a tool answers, if anything comes.
@@ -112,7 +112,7 @@ fn our_buyer_out_of_time_behaves_and_admits_doubt() {
         .env("TRADEPOST_TOKEN", "demo-acme-outdoor-v1")
         .output()
         .unwrap();
-    let said: Value = tradepost_wire::json::from_slice(&ended.stdout).unwrap();
+    let said: Value = tradepost_document::json::from_slice(&ended.stdout).unwrap();
     assert_ne!(ended.status.code(), Some(0));
     assert!(said.to_string().contains(KEYS[0]), "{said}");
     let report = sandbox.report();
@@ -135,7 +135,7 @@ fn poisoned_offers_are_true_and_no_poison_comes_out() {
     let poisoned = answer["result"]["structuredContent"].take();
     // Whichever form a client reads, it reads the same.
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-    let same: Value = tradepost_wire::json::from_str(text).unwrap();
+    let same: Value = tradepost_document::json::from_str(text).unwrap();
     assert_eq!(same["products"], poisoned["products"]);
     let facts = |answer: &Value| {
         let products = answer["products"].as_array().unwrap().iter();

@@ -20,7 +20,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 /// What it does otherwise than it should, and what it has seen.
 #[derive(Debug, Default)]
@@ -146,11 +146,11 @@ impl Authority {
 
     /// The payload of a request that is signed as it has to be, and whose it is.
     fn verified(&self, path: &str, body: &[u8]) -> Result<(Value, Option<usize>), &'static str> {
-        let jws: Value = tradepost_wire::json::from_slice(body).map_err(|_| "malformed")?;
+        let jws: Value = tradepost_document::json::from_slice(body).map_err(|_| "malformed")?;
         let part = |name: &str| jws[name].as_str().unwrap_or_default().to_owned();
         let bytes = |name: &str| URL_SAFE_NO_PAD.decode(part(name)).map_err(|_| "malformed");
         let head: Value =
-            tradepost_wire::json::from_slice(&bytes("protected")?).map_err(|_| "malformed")?;
+            tradepost_document::json::from_slice(&bytes("protected")?).map_err(|_| "malformed")?;
         assert_eq!((&head["alg"], &head["url"]), (&json!("ES256"), &json!(self.url(path))));
         let known = head["kid"].as_str().and_then(|kid| kid.rsplit('/').next()?.parse().ok());
         let (key, account) = match known {
@@ -191,7 +191,7 @@ impl Authority {
             self.kept().accounts.push((key, thumb));
         }
         let payload = bytes("payload")?;
-        let payload = tradepost_wire::json::from_slice(&payload).unwrap_or(Value::Null);
+        let payload = tradepost_document::json::from_slice(&payload).unwrap_or(Value::Null);
         Ok((payload, account))
     }
 

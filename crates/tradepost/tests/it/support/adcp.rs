@@ -6,9 +6,9 @@ use std::io::BufReader;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use tradepost_wire::adcp::credentials;
-use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Issue};
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_adcp::credentials;
+use tradepost_adcp::error::{AdcpCode, AdcpError, Issue};
+use tradepost_document::json::{Map, Value, json};
 
 use super::proxy::Passing;
 
@@ -192,7 +192,7 @@ impl Shop {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         let mut asked = Passing::read(&mut reader)?;
         asked.read_body(&mut reader)?;
-        let message: Value = tradepost_wire::json::from_slice(&asked.body).unwrap_or_default();
+        let message: Value = tradepost_document::json::from_slice(&asked.body).unwrap_or_default();
         let mut reply = Passing { first: "HTTP/1.1 200 OK".to_owned(), ..Passing::default() };
         reply.set_header("content-type", "application/json");
         reply.set_header("cache-control", "no-store");

@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 
-use tradepost_wire::a2a::error::A2aCode;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value};
+use tradepost_a2a::error::A2aCode;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
 
 use super::Response;
 use super::client;
@@ -113,7 +113,7 @@ impl Binding {
         let text = String::from_utf8(body).unwrap();
         let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| {
-            let event: Value = tradepost_wire::json::from_str(data).unwrap();
+            let event: Value = tradepost_document::json::from_str(data).unwrap();
             match self {
                 Self::JsonRpc => event["result"].clone(),
                 Self::HttpJson => event,

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use super::layout;
 
@@ -19,7 +19,7 @@ pub struct Response {
 impl Response {
     /// The body as JSON.
     pub fn json(&self) -> Value {
-        tradepost_wire::json::from_slice(&self.body)
+        tradepost_document::json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
@@ -45,7 +45,7 @@ impl Response {
 
     /// The status and the whole body, with what differs from run to run replaced.
     pub fn snapshot(&self) -> String {
-        let body = match tradepost_wire::json::from_slice::<Value>(&self.body) {
+        let body = match tradepost_document::json::from_slice::<Value>(&self.body) {
             Ok(mut body) => {
                 layout::redact(&mut body);
                 layout::lay_out(&body)

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::conformance::{Conformance, Profile};
 use tradepost::wiring;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::clock::{Clock, ManualClock};
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::egress::Egress;
 use tradepost_server::http;
 use tradepost_server::outbox::{ClockAndRandom, Outbox, OutboxSettings, SleepFuture};
 use tradepost_server::permission::Permission;
+use tradepost_server::registry::AgentRegistry;
 use tradepost_store::{ApiKey, Store};
-use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client};
 
@@ -332,7 +332,7 @@ impl Stream {
                 let lines: Vec<_> = event.lines().filter_map(|l| l.split_once(": ")).collect();
                 let field = |name| lines.iter().find(|(known, _)| *known == name).map(|l| l.1);
                 let found = field("data").map(|data| {
-                    let answer: Value = tradepost_wire::json::from_str(data).unwrap();
+                    let answer: Value = tradepost_document::json::from_str(data).unwrap();
                     assert_eq!(answer["id"], "s");
                     let id = field("id").map_or(0, |id| id.parse().unwrap());
                     Event { id, result: answer["result"].clone() }

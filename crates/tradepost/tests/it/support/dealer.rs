@@ -3,17 +3,17 @@
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tradepost::config::{AuthSettings, Config, DealerConfig, RateLimitConfig, ServerConfig};
+use tradepost_aap::lead::AppointmentType;
+use tradepost_aap::vehicle::Vocabularies;
+use tradepost_aap::{Skill, Vehicle, Version};
 use tradepost_dealer::import::{FeedUnit, PricePolicy};
 use tradepost_dealer::settings::{
     AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
 };
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_store::Store;
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::aap::vehicle::Vocabularies;
-use tradepost_wire::aap::{Skill, Vehicle, Version};
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::at;
 
@@ -103,7 +103,7 @@ fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> RooftopSetting
         }}],
     });
     RooftopSettings {
-        profile: tradepost_wire::json::from_value(profile).unwrap(),
+        profile: tradepost_document::json::from_value(profile).unwrap(),
         feed_names: Vec::new(),
         time_zone: TimeZone::get("America/Los_Angeles").unwrap(),
         fees: Vec::new(),

@@ -1,6 +1,6 @@
 //! How answers look in a snapshot: as flat as is readable, one problem on a line.
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 const WIDTH: usize = 150;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 /// Keywords that one of them refuses wherever they stand.
 const NOWHERE: &[&str] = &[
@@ -53,7 +53,7 @@ fn walk(at: &str, schema: &Value, found: &mut String) {
         Some("string" | "number" | "integer" | "boolean" | "null") => {}
         Some("object") => {
             let members = schema["properties"].as_object();
-            if members.is_none_or(tradepost_wire::json::Map::is_empty) {
+            if members.is_none_or(tradepost_document::json::Map::is_empty) {
                 wrong("an object without properties");
             }
             let absent = |name: &&Value| {

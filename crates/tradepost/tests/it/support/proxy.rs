@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 /// A request or an answer on its way.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ impl Passing {
 
     /// Changes the body, where it is JSON.
     pub fn json(&mut self, change: impl FnOnce(&mut Value)) {
-        if let Ok(mut body) = tradepost_wire::json::from_slice::<Value>(&self.body) {
+        if let Ok(mut body) = tradepost_document::json::from_slice::<Value>(&self.body) {
             change(&mut body);
             self.body = body.to_string().into_bytes();
         }
@@ -118,7 +118,7 @@ impl Passing {
         let text = String::from_utf8_lossy(&text).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
         let mut events: Vec<Value> =
-            data.map(|data| tradepost_wire::json::from_str(data.trim()).unwrap()).collect();
+            data.map(|data| tradepost_document::json::from_str(data.trim()).unwrap()).collect();
         change(&mut events);
         let lines = events.iter().map(|event| format!("data: {event}\n\n"));
         self.body = lines.collect::<String>().into_bytes();

@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::SignedDuration;
-use tradepost::adcp::vault::StoreVault;
+use tradepost::adcp::store::StoreVault;
 use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
 use tradepost::gate::Scopes;
 use tradepost::wiring::{self, Wiring};
+use tradepost_adcp::error::AdcpCode;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
-use tradepost_publisher::shelf::{PublisherStore, StoreTx};
+use tradepost_publisher::store::{PublisherStore, StoreTx};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::{Clock, ManualClock};
-use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http;
+use tradepost_server::registry::AgentRegistry;
 use tradepost_store::Store;
-use tradepost_wire::adcp::error::AdcpCode;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::InternalError;
-use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client, layout};
 

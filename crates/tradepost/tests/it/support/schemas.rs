@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use super::Response;
 use crate::beside::{published, without};
@@ -16,7 +16,7 @@ const SPEC: &str = "spec/aap";
 /// A published example.
 pub fn example(version: &str, name: &str) -> Option<Value> {
     let path = published(&format!("{SPEC}/v{version}/examples/{name}.example.json"))?;
-    Some(tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+    Some(tradepost_document::json::from_slice(&std::fs::read(path).unwrap()).unwrap())
 }
 
 type Validators = HashMap<(&'static str, &'static str), Validator>;
@@ -85,7 +85,7 @@ pub fn check(version: &str, kind: &str, document: &Value) {
 
 /// Checks an answer of the endpoint: the envelope by hand, the payload against its schema.
 pub fn check_answer(response: &Response) {
-    let Ok(body) = tradepost_wire::json::from_slice::<Value>(&response.body) else {
+    let Ok(body) = tradepost_document::json::from_slice::<Value>(&response.body) else {
         return;
     };
     if body.get("jsonrpc").is_none() {

@@ -8,11 +8,11 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
+use tradepost_adcp::signing::SignedKind;
+use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{SigningKey, generate};
-use tradepost_wire::adcp::signing::SignedKind;
-use tradepost_wire::json::{Value, json};
 
 use super::{NOW, at};
 

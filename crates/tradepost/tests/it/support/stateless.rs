@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::proxy::{self, ChangeAnswer, Passing};
 
@@ -14,7 +14,7 @@ const VERSION: &str = "2026-07-28";
 pub fn start(publisher: SocketAddr) -> String {
     let refuse: ChangeAnswer = Arc::new(|asked, reply: &mut Passing| {
         if asked.target() == "/mcp" && asked.header("mcp-protocol-version") != Some(VERSION) {
-            let request = tradepost_wire::json::from_slice::<Value>(&asked.body);
+            let request = tradepost_document::json::from_slice::<Value>(&asked.body);
             let id = request.map(|mut request| request["id"].take()).unwrap_or_default();
             let data = json!({"supported": [VERSION], "requested": "2025-11-25"});
             let error =

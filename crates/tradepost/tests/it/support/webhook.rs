@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 /// A notification.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Notified {
 
 impl Notified {
     pub fn json(&self) -> Value {
-        tradepost_wire::json::from_str(&self.body)
+        tradepost_document::json::from_str(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 

@@ -1,9 +1,9 @@
 //! Two callers (A-03 to A-07, E-12, E-13): what is not yours is not there, on every binding.
 
 use crate::conformance::Profile;
+use tradepost_a2a::error::A2aCode;
+use tradepost_document::json::{Value, json};
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::error::A2aCode;
-use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::bindings::Binding;

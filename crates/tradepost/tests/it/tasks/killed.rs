@@ -1,6 +1,6 @@
 //! `kill -9` in the middle of a stream: whatever a client has seen is there afterwards.
 
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::process::Process;
 use crate::support::conformance::{Event, Stream, ask, message};

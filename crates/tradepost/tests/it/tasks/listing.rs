@@ -2,7 +2,7 @@
 
 use crate::conformance::Profile;
 use jiff::SignedDuration;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, message, start_conformance};
 use crate::support::with;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::conformance::Profile;
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::support::conformance::{Event, Stream, message, start_conformance};
 

@@ -4,14 +4,14 @@ use std::sync::mpsc::sync_channel;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
+use tradepost_a2a::TaskState;
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::fault::InternalError;
 use tradepost_server::memory::MemoryStore;
 use tradepost_server::tasks::log::{
     BlockedPushes, EntryKind, LogWriter, PushTarget, TaskFilter, TaskLog, TaskOwner, TaskRow,
 };
 use tradepost_store::Store;
-use tradepost_wire::a2a::TaskState;
-use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::support::postgres::Scratch;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use crate::process::Process;
 use crate::support::conformance::{Stream, ask, follow_up, message};

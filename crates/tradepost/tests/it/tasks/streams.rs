@@ -1,7 +1,7 @@
 //! Streams: order, ends, and going on where one broke off (O-02, O-03, E-21).
 
 use crate::conformance::Profile;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use crate::support::conformance::{Event, follow_up, message, start_conformance};
 

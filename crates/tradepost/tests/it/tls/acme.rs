@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
-use tradepost::acme::{self, Orders, trouble::AcmeErrorCode};
+use tradepost::acme::{self, Orders, failure::AcmeErrorCode};
 use tradepost::config::acme::Acme;
 use tradepost::config::{ServerConfig, Tls};
 use tradepost_server::clock::{Clock, ManualClock};
@@ -413,7 +413,7 @@ fn pebble_issues_a_certificate_to_the_binary() {
     let files = pair.write(folder);
     std::fs::write(folder.join("ca.pem"), &own.pem).unwrap();
     let pebble = folder.join("pebble.json");
-    let text = tradepost_wire::json::json!({"pebble": {
+    let text = tradepost_document::json::json!({"pebble": {
         "listenAddress": format!("127.0.0.1:{api}"),
         "managementListenAddress": format!("127.0.0.1:{management}"),
         "certificate": files.certificate, "privateKey": files.key,

@@ -9,10 +9,10 @@ use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SanType, date_time_ymd};
 use rustls::ClientConfig;
 use tradepost::config::{AuthSettings, KnownCertificate};
 use tradepost::gate::{KeyScope, Scopes};
+use tradepost_document::json::{Value, json};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
 use tradepost_store::ApiKey;
-use tradepost_wire::json::{Value, json};
 
 use super::files::configure;
 use super::{CARD, JSON, secure};

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use rustls::pki_types::CertificateDer;
 use tradepost::config::Tls;
+use tradepost_document::json::{Value, json};
 use tradepost_server::tls::load;
-use tradepost_wire::json::{Value, json};
 
 use crate::process::Process;
 use crate::support::client::bytes;
@@ -110,7 +110,7 @@ pub fn configure(folder: &Path, files: &Tls, auth: &str) -> String {
 
 fn tradepost(arguments: &[&str]) -> (Option<i32>, Value) {
     let run = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(arguments).output().unwrap();
-    (run.status.code(), tradepost_wire::json::from_slice(&run.stdout).unwrap())
+    (run.status.code(), tradepost_document::json::from_slice(&run.stdout).unwrap())
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Replies of an agent of any kind, for people. They may contain anything: every text goes through
 //! [`paragraphs`] or [`plain`], or is escaped.
 
-use tradepost_buyer::agent::{AgentReply, AgentTask, File, MessagePart, TaskArtifact};
-use tradepost_buyer::text::{SENTENCE, WORD, escape_json, paragraphs, plain};
+use tradepost_client::agent::{AgentReply, AgentTask, File, MessagePart, TaskArtifact};
+use tradepost_client::text::{SENTENCE, WORD, escape_json, paragraphs, plain};
 
 /// Maximum number of characters of one text.
 const LONG: usize = 100_000;
@@ -47,7 +47,7 @@ fn part(part: &MessagePart) -> String {
         return paragraphs(text, LONG);
     }
     if let Some(data) = part.data() {
-        let pretty = tradepost_wire::json::to_string_pretty(data).unwrap_or_default();
+        let pretty = tradepost_document::json::to_string_pretty(data).unwrap_or_default();
         return paragraphs(&escape_json(&pretty), LONG);
     }
     match part.file() {

@@ -1,6 +1,6 @@
 //! Formats a dealer for people: each rooftop with address, contacts and opening hours.
 
-use tradepost_wire::json::Value;
+use tradepost_document::json::Value;
 
 use super::super::super::output::table::{self, TableWidth};
 use super::{MAX_TERMS, member, text};

@@ -1,10 +1,10 @@
 use expect_test::{Expect, expect};
-use tradepost_wire::json::json;
+use tradepost_document::json::json;
 
 use super::*;
 
 fn check(skill: Skill, payload: &Value, expected: &Expect) {
-    let raw = tradepost_wire::json::to_raw_value(payload).unwrap();
+    let raw = tradepost_document::json::to_raw_value(payload).unwrap();
     let shown = answer(
         &SkillAnswer { skill, payload: payload.clone(), raw, context_id: None, departure: None },
         TableWidth::Unbounded,
@@ -196,7 +196,7 @@ fn whole_numbers_are_grouped_and_everything_else_is_unchanged() {
         ("\"x\"", "x"),
         ("null", ""),
     ] {
-        let value: Value = tradepost_wire::json::from_str(json).unwrap();
+        let value: Value = tradepost_document::json::from_str(json).unwrap();
         assert_eq!(grouped(Some(&value)), expected, "{json}");
     }
 }

@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
-use tradepost_buyer::failure::{Defect, KeptResponse, Unanswered};
-use tradepost_buyer::refusal;
-use tradepost_buyer::text::escape_json;
+use tradepost_client::failure::{Defect, KeptResponse, Unanswered};
+use tradepost_client::refusal;
+use tradepost_client::text::escape_json;
 
 use super::*;
 
@@ -93,7 +93,7 @@ fn an_adcp_error_shows_the_fault_and_whether_to_retry() {
 #[test]
 fn a_refusal_in_words_is_not_worth_a_retry() {
     let text = "Sorry\u{1b}, no.".to_owned();
-    let malformed = Some(tradepost_wire::adcp::error::ErrorFormatError::TooLarge);
+    let malformed = Some(tradepost_adcp::error::ErrorFormatError::TooLarge);
     let retry_after = None;
     let kept = KeptResponse::new(200, None, b"");
     let by = RefusalForm::Words { text, malformed };

@@ -1,8 +1,8 @@
 //! Readers for the destinations of messages to a publisher's staff.
 
+use tradepost_document::json::{Map, Value};
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_publisher::staff_event::StaffEventKind;
-use tradepost_wire::json::{Map, Value};
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::super::delivery::delivery;
 use super::super::values::{self, reject};

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
+use tradepost_adcp::AdcpTool;
+use tradepost_adcp::signing::DigestRule;
+use tradepost_client::signed::signers::{AgentKeys, KeyLocation};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
+use tradepost_document::parse::read_object;
+use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_keys::replay;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::AdcpTool;
-use tradepost_wire::adcp::signing::DigestRule;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::super::values::{self, line, list, of_text, path, read_table, set, text_that, whole};
 use crate::config::WebhookKeyFile;

@@ -1,7 +1,7 @@
 //! Accounts, how they stand, who is billed, and keys that are sent twice.
 
 use expect_test::{Expect, expect};
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};

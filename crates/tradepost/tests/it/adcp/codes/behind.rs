@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use expect_test::{Expect, expect};
+use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{Account, AccountGovernance};
-use tradepost_publisher::shelf::Query;
-use tradepost_wire::json::{Value, json};
+use tradepost_publisher::store::Query;
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
@@ -30,7 +30,7 @@ fn serve(answer: impl Fn(&Value, usize) -> (u16, Value) + Send + Sync + 'static)
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let Some(mut asked) = Passing::read(&mut reader) else { continue };
             asked.read_body(&mut reader);
-            let body = tradepost_wire::json::from_slice(&asked.body).unwrap_or_default();
+            let body = tradepost_document::json::from_slice(&asked.body).unwrap_or_default();
             let (status, reply) = answer(&body, count.fetch_add(1, Ordering::Relaxed));
             let reply = if reply.is_null() { String::new() } else { reply.to_string() };
             let _ = write!(

@@ -1,7 +1,7 @@
 //! Buying: what cannot be bought, changed or canceled.
 
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::{check, usual};
 use crate::support::publisher::Scene;

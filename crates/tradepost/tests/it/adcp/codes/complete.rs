@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use tradepost_wire::adcp::AdcpTool;
-use tradepost_wire::adcp::error::AdcpCode;
-use tradepost_wire::adcp::tool::is_unsupported_task;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_adcp::AdcpTool;
+use tradepost_adcp::error::AdcpCode;
+use tradepost_adcp::tool::is_unsupported_task;
+use tradepost_document::catalog::Vocabulary as _;
 
 /// The files with the rows.
 const ROWS: [&str; 9] = [
@@ -30,7 +30,7 @@ const NEVER: &str = include_str!("cannot-occur.txt");
 /// brings them about.
 const IN_PUBLISHER: [(&str, &str); 1] = [(
     "PROVENANCE_CLAIM_CONTRADICTED",
-    include_str!("../../../../../publisher/tests/it/creatives/provenance.rs"),
+    include_str!("../../../../../seller/publisher/tests/it/creatives/provenance.rs"),
 )];
 
 /// A code that the publisher's sources name and that cannot occur all the same: behind `proposal::SIGNED`, which says that

@@ -2,8 +2,8 @@
 //! stands in its own row, and the task is completed all the same.
 
 use expect_test::{Expect, expect};
+use tradepost_document::json::{Value, from_value, json, to_value};
 use tradepost_publisher::creative::policy::Provenance;
-use tradepost_wire::json::{Value, from_value, json, to_value};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::check;

@@ -2,7 +2,7 @@
 //! `REFERENCE_NOT_FOUND` (`N-1` to `N-3`).
 
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, buy, order, sold};
 use super::{check, usual};

@@ -1,7 +1,7 @@
 //! Proposals that cannot be committed to or bought as they are, and conversations that are over.
 
 use expect_test::expect;
-use tradepost_wire::json::{Value, json};
+use tradepost_document::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS};
 use super::check;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use expect_test::expect;
+use tradepost_document::json::json;
 use tradepost_publisher::account::{Account, AccountGrant};
 use tradepost_publisher::agent::{AccountRights, BuyerAgent};
-use tradepost_publisher::shelf::Query;
-use tradepost_wire::json::json;
+use tradepost_publisher::store::Query;
 
 use super::buys::{ACCOUNT, KEYS, buy, order};
 use super::check;

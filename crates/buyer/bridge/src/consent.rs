@@ -1,0 +1,334 @@
+//! The person's agreement, without which nothing is sent. The client asks with a form where it can show one;
+//! otherwise the model shows a text, in two calls. Some clients declare forms and never show one: a form without an
+//! answer becomes a question in two calls, unless the operator allows forms only. A refusal is final: the same token
+//! is rejected from then on.
+
+use std::sync::atomic::Ordering;
+
+use tradepost_client::display::MAX_ITEMS;
+use tradepost_client::text::{WORD, plain};
+use tradepost_document::json::{Map, Value};
+use tradepost_mcp::{AgreementForm, FormAnswer};
+
+use super::confirmation::{Confirmed, LIFETIME, Rejected};
+use super::failures::{BridgeError, BridgeErrorCode};
+use super::person_form::{EventSender, LateRefusal, NoAnswer, Person};
+use super::sanitize::quoted;
+use super::{AskMode, Bridge, show};
+
+/// Maximum number of lines with which a form lists what would be sent.
+const MAX_LINES: usize = 60;
+
+/// Maximum length of each text in a form, in characters.
+const MAX_SHOWN: usize = 300;
+
+/// Maximum length of a member's name in a form, in characters.
+pub(super) const MAX_MEMBER: usize = 40;
+
+/// Subject of a question to the person.
+pub(super) struct ConsentSubject {
+    /// Canonical text of everything asked about: an agreement covers exactly this.
+    pub(super) subject: String,
+    /// Form, for a client that can show one.
+    pub(super) form: AgreementForm,
+}
+
+/// State of an agreement.
+pub(super) enum Agreement {
+    /// The person has agreed.
+    Given(Confirmed),
+    /// The model has to ask and to return the confirmation.
+    ByModel {
+        /// Confirmation token to return.
+        confirmation: String,
+        /// Expiry of the token.
+        until: jiff::Timestamp,
+        /// True when a form was sent before and was not answered.
+        is_form_unanswered: bool,
+    },
+    /// The client has to ask and to call again with the state.
+    ByClient {
+        /// Form to show.
+        form: AgreementForm,
+        /// State to return with the answer.
+        state: String,
+    },
+}
+
+impl Bridge {
+    /// Asks the person, or evaluates the answer. `confirmation` is the token that the model returns.
+    pub(super) async fn agreement(
+        &self,
+        matter: ConsentSubject,
+        person: Person<'_>,
+        confirmation: Option<&str>,
+    ) -> Result<Agreement, BridgeError> {
+        let ConsentSubject { subject, form } = matter;
+        let now = self.now();
+        let is_auto = self.options.ask == AskMode::Auto;
+        let redeem = |token: &str, subject: &str| {
+            self.confirmations.redeem(token, subject, self.now()).map_err(rejected)
+        };
+        let person = match self.options.ask {
+            AskMode::Confirm => Person::ByModel,
+            AskMode::Form | AskMode::Auto => person,
+        };
+        let returned = match (person, confirmation) {
+            (Person::ByModel, _) if self.options.ask == AskMode::Form => {
+                let message = "this bridge has a person asked by their client, and this client \
+                               shows no forms";
+                return Err(BridgeError::new(BridgeErrorCode::ElicitationRequired, message));
+            }
+            (Person::ByModel, None) => {
+                let (confirmation, until) = self.confirmations.issue(&subject, now);
+                return Ok(Agreement::ByModel { confirmation, until, is_form_unanswered: false });
+            }
+            (Person::ByModel, Some(token)) => {
+                return Ok(Agreement::Given(redeem(token, &subject)?));
+            }
+            // Accepts only a confirmation issued after an unanswered form; the subject of any other differs.
+            (Person::Asked(_) | Person::Returns { .. }, Some(confirmation)) if is_auto => {
+                let (count, token) = counted(confirmation)?;
+                return Ok(Agreement::Given(redeem(token, &after_silence(count, &subject))?));
+            }
+            (Person::Asked(_) | Person::Returns { .. }, Some(_)) => {
+                let message = "the person is asked by their client, and no confirmation of a model \
+                               takes their place";
+                return Err(BridgeError::new(BridgeErrorCode::ConfirmationInvalid, message));
+            }
+            (Person::Asked(line), None) => {
+                let by_client = by_client(self.asked(), &subject);
+                // Issued before the question, so that a refusal can be recorded under the same token.
+                let (token, _) = self.confirmations.issue(&by_client, now);
+                let asked = line.ask(&form).await;
+                let answer = match asked.outcome {
+                    Ok(answer) if is_auto && !is_answer(&answer) => {
+                        return Ok(self.without_form(&subject));
+                    }
+                    Err(NoAnswer::Failed) if is_auto => return Ok(self.without_form(&subject)),
+                    Err(NoAnswer::Late) if is_auto => {
+                        let agreement = self.without_form(&subject);
+                        self.heed_late_refusal(line, &asked.id, &agreement, &subject);
+                        return Ok(agreement);
+                    }
+                    outcome => outcome.map_err(silent)?,
+                };
+                self.heed(&form, &answer, &token, &by_client)?;
+                return Ok(Agreement::Given(redeem(&token, &by_client)?));
+            }
+            (Person::Returns { state: None, .. }, None) => {
+                let count = self.asked();
+                let (token, _) = self.confirmations.issue(&by_client(count, &subject), now);
+                return Ok(Agreement::ByClient { form, state: format!("{count}.{token}") });
+            }
+            (Person::Returns { state: Some(state), answer }, None) => (state, answer),
+        };
+        let (state, answer) = returned;
+        let (count, token) = counted(state)?;
+        // The count is part of the subject, so a token fits only its own form.
+        let by_client = by_client(count, &subject);
+        if is_auto && !answer.is_some_and(is_answer) {
+            // After a refusal of this form, a missing answer starts no new question.
+            self.confirmations.check_open(token, &by_client, now).map_err(rejected)?;
+            return Ok(self.without_form(&subject));
+        }
+        let answer = answer.ok_or_else(misfit)?;
+        // Evaluated first, so that a refusal is recorded before the token is redeemed.
+        self.heed(&form, answer, token, &by_client)?;
+        Ok(Agreement::Given(redeem(token, &by_client)?))
+    }
+
+    /// Returns the question in two calls, for a client that declares forms and has not answered one.
+    fn without_form(&self, subject: &str) -> Agreement {
+        let count = self.asked();
+        let (token, until) = self.confirmations.issue(&after_silence(count, subject), self.now());
+        let confirmation = format!("{count}.{token}");
+        Agreement::ByModel { confirmation, until, is_form_unanswered: true }
+    }
+
+    /// Lets a late refusal of a form apply also to the question that replaced it.
+    fn heed_late_refusal(
+        &self,
+        line: &EventSender<'_>,
+        form: &str,
+        agreement: &Agreement,
+        subject: &str,
+    ) {
+        let Agreement::ByModel { confirmation, .. } = agreement else { return };
+        let Ok((count, token)) = counted(confirmation) else { return };
+        let confirmation = token.to_owned();
+        let subject = after_silence(count, subject);
+        let refusal = LateRefusal { confirmation, subject };
+        // The refusal may have arrived at this moment.
+        if let Some(refusal) = line.questions.await_refusal(form, refusal) {
+            self.refuse_late(&refusal);
+        }
+    }
+
+    /// Records a refusal of a form that arrived after the form had expired.
+    pub(super) fn refuse_late(&self, refusal: &LateRefusal) {
+        self.confirmations.decline(&refusal.confirmation, &refusal.subject, self.now());
+    }
+
+    /// Returns the number of earlier questions and counts this one.
+    fn asked(&self) -> u64 {
+        self.forms.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns `Ok` when the person has agreed.
+    fn heed(
+        &self,
+        form: &AgreementForm,
+        answer: &Value,
+        token: &str,
+        subject: &str,
+    ) -> Result<(), BridgeError> {
+        let message = match form.read(answer) {
+            Some(FormAnswer::Agreed) => return Ok(()),
+            Some(FormAnswer::Declined) => "the person has said no",
+            Some(FormAnswer::Cancelled) => "the person has closed the form without an answer",
+            None => return Err(misfit()),
+        };
+        // Closing the form is not an agreement either: this token is rejected from now on.
+        self.confirmations.decline(token, subject, self.now());
+        Err(BridgeError::new(BridgeErrorCode::Declined, message))
+    }
+}
+
+/// Returns the subject of a form. It differs from that of a question through the model, and between forms, so that an
+/// answer applies to this form alone.
+fn by_client(count: u64, subject: &str) -> String {
+    format!("client\0{count}\0{subject}")
+}
+
+/// Returns the subject of a question in two calls that follows an unanswered form; an answer applies to it alone.
+fn after_silence(count: u64, subject: &str) -> String {
+    format!("silence\0{count}\0{subject}")
+}
+
+/// Splits a text into the number of a question and its token.
+fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
+    let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
+    read.ok_or_else(|| rejected(Rejected::Invalid))
+}
+
+/// Returns true when the client reports any action of the person.
+fn is_answer(answer: &Value) -> bool {
+    let action = answer.get("action").and_then(Value::as_str);
+    matches!(action, Some("accept" | "decline" | "cancel"))
+}
+
+/// Notice in the first call's text about a form that was not answered.
+pub(super) const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
+                                          person is asked by you instead, in two calls.";
+
+fn misfit() -> BridgeError {
+    let message = "what the client says that the person answered does not fit the form";
+    BridgeError::new(BridgeErrorCode::AnswerInvalid, message)
+}
+
+fn silent(why: NoAnswer) -> BridgeError {
+    let (code, message) = match why {
+        NoAnswer::Late => (BridgeErrorCode::PersonSilent, "the person did not answer in time"),
+        NoAnswer::Gone => {
+            (BridgeErrorCode::PersonSilent, "the client does not wait for this call any longer")
+        }
+        NoAnswer::Failed => (BridgeErrorCode::AnswerInvalid, "the client could not ask the person"),
+        NoAnswer::Busy => {
+            (BridgeErrorCode::PersonBusy, "the person has other questions to answer first")
+        }
+    };
+    BridgeError::new(code, message)
+}
+
+fn rejected(why: Rejected) -> BridgeError {
+    match why {
+        Rejected::Invalid => BridgeError::new(
+            BridgeErrorCode::ConfirmationInvalid,
+            "the confirmation does not belong to this call: something has changed since the user \
+             was asked, or this bridge has started anew",
+        ),
+        Rejected::Expired => BridgeError::new(
+            BridgeErrorCode::ConfirmationExpired,
+            format!("the confirmation is older than {} minutes", LIFETIME.as_mins()),
+        ),
+        Rejected::Declined => BridgeError::new(BridgeErrorCode::Declined, "the person has said no"),
+    }
+}
+
+/// Lists what would be sent, one line for each member, and says so when not everything is shown.
+pub(super) fn lines(parts: &Map) -> String {
+    let members = show::members(parts);
+    let mut out = String::new();
+    for (name, value) in members.iter().take(MAX_LINES) {
+        let name = quoted(name, MAX_SHOWN);
+        let value = quoted(value, MAX_SHOWN);
+        out.push_str(&format!("- {name}: \"{value}\"\n"));
+    }
+    if let Some(more) = members.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+        out.push_str(&format!("- and {more} more\n"));
+    }
+    if !is_whole(parts) {
+        out.push_str("Not all of what would be sent is shown here.\n");
+    }
+    out
+}
+
+/// Returns true when [`lines`] shows all of this, from the first to the last character.
+pub(super) fn is_whole(parts: &Map) -> bool {
+    parts.iter().all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
+        && show::members(parts).len() <= MAX_LINES
+}
+
+fn is_shown(value: &Value) -> bool {
+    let is_short = |text: &str| is_legible(text, MAX_SHOWN);
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::Number(number) => number.text().len() <= WORD,
+        Value::String(text) => is_short(text),
+        // Lists of plain values are shown on one line.
+        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.len() <= MAX_ITEMS && is_short(&value.to_string())
+        }
+        Value::Array(items) => items.iter().all(is_shown),
+        Value::Object(members) => {
+            let mut members = members.iter();
+            members.all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
+        }
+    }
+}
+
+/// Returns true when every character of a text is shown; the amount of white space does not matter.
+fn is_legible(text: &str, max: usize) -> bool {
+    let shown = plain(text, max);
+    text.chars().count() <= max && text.split_whitespace().eq(shown.split_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_document::json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_form_cuts_is_told() {
+        let is_cut = |value: Value| {
+            let parts = Map::from_iter([("it".to_owned(), value)]);
+            let says = lines(&parts).contains("Not all of what would be sent is shown");
+            assert_eq!(says, !is_whole(&parts), "{parts:?}");
+            says
+        };
+        assert!(!is_cut(json!({"a": "x".repeat(MAX_SHOWN), "b": vec!["yes"; MAX_ITEMS], "c": 5})));
+        assert!(!is_cut(json!(vec![json!({"a": 1}); MAX_LINES])));
+        for cut in [
+            json!([{"a": "x".repeat(MAX_SHOWN + 1)}]),
+            json!(vec!["no"; MAX_ITEMS + 1]),
+            json!("to\u{200b}tal"),
+            json!(["x".repeat(200), "y".repeat(200)]),
+            json!({"x".repeat(MAX_MEMBER + 1): 1}),
+            json!(vec![json!({"a": 1}); MAX_LINES + 1]),
+        ] {
+            assert!(is_cut(cut));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The list of dealers: those that the operator named, and those of directories, which are read again periodically. A
+//! directory that cannot be read is reported beside the dealers' answers, and its earlier entries stay until it can
+//! be read again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+use tradepost_client::failure::CallFailure;
+use tradepost_client::text::{SENTENCE, plain};
+use tradepost_client::{BearerToken, HttpTransport, directory};
+
+use super::dealers::{DealerAddress, DealerSetup, place_of};
+use super::failures::{BridgeError, BridgeErrorCode};
+
+/// Lifetime of a directory before it is read again.
+const DIRECTORY_LIFETIME: Duration = Duration::from_mins(5);
+
+/// Pause after a failure before a directory is read again.
+const RETRY_PAUSE: Duration = Duration::from_mins(1);
+
+/// Maximum time that a call waits for a directory; after that its earlier entries are used.
+const READING_TIME: Duration = Duration::from_secs(5);
+
+/// Maximum number of dealers of one directory: a model has to choose among them.
+pub(super) const MAX_LISTED_DEALERS: usize = 200;
+
+/// Dealers at one moment.
+#[derive(Default)]
+pub(super) struct DealerList {
+    /// Dealers, in the order of the command line and of the directories.
+    pub(super) dealers: Vec<Arc<DealerAddress>>,
+    /// Name of each dealer.
+    pub(super) names: Vec<String>,
+    /// Errors of directories.
+    pub(super) troubles: Vec<BridgeError>,
+}
+
+impl DealerList {
+    fn new(
+        dealers: impl IntoIterator<Item = Arc<DealerAddress>>,
+        troubles: Vec<BridgeError>,
+    ) -> Self {
+        let mut list = Self { troubles, ..Self::default() };
+        for dealer in dealers {
+            // A repeated address counts once.
+            if !list.names.contains(&dealer.id) {
+                list.names.push(dealer.id.clone());
+                list.dealers.push(dealer);
+            }
+        }
+        list
+    }
+
+    /// Returns the dealers at these indexes.
+    pub(super) fn chosen(&self, places: &[usize]) -> Vec<Arc<DealerAddress>> {
+        places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
+    }
+}
+
+/// Sources of the dealers.
+pub(super) struct DealerSources {
+    setup: DealerSetup,
+    named: Vec<Arc<DealerAddress>>,
+    directories: Vec<DealerDirectory>,
+    transport: HttpTransport,
+    list: Mutex<Arc<DealerList>>,
+    /// Held while directories are read, so that concurrent calls read them only once.
+    reading: tokio::sync::Mutex<()>,
+}
+
+struct DealerDirectory {
+    address: String,
+    /// Address without the scheme: the directory's name in results.
+    id: String,
+    state: Mutex<DirectoryState>,
+}
+
+/// Content of a directory when it was last read.
+#[derive(Default)]
+struct DirectoryState {
+    dealers: Vec<Arc<DealerAddress>>,
+    trouble: Option<BridgeError>,
+    /// Time of the next reading; `None` before the first one.
+    due: Option<Instant>,
+}
+
+impl DealerSources {
+    /// Creates the sources from these addresses, each with its bearer token if it needs one.
+    pub(super) fn new(
+        addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
+        setup: DealerSetup,
+    ) -> Result<Self, CallFailure> {
+        let mut named = Vec::new();
+        for (address, token) in addresses {
+            named.push(Arc::new(DealerAddress::new(&address, token, &setup)?));
+        }
+        let list = DealerList::new(named.iter().cloned(), Vec::new());
+        Ok(Self {
+            transport: setup.transport.clone(),
+            setup,
+            named,
+            directories: Vec::new(),
+            list: Mutex::new(Arc::new(list)),
+            reading: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    /// Adds directories of dealers.
+    pub(super) fn add_directories(&mut self, addresses: impl IntoIterator<Item = String>) {
+        self.directories.extend(addresses.into_iter().map(|address| DealerDirectory {
+            id: place_of(&address),
+            address,
+            state: Mutex::default(),
+        }));
+    }
+
+    /// Returns true when dealers can come and go.
+    pub(super) fn has_directories(&self) -> bool {
+        !self.directories.is_empty()
+    }
+
+    /// Returns true when there are neither dealers nor directories.
+    pub(super) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.directories.is_empty()
+    }
+
+    /// Returns the dealers as they were last known.
+    pub(super) fn last_known(&self) -> Arc<DealerList> {
+        Arc::clone(&self.list.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the dealers, after reading the directories that are due.
+    pub(super) async fn current(&self) -> Arc<DealerList> {
+        if self.directories.is_empty() {
+            return self.last_known();
+        }
+        let _reading = self.reading.lock().await;
+        let now = Instant::now();
+        let due: Vec<_> = self.directories.iter().filter(|one| one.is_due(now)).collect();
+        if !due.is_empty() {
+            join_all(due.into_iter().map(|directory| self.read(directory))).await;
+            let list = Arc::new(self.joined());
+            *self.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+        }
+        self.last_known()
+    }
+
+    fn joined(&self) -> DealerList {
+        let mut dealers = self.named.clone();
+        let mut troubles = Vec::new();
+        for directory in &self.directories {
+            let state = directory.state();
+            dealers.extend(state.dealers.iter().cloned());
+            troubles.extend(state.trouble.clone());
+        }
+        DealerList::new(dealers, troubles)
+    }
+
+    async fn read(&self, directory: &DealerDirectory) {
+        let time = READING_TIME.min(self.setup.transport.limits().timeout);
+        let fetched = directory::fetch(&self.transport, &directory.address);
+        let fetched = tokio::time::timeout(time, fetched).await;
+        let now = Instant::now();
+        let unreadable = |message: String| {
+            BridgeError::new(BridgeErrorCode::DirectoryUnreadable, message)
+                .at_directory(&directory.id)
+        };
+        let mut state = directory.state();
+        let listed = match fetched {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(failure)) => {
+                state.trouble = Some(unreadable(plain(&failure.to_string(), SENTENCE)));
+                state.due = Some(now + RETRY_PAUSE);
+                return;
+            }
+            Err(_) => {
+                let message = format!("no complete answer within {} s", time.as_secs_f64());
+                state.trouble = Some(unreadable(message));
+                state.due = Some(now + RETRY_PAUSE);
+                return;
+            }
+        };
+        let count = listed.entries.len();
+        let before = self.last_known();
+        let entries = listed.entries.iter().take(MAX_LISTED_DEALERS);
+        let dealers = entries.filter_map(|entry| self.dealer(entry.url.as_str(), &before));
+        state.dealers = dealers.collect();
+        state.trouble = (count > MAX_LISTED_DEALERS).then(|| {
+            let message =
+                format!("it names {count} dealers, of which the first {MAX_LISTED_DEALERS} count");
+            BridgeError::new(BridgeErrorCode::DirectoryTooLarge, message)
+                .at_directory(&directory.id)
+        });
+        state.due = Some(now + DIRECTORY_LIFETIME);
+    }
+
+    /// Returns the dealer at this address; one that is already known is kept, with its cached card.
+    fn dealer(&self, address: &str, before: &DealerList) -> Option<Arc<DealerAddress>> {
+        let dealer = DealerAddress::new(address, None, &self.setup).ok()?;
+        let known = before.dealers.iter().find(|known| known.id == dealer.id);
+        Some(known.cloned().unwrap_or_else(|| Arc::new(dealer)))
+    }
+}
+
+impl DealerDirectory {
+    fn state(&self) -> std::sync::MutexGuard<'_, DirectoryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.state().due.is_none_or(|due| due <= now)
+    }
+}

@@ -1,0 +1,283 @@
+//! Sends a lead to which the user has agreed, in a form of their client or in two calls. The first call returns the
+//! text to agree to; the second returns the confirmation that came with it. A lead is sent only with a consent text
+//! that this bridge wrote and that was shown to the user (`R-LD-04`).
+
+use std::sync::Arc;
+
+use tradepost_aap::lead::Channel;
+use tradepost_aap::{self as aap, LeadSubmit, Skill, Vehicle, Version};
+use tradepost_client::failure::CallFailure;
+use tradepost_client::refusal::RefusalForm;
+use tradepost_client::text::plain;
+use tradepost_document::canonical;
+use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Map, Value, json};
+use tradepost_mcp::AgreementForm;
+
+use super::arguments::LeadArguments;
+use super::confirmation::{Confirmed, REPEATABLE};
+use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
+use super::failures::{BridgeError, BridgeErrorCode};
+use super::person_form::Person;
+use super::sanitize::{Cleaner, is_plain_token, quoted};
+use super::{Bridge, CallEnd, said, search, show};
+
+/// Maximum length of the dealer's name in the consent text, in characters.
+const MAX_NAME: usize = 60;
+
+/// Maximum length of a conversation id.
+const MAX_CONVERSATION: usize = 200;
+
+impl Bridge {
+    pub(super) async fn lead(
+        &self,
+        dealer: Arc<DealerAddress>,
+        arguments: LeadArguments,
+        person: Person<'_>,
+    ) -> Result<CallEnd, BridgeError> {
+        // Read first, because the consent text names the dealer as its card does.
+        let connection = dealer.connect(self.call_end()).await;
+        let connection = connection.map_err(|failure| dealer.trouble(&failure))?;
+        let choice = connection.client.choice();
+        if !choice.skills.contains(&Skill::LeadSubmit) {
+            let message = "the dealer takes no leads from agents";
+            return Err(BridgeError::new(BridgeErrorCode::SkillNotOffered, message).at(&dealer.id));
+        }
+        let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
+        let version = choice.version;
+        let subject = subject(&dealer, version, &arguments, &consent_text);
+        let matter = ConsentSubject {
+            subject: subject.clone(),
+            form: form(&dealer.id, &consent_text, &arguments.parts),
+        };
+        let agreed = self.agreement(matter, person, arguments.confirmation.as_deref()).await;
+        let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
+            Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
+            Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
+            Agreement::ByModel { confirmation, until, is_form_unanswered } => {
+                let document = json!({
+                    "status": "confirmation_required",
+                    "dealer": dealer.id,
+                    "consent_text": consent_text,
+                    "lead": arguments.parts,
+                    "allowed_channels": arguments.lead.consent.allowed_channels,
+                    "confirmation": confirmation,
+                    "confirmation_expires_at": rfc3339(until),
+                    "form_unanswered"?: is_form_unanswered.then_some(true),
+                });
+                let mut text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
+                if is_form_unanswered {
+                    text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
+                }
+                return Ok(CallEnd::Said(said(document, text)));
+            }
+        };
+        let payload = self.payload(version, &arguments, &consent_text, &confirmed);
+        let request = DealerRequest {
+            connection,
+            skill: Skill::LeadSubmit,
+            payload,
+            conversation: arguments.conversation.clone(),
+        };
+        // The time limit begins after the agreement, however long the person took.
+        let answer = dealer.send(request, self.call_end()).await;
+        let answer = answer.map_err(|gave_up| {
+            let failure = &gave_up.failure;
+            let trouble = dealer.trouble(failure);
+            if settles(failure) {
+                self.unclear.forget(&subject);
+            } else if gave_up.doubt.in_doubt() {
+                self.unclear.remember(&subject, confirmed.clone());
+            }
+            let key = &confirmed.idempotency_key;
+            if lacks_time(failure) {
+                return trouble.received_without_appointment(key);
+            }
+            // Other failures do not tell what happened to the earlier attempt.
+            match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(failure)) {
+                (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
+                (true, false) => trouble.in_doubt(key),
+                (false, _) => trouble,
+            }
+        })?;
+        self.unclear.forget(&subject);
+        let mut cleaner = Cleaner::full();
+        let receipt = cleaner.clean(answer.data());
+        let message = search::said(answer.message());
+        // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
+        let conversation =
+            answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
+        let document = json!({
+            "type": Skill::LeadSubmit.response_type(),
+            "status": "sent",
+            "dealer": dealer.id,
+            "data": receipt,
+            "consent": {
+                "granted_at": rfc3339(confirmed.granted_at),
+                "allowed_channels": arguments.lead.consent.allowed_channels,
+                "consent_text": consent_text,
+            },
+            "idempotency_key": confirmed.idempotency_key,
+            "conversation"?: conversation,
+            "message"?: message,
+        });
+        let text = show::receipt(&dealer.id, &receipt, conversation, message.as_deref());
+        Ok(CallEnd::Said(said(document, text)))
+    }
+
+    /// Returns the consent and key for sending a lead: those of the first attempt, as long as it is in doubt and
+    /// recent enough.
+    fn first_of(&self, subject: &str, confirmed: Confirmed) -> Confirmed {
+        match self.unclear.recall(subject) {
+            Some(first) if self.now().duration_since(first.granted_at) < REPEATABLE => first,
+            Some(_) | None => {
+                self.unclear.forget(subject);
+                confirmed
+            }
+        }
+    }
+
+    fn payload(
+        &self,
+        version: Version,
+        arguments: &LeadArguments,
+        consent_text: &str,
+        confirmed: &Confirmed,
+    ) -> Value {
+        let mut payload = arguments.parts.clone();
+        let name = self.options.agent_name.as_str();
+        let (source, in_consent) = match version {
+            Version::V1_1 => (json!({"name": name}), None),
+            // In 1.0 the source agent is a text, and is repeated in the consent.
+            Version::V1_0 => (name.into(), Some(name)),
+        };
+        let consent = json!({
+            "granted_at": rfc3339(confirmed.granted_at),
+            "allowed_channels": arguments.lead.consent.allowed_channels,
+            "consent_text": consent_text,
+            "scope": ["lead_submission"],
+            "source_agent"?: in_consent,
+        });
+        payload.insert("consent".into(), consent);
+        payload.insert("source_agent".into(), source);
+        payload.insert("submitted_at".into(), rfc3339(self.now()).into());
+        payload.insert("idempotency_key".into(), confirmed.idempotency_key.as_str().into());
+        payload.into()
+    }
+}
+
+/// Returns true when the dealer says that it has not stored the lead; had it stored it, it would have repeated the
+/// receipt.
+fn settles(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    matches!(refused.by, RefusalForm::Aap { .. })
+        && !refused.is_retryable()
+        && !says_nothing_of_it(failure)
+        && !lacks_time(failure)
+}
+
+/// Returns true when the dealer has no time for the appointment. It may have stored the lead nevertheless (AAP 1.1,
+/// "Errors").
+fn lacks_time(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    let RefusalForm::Aap { error, .. } = &refused.by else { return false };
+    error.code == Open::Known(aap::AapCode::AppointmentTimeUnavailable)
+}
+
+/// Returns true for a refusal that a repeated lead can get although the first one was stored: consent is checked
+/// before the key, and a conflict is about a known key.
+fn says_nothing_of_it(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    let RefusalForm::Aap { error, .. } = &refused.by else { return false };
+    matches!(
+        error.code,
+        Open::Known(aap::AapCode::InvalidConsent | aap::AapCode::IdempotencyConflict)
+    )
+}
+
+/// Returns the canonical text of everything that the user is asked about.
+fn subject(
+    dealer: &DealerAddress,
+    version: Version,
+    arguments: &LeadArguments,
+    consent_text: &str,
+) -> String {
+    canonical::to_string(&json!({
+        "dealer": dealer.address,
+        "version": version.name(),
+        "lead": arguments.parts,
+        "conversation": arguments.conversation,
+        "allowed_channels": arguments.lead.consent.allowed_channels,
+        "consent_text": consent_text,
+    }))
+}
+
+/// Builds the form for the client: the consent text, and what would be sent.
+fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
+    let sent = consent::lines(parts);
+    AgreementForm {
+        message: format!("{consent_text}\n\nThis would be sent to {dealer}:\n{sent}"),
+        title: "I agree",
+    }
+}
+
+/// Returns the consent text: the data, its recipient, and the permitted use.
+fn consent_text(dealer: &str, connection: &DealerConnection, lead: &LeadSubmit) -> String {
+    let customer = &lead.customer;
+    let name: String =
+        connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();
+    // Removes links, because the person should read the name and not follow it.
+    let name = quoted(&name.replace("://", " "), MAX_NAME);
+    let dealer = if name.is_empty() {
+        format!("the car dealer at {dealer}")
+    } else {
+        // Quoted, because the dealer chose the name: it must not read as part of our sentence.
+        format!("the car dealer \"{name}\" at {dealer}")
+    };
+    let mut given = vec!["my name".to_owned()];
+    given.extend(customer.email.as_ref().map(|email| format!("my e-mail address {email}")));
+    given.extend(customer.phone.as_ref().map(|phone| format!("my telephone number {phone}")));
+    given.extend(customer.address.as_ref().map(|_| "my postal address".to_owned()));
+    given.extend(lead.trade_in.as_ref().map(|_| "what I said about my trade-in".to_owned()));
+    given.extend(lead.message.as_ref().map(|_| "my message".to_owned()));
+    let channels = lead.consent.allowed_channels.iter().map(|channel| {
+        match channel {
+            Channel::Email => "e-mail",
+            Channel::Phone => "telephone",
+            Channel::Sms => "text message",
+        }
+        .to_owned()
+    });
+    let about = lead.vehicle_of_interest.as_ref().map(name_of).filter(|name| !name.is_empty());
+    let about =
+        about.map_or_else(|| "my request".to_owned(), |name| format!("my request ({name})"));
+    format!(
+        "I agree that {dealer} receives {} and may contact me by {} about {about}. \
+         I permit nothing else.",
+        listed(given, "and"),
+        listed(channels.collect(), "or"),
+    )
+}
+
+/// Returns the name of a vehicle for use in a sentence.
+fn name_of(vehicle: &Vehicle) -> String {
+    let number = |kind: &str, number: &Option<String>| {
+        number.as_ref().map(|number| format!("{kind} {}", plain(number, 40)))
+    };
+    let identified = number("VIN", &vehicle.vin)
+        .or_else(|| number("stock", &vehicle.stock))
+        .or_else(|| number("vehicle", &vehicle.vehicle_id));
+    let title = plain(&vehicle.title(), 80);
+    let parts = [Some(title).filter(|title| !title.is_empty()), identified];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Joins items like `a, b and c`.
+fn listed(mut items: Vec<String>, conjunction: &str) -> String {
+    match (items.pop(), items.is_empty()) {
+        (Some(last), false) => format!("{} {conjunction} {last}", items.join(", ")),
+        (last, _) => last.unwrap_or_default(),
+    }
+}

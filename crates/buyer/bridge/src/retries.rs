@@ -1,0 +1,32 @@
+//! Retries of requests to dealers and sellers, by the recovery of the `buyer` crate, and within the time of the call.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tradepost_client::client::random_ids;
+use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
+
+/// Maximum number of attempts for one request.
+const ATTEMPTS: u32 = 3;
+
+/// Recovery that all calls of a bridge share: a dealer or seller has one retry budget for all of them.
+pub(super) struct Retries(Recoverer<Machine>);
+
+impl Retries {
+    /// Creates the recovery; `patience` is the limit for calls without a deadline of their own.
+    pub(super) fn new(patience: Duration) -> Self {
+        let limits = RetryLimits { attempts: ATTEMPTS, elapsed: patience };
+        Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
+    }
+
+    /// Returns the retry loop.
+    pub(super) fn recoverer(&self) -> &Recoverer<Machine> {
+        &self.0
+    }
+
+    /// Returns the retry limits of a call with this deadline.
+    pub(super) fn limits_until(&self, end: Instant) -> RetryLimits {
+        let elapsed = end.saturating_duration_since(Instant::now());
+        RetryLimits { attempts: ATTEMPTS, elapsed }
+    }
+}

@@ -1,0 +1,130 @@
+//! Clients that declare forms and give no answer to one, and the ways of asking that an operator can choose.
+
+use std::time::Duration;
+
+use tradepost_bridge::{AskMode, BridgeOptions};
+use tradepost_document::json::{Value, json};
+
+use super::asked::{Hand, answer, code, yes};
+use super::{confirmed, fake, lead, time};
+
+fn dealer() -> fake::Fake {
+    fake::Fake::start(|_| Ok(json!({"lead_id": "L1", "status": "received"})))
+}
+
+/// How a client keeps its person's answer to itself.
+#[derive(Debug, Clone, Copy)]
+enum NoForm {
+    /// It says nothing until the time is up.
+    Silence,
+    /// It answers with an error.
+    Error,
+    /// It answers with something that no person did.
+    Nonsense,
+}
+
+/// Sends a lead, and keeps the answer to its form back. What the call comes to.
+async fn submit_unanswered(client: &mut Hand, way: NoForm) -> (Value, Value) {
+    client.submit(1, lead()).await;
+    let question = client.next().await;
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    match way {
+        NoForm::Silence => {
+            tokio::time::advance(Duration::from_secs(601)).await;
+            assert_eq!(client.next().await["method"], "notifications/cancelled");
+        }
+        NoForm::Error => {
+            let failed = json!({"code": -32603, "message": "no window"});
+            client.send(json!({"jsonrpc": "2.0", "id": question["id"], "error": failed})).await;
+        }
+        NoForm::Nonsense => client.send(answer(&question, json!({}))).await,
+    }
+    let result = client.next().await["result"].clone();
+    (question, result)
+}
+
+#[test]
+fn an_unanswered_form_becomes_a_question_in_two_calls() {
+    for way in [NoForm::Silence, NoForm::Error, NoForm::Nonsense] {
+        let dealer = dealer();
+        time::run_held(async {
+            let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+            client.hello("2025-06-18", json!({"elicitation": {}})).await;
+            let (_, result) = submit_unanswered(&mut client, way).await;
+            let first = &result["structuredContent"];
+            assert_eq!(first["status"], "confirmation_required", "{way:?}: {result}");
+            assert_eq!(first["form_unanswered"], true);
+            let text = result["content"][0]["text"].as_str().unwrap();
+            assert!(text.starts_with("The client said that it can show a form"), "{text}");
+            assert_eq!(dealer.payloads().len(), 0, "nothing is sent before the second call");
+            let changed = super::with(confirmed(lead(), first), json!({"message": "Other."}));
+            client.submit(2, changed).await;
+            assert_eq!(code(&client.next().await), "CONFIRMATION_INVALID");
+            client.submit(3, confirmed(lead(), first)).await;
+            let sent = client.next().await;
+            assert_eq!(sent["result"]["structuredContent"]["status"], "sent", "{sent}");
+        });
+        assert_eq!(dealer.payloads().len(), 1);
+    }
+}
+
+#[test]
+fn a_no_that_comes_late_is_final() {
+    let dealer = dealer();
+    time::run_held(async {
+        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        client.hello("2025-06-18", json!({"elicitation": {}})).await;
+        for (late, expected) in [
+            (json!({"action": "decline"}), "DECLINED"),
+            (json!({"action": "accept", "content": {"agree": false}}), "DECLINED"),
+            // The client closes its form because nobody waits any longer.
+            (json!({"action": "cancel"}), "sent"),
+            (yes(), "sent"),
+        ] {
+            let (question, result) = submit_unanswered(&mut client, NoForm::Silence).await;
+            client.send(answer(&question, late.clone())).await;
+            client.submit(2, confirmed(lead(), &result["structuredContent"])).await;
+            let document = client.next().await["result"]["structuredContent"].clone();
+            let end = document["code"].as_str().or_else(|| document["status"].as_str());
+            assert_eq!(end, Some(expected), "{late}: {document}");
+        }
+    });
+    assert_eq!(dealer.payloads().len(), 2);
+}
+
+#[test]
+fn by_form_alone_nothing_takes_the_place_of_an_answer() {
+    let dealer = dealer();
+    let form = |options: &mut BridgeOptions| options.ask = AskMode::Form;
+    time::run_held(async {
+        for (way, expected) in [
+            (NoForm::Silence, "PERSON_SILENT"),
+            (NoForm::Error, "ANSWER_INVALID"),
+            (NoForm::Nonsense, "ANSWER_INVALID"),
+        ] {
+            let mut client = Hand::start(&[&dealer.name], form).await;
+            client.hello("2025-06-18", json!({"elicitation": {}})).await;
+            let (_, result) = submit_unanswered(&mut client, way).await;
+            assert_eq!(result["structuredContent"]["code"], expected);
+        }
+    });
+    assert_eq!(dealer.payloads().len(), 0);
+}
+
+#[test]
+fn in_two_calls_nobody_is_shown_a_form() {
+    let dealer = dealer();
+    time::run_held(async {
+        let confirm = |options: &mut BridgeOptions| options.ask = AskMode::Confirm;
+        let mut client = Hand::start(&[&dealer.name], confirm).await;
+        client.hello("2025-06-18", json!({"elicitation": {}})).await;
+        client.submit(1, lead()).await;
+        let first = client.next().await["result"]["structuredContent"].clone();
+        assert_eq!(first["status"], "confirmation_required");
+        assert_eq!(first.get("form_unanswered"), None);
+        client.submit(2, confirmed(lead(), &first)).await;
+        let sent = client.next().await;
+        assert_eq!(sent["result"]["structuredContent"]["status"], "sent", "{sent}");
+    });
+    assert_eq!(dealer.payloads().len(), 1);
+}

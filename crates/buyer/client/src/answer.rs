@@ -1,0 +1,301 @@
+//! Answer of a dealer to a skill call: a JSON-RPC response whose message has one data part of the skill's
+//! response type, or a refusal. The payload is kept as it came.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tradepost_aap::Skill;
+use tradepost_aap::error::{ReceivedRefusal, TYPE};
+use tradepost_aap::vehicle;
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::json::RawValue;
+use tradepost_document::json::Value;
+
+use crate::failure::{CallFailure, Defect};
+use crate::refusal::RefusalForm;
+use crate::response::{self, RawResponse};
+use crate::text::decoded;
+use crate::transport::Response;
+
+/// Answer of a dealer to a skill call.
+#[derive(Debug)]
+pub struct SkillAnswer {
+    /// Skill that was called.
+    pub skill: Skill,
+    /// Payload: `type`, `data` and perhaps `message`; `data` is an object.
+    pub payload: Value,
+    /// Payload as it came.
+    pub raw: Box<RawValue>,
+    /// Dealer's id of the conversation.
+    pub context_id: Option<String>,
+    /// Departure from the form that AAP requires, when the answer could be read nevertheless.
+    pub departure: Option<Departure>,
+}
+
+/// Departure from AAP that does not prevent reading the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// The payload is in a completed task instead of a message.
+    Task,
+}
+
+impl fmt::Display for Departure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Task => "the dealer answers with a completed task where AAP has a message",
+        })
+    }
+}
+
+impl SkillAnswer {
+    /// Returns the member `data` of the payload.
+    #[must_use]
+    pub fn data(&self) -> &Value {
+        self.payload.get("data").unwrap_or(&Value::Null)
+    }
+
+    /// Returns the dealer's message for people.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.payload.get("message").and_then(Value::as_str)
+    }
+
+    /// Returns the vehicles of a search that can be bought, and the number of the others. Those have to be
+    /// ignored, because their status is missing or none of the three.
+    // R-IS-14
+    #[must_use]
+    pub fn vehicles(&self) -> (Vec<&Value>, usize) {
+        let vehicles = self.data().get("vehicles").and_then(Value::as_array);
+        let vehicles = vehicles.map(Vec::as_slice).unwrap_or_default();
+        let listed: Vec<_> = vehicles.iter().filter(|vehicle| is_listed(vehicle)).collect();
+        let ignored = vehicles.len() - listed.len();
+        (listed, ignored)
+    }
+}
+
+fn is_listed(vehicle: &Value) -> bool {
+    let status = vehicle.get("status").and_then(Value::as_str);
+    status.is_some_and(|status| vehicle::ListingStatus::from_name(status).is_some())
+}
+
+/// State of a task that has its result.
+const COMPLETED: &str = "TASK_STATE_COMPLETED";
+
+#[derive(Deserialize)]
+struct AnswerEnvelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct AnswerOutcome<'a> {
+    #[serde(borrow)]
+    message: Option<AnswerMessage<'a>>,
+    task: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerTask<'a> {
+    #[serde(borrow)]
+    context_id: Option<&'a RawValue>,
+    status: AnswerStatus<'a>,
+    artifacts: Option<Vec<AnswerParts<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct AnswerStatus<'a> {
+    #[serde(borrow)]
+    state: &'a RawValue,
+    message: Option<AnswerParts<'a>>,
+}
+
+#[derive(Deserialize)]
+struct AnswerParts<'a> {
+    #[serde(borrow)]
+    parts: Option<Vec<AnswerPart<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerMessage<'a> {
+    #[serde(borrow)]
+    context_id: Option<&'a RawValue>,
+    parts: Option<Vec<AnswerPart<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct AnswerPart<'a> {
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    text: Option<&'a RawValue>,
+    raw: Option<&'a RawValue>,
+    url: Option<&'a RawValue>,
+}
+
+/// Reads the answer to the call of `skill` with this request id.
+///
+/// # Errors
+/// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
+/// `Garbled` for a success that cannot be understood.
+pub fn read(response: &Response, id: &str, skill: Skill) -> Result<SkillAnswer, CallFailure> {
+    let raw = RawResponse::jsonrpc(response, id);
+    let defect = match open(&response.body, id) {
+        Ok(OpenedAnswer::Refused { error }) => return Err(raw.refused_with(&error)),
+        Ok(OpenedAnswer::Result(result)) if response.is_success() => {
+            match read_result(result, skill) {
+                Ok(Read::Answer(answer)) => return Ok(answer),
+                Ok(Read::Refused(by)) => return Err(raw.refused(by)),
+                Err(defect) => match refused_result(result) {
+                    Some(by) => return Err(raw.refused(by)),
+                    None => defect,
+                },
+            }
+        }
+        Ok(OpenedAnswer::Result(_)) => {
+            Defect::NotJsonRpc("a result with an HTTP status of refusal")
+        }
+        Err(defect) => defect,
+    };
+    Err(raw.garbled(defect))
+}
+
+/// Returns the refusal in a result that is no AAP answer, such as a failed task.
+fn refused_result(result: &str) -> Option<RefusalForm> {
+    response::refusal_in(&tradepost_document::json::from_str(result).ok()?)
+}
+
+/// JSON-RPC answer to one request.
+#[derive(Debug)]
+pub(crate) enum OpenedAnswer<'a> {
+    /// Result, as it came.
+    Result(&'a str),
+    /// Error object.
+    Refused { error: Value },
+}
+
+/// Opens the JSON-RPC answer to the request with this id.
+pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<OpenedAnswer<'a>, Defect> {
+    let text = decoded(body).ok_or(Defect::NotUtf8)?.trim_ascii();
+    if text.is_empty() {
+        return Err(Defect::Empty);
+    }
+    let Some(envelope) = object::<AnswerEnvelope<'_>>(text) else {
+        // serde refuses a repeated member, which is valid JSON.
+        return Err(match tradepost_document::json::from_str::<IgnoredAny>(text) {
+            Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
+            Ok(_) => Defect::NotJsonRpc("it is not an object"),
+            Err(_) => Defect::NotJson,
+        });
+    };
+    if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+        return Err(Defect::NotJsonRpc("jsonrpc is not \"2.0\""));
+    }
+    let ours = envelope.id.and_then(string).as_deref() == Some(id);
+    match (envelope.result, envelope.error) {
+        (Some(_), Some(_)) => Err(Defect::NotJsonRpc("it has both a result and an error")),
+        (None, None) => Err(Defect::NotJsonRpc("it has neither a result nor an error")),
+        (Some(result), None) if ours => Ok(OpenedAnswer::Result(result.get())),
+        // An error about a request whose id could not be read has none.
+        (None, Some(error)) if ours || envelope.id.is_none() => {
+            let error: Value =
+                tradepost_document::json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
+            Ok(OpenedAnswer::Refused { error })
+        }
+        (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
+    }
+}
+
+enum Read {
+    Answer(SkillAnswer),
+    Refused(RefusalForm),
+}
+
+fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
+    let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
+    let outcome = object::<AnswerOutcome<'_>>(result).ok_or(malformed.clone())?;
+    let (parts, context_id, departure) = match (outcome.message, outcome.task) {
+        (Some(message), None) => (message.parts.unwrap_or_default(), message.context_id, None),
+        (None, Some(task)) => {
+            let (parts, context_id) = completed(task.get())?;
+            (parts, context_id, Some(Departure::Task))
+        }
+        (Some(_), Some(_)) => {
+            return Err(Defect::NotAap("the result has both a message and a task"));
+        }
+        (None, None) => return Err(malformed),
+    };
+    // A2A permits one content for each part; with several, two readers could choose differently.
+    if parts.iter().any(|part| {
+        let content = [part.data, part.text, part.raw, part.url];
+        content.into_iter().flatten().count() > 1
+    }) {
+        return Err(Defect::NotAap("a part has several contents"));
+    }
+    let mut found = None;
+    let mut others = false;
+    for raw in parts.iter().filter_map(|part| part.data) {
+        // The text is valid JSON, but may be nested too deeply.
+        let payload: Value =
+            tradepost_document::json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
+        let kind = payload.get("type").and_then(Value::as_str);
+        if kind == Some(skill.response_type()) {
+            if found.replace((raw, payload)).is_some() {
+                return Err(Defect::NotAap("several data parts are of the response type"));
+            }
+        } else if let Some(error) = ReceivedRefusal::read(&payload).filter(|_| kind == Some(TYPE)) {
+            // An error in the place of a result is a refusal.
+            return Ok(Read::Refused(RefusalForm::Aap { jsonrpc: 0, error }));
+        } else {
+            others = true;
+        }
+    }
+    let Some((raw, payload)) = found else {
+        return Err(Defect::NotAap(if others {
+            "no data part is of the skill's response type"
+        } else {
+            "the answer has no data part"
+        }));
+    };
+    if !payload.get("data").is_some_and(Value::is_object) {
+        return Err(Defect::NotAap("the payload has no data object"));
+    }
+    Ok(Read::Answer(SkillAnswer {
+        skill,
+        payload,
+        raw: raw.to_owned(),
+        context_id: context_id.and_then(string),
+        departure,
+    }))
+}
+
+/// Returns the parts and the conversation of a completed task: the parts of its artifacts, else those of its
+/// status message.
+fn completed(task: &str) -> Result<(Vec<AnswerPart<'_>>, Option<&RawValue>), Defect> {
+    let task = object::<AnswerTask<'_>>(task);
+    let task = task.filter(|task| string(task.status.state).as_deref() == Some(COMPLETED));
+    let Some(task) = task else {
+        return Err(Defect::NotAap(
+            "the result has a task that is not completed; AAP has a message",
+        ));
+    };
+    let artifacts = task.artifacts.into_iter().flatten();
+    let mut parts: Vec<_> = artifacts.flat_map(|artifact| artifact.parts).flatten().collect();
+    if parts.is_empty() {
+        parts = task.status.message.and_then(|message| message.parts).unwrap_or_default();
+    }
+    Ok((parts, task.context_id))
+}
+
+/// Reads an object; a JSON array, which serde would accept for a struct, is refused.
+fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    text.starts_with('{').then(|| tradepost_document::json::from_str(text).ok()).flatten()
+}
+
+fn string(raw: &RawValue) -> Option<String> {
+    tradepost_document::json::from_str(raw.get()).ok()
+}

@@ -1,0 +1,126 @@
+//! Transfer of a single request over HTTP or gRPC: sends it unchanged and reads the whole answer.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use reqwest::Request;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use tradepost_a2a::status::RpcStatus;
+use tradepost_document::http::date;
+use tradepost_document::json::Value;
+
+use super::{OutgoingRequest, ProbeRun};
+use crate::exchange::Got;
+use crate::grpc;
+use crate::reply::streams;
+
+/// Maximum size of an answer that is read, in bytes, and maximum silence of a stream.
+const MAX_BODY: usize = 8 * 1024 * 1024;
+const SILENCE: Duration = Duration::from_secs(10);
+
+impl ProbeRun {
+    pub(super) async fn transfer(
+        &self,
+        out: &OutgoingRequest,
+        leave_after: Option<usize>,
+    ) -> Result<Got, String> {
+        let mut request = Request::new(out.method.clone(), out.url.clone());
+        let mut headers = HeaderMap::new();
+        for (name, value) in &out.headers {
+            let value = HeaderValue::from_bytes(value.as_bytes());
+            let value = value.map_err(|_| format!("{name} cannot be sent"))?;
+            headers.append(HeaderName::from_static(name), value);
+        }
+        if let Ok(agent) = HeaderValue::from_str(&self.options.user_agent()) {
+            headers.append(USER_AGENT, agent);
+        }
+        *request.headers_mut() = headers;
+        if !out.body.is_empty() {
+            *request.body_mut() = Some(out.body.clone().into());
+        }
+        let call = out.call.as_ref();
+        let opened = match call {
+            Some(_) => self.transport.open_http2(request).await,
+            None => self.transport.open(request).await,
+        };
+        let response = opened.map_err(|failure| failure.to_string())?;
+        let status = response.status().as_u16();
+        let headers = listed(response.headers());
+        let mut got = Got { status, headers, ..Got::default() };
+        let number = response.extensions().get().copied();
+        let mut body = std::pin::pin!(reqwest::Body::from(response));
+        let streams = match call {
+            Some(call) => call.operation.is_some_and(streams),
+            None => got.media_type() == "text/event-stream",
+        };
+        let patience = if streams { SILENCE } else { self.transport.limits().timeout };
+        loop {
+            let frame = match tokio::time::timeout(patience, body.frame()).await {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(None) => {
+                    got.ended = true;
+                    break;
+                }
+                // The part of a stream that arrived can be checked.
+                Ok(Some(Err(_))) | Err(_) if streams => break,
+                Ok(Some(Err(_))) => return Err("the answer broke off".to_owned()),
+                Err(_) => return Err("the answer did not end in time".to_owned()),
+            };
+            match frame.into_data() {
+                Ok(chunk) => got.body.extend_from_slice(&chunk),
+                Err(frame) => {
+                    let trailers = frame.into_trailers().ok().filter(|_| call.is_some());
+                    got.trailers = trailers.map(|trailers| listed(&trailers)).unwrap_or_default();
+                }
+            }
+            if got.body.len() > MAX_BODY {
+                return Err(format!("the answer is larger than {MAX_BODY} bytes"));
+            }
+            let seen = || match call {
+                Some(_) => grpc::count(&got.body),
+                None => got.events().len(),
+            };
+            if leave_after.is_some_and(|events| seen() >= events) {
+                break;
+            }
+        }
+        self.transport.show_body(number, Some(&got.media_type()), &got.body);
+        got.readable = call.map(|call| grpc::readable(call.operation, &got));
+        Ok(got)
+    }
+}
+
+fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+}
+
+/// Returns the pause that the agent requests when it reports too many requests.
+pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
+    const DEFAULT: Duration = Duration::from_secs(2);
+    if let Some(end) = grpc::end(got) {
+        // Without RetryInfo, the status means that the request itself is too large.
+        return end.retry_delay().filter(|_| end.status() == Some(RpcStatus::ResourceExhausted));
+    }
+    let body = got.json();
+    let data = body.as_ref().and_then(|body| body.pointer("/error/data"));
+    let of_tool = body.as_ref().and_then(|body| body.pointer("/result/structuredContent"));
+    let of_adcp = data.into_iter().chain(of_tool).find_map(|object| object.get("adcp_error"));
+    let code = |error: &Value| error.get("code").and_then(Value::as_str) == Some("RATE_LIMITED");
+    let limited = data.is_some_and(code) || of_adcp.is_some_and(code);
+    if got.status != 429 && !limited {
+        return None;
+    }
+    let answered = got.header("date").and_then(date::read);
+    let age = date::age(got.header("age"));
+    let header = got.header("retry-after");
+    let header = header.and_then(|text| date::retry_after(text, answered, age));
+    let details = data.and_then(|data| data.get("details"));
+    let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
+    let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.ceil()).ok());
+    // The longest requested pause counts, wherever it is stated.
+    let wait = [in_body.map(Duration::from_millis), seconds, header].into_iter().flatten().max();
+    // A requested pause of zero is raised to 50 ms.
+    Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
+}

@@ -1,0 +1,126 @@
+//! The documentation of the crates that others can depend on stands by itself: ids of our own book of
+//! requirements are for comments, which cite them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::published;
+use crate::requirements::ids;
+
+/// The crates that others can depend on.
+const LIBRARIES: &[&str] = &[
+    "protocol/document",
+    "protocol/a2a",
+    "protocol/mcp",
+    "protocol/aap",
+    "protocol/adcp",
+    "protocol/keys",
+    "buyer/client",
+    "buyer/probe",
+    "seller/server",
+];
+
+/// The sources below a folder, without those that are tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with("tests.rs")
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// The lines of documentation before a source's tests.
+fn documentation(text: &str) -> impl Iterator<Item = &str> {
+    let before_tests = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = before_tests.lines().map(str::trim_start);
+    lines.filter_map(|line| line.strip_prefix("///").or_else(|| line.strip_prefix("//!")))
+}
+
+/// What a line says that only we can look up.
+fn private(line: &str) -> Option<String> {
+    let book =
+        ["requirements §", "requirements a2a.md", "requirements aap.md", "requirements adcp.md"];
+    let book = book.iter().find(|name| line.contains(**name));
+    ids(line).next().map(str::to_owned).or_else(|| book.map(|name| (*name).to_owned()))
+}
+
+#[test]
+fn libraries_cite_nothing_that_only_we_can_look_up() {
+    let mut lines = 0;
+    for library in LIBRARIES {
+        let folder = published::workspace().join("crates").join(library);
+        let mut found = vec![folder.join("README.md")];
+        sources(&folder.join("src"), &mut found);
+        assert!(found.len() > 5, "the sources of {library} were not found");
+        for path in found {
+            let text = fs::read_to_string(&path).unwrap();
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            let said: Vec<_> =
+                if is_source { documentation(&text).collect() } else { text.lines().collect() };
+            lines += said.len();
+            let cited = said.into_iter().find_map(private);
+            assert_eq!(cited, None, "{}", path.display());
+        }
+    }
+    assert!(lines > 5_000, "only {lines} lines of documentation were found");
+}
+
+#[test]
+fn citations_are_seen_in_documentation_and_not_in_comments() {
+    let text = "/// What it is (`R-LD-03`).\n// E-042\npub fn it() {}\n";
+    let cited: Vec<_> = documentation(text).filter_map(private).collect();
+    assert_eq!(cited, ["R-LD-03"]);
+    assert_eq!(private(" As A2A §5.4 has it, in SHA-256."), None);
+    assert!(private(" its order (requirements §2.1)").is_some());
+}
+
+#[test]
+fn every_library_says_what_a_registry_shows_of_it() {
+    for library in LIBRARIES {
+        let folder = published::workspace().join("crates").join(library);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+        assert!(readme.contains("```rust"), "{library}: the README has no example");
+        let lib = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+        assert!(lib.starts_with("#![doc = include_str!"), "{library}: its examples are not tested");
+        for member in ["description", "readme", "keywords", "categories", "license", "rust-version"]
+        {
+            let says = |line: &str| line.starts_with(member);
+            assert!(manifest.lines().any(says), "{library}: {member}");
+        }
+        assert!(!manifest.contains("publish"), "{library} cannot be packaged");
+    }
+}
+
+/// The texts between backticks.
+fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_code_map_names_modules_that_exist() {
+    let workspace = published::workspace();
+    let text = fs::read_to_string(workspace.join("ARCHITECTURE.md")).unwrap();
+    let map = text.split("\n## ").find(|part| part.starts_with("Code map\n")).unwrap();
+    let mut modules = 0;
+    for part in map.split("\n### ").skip(1) {
+        let (crate_name, _) = part.split_once(':').unwrap();
+        let sources = workspace.join("crates").join(crate_name).join("src");
+        let rows = part.lines().filter_map(|line| line.strip_prefix("| `"));
+        for names in rows.filter_map(|row| row.split(" | ").next()) {
+            let names = format!("`{names}");
+            for name in in_backticks(&names) {
+                let module = sources.join(name);
+                let exists = module.is_dir() || module.with_extension("rs").is_file();
+                assert!(exists, "{crate_name} has no module {name}");
+                modules += 1;
+            }
+        }
+    }
+    assert!(modules > 150, "only {modules} modules are in the code map");
+}

@@ -1,0 +1,142 @@
+//! The read-only skills of AAP: `dealer.information`, `inventory.facets`, `inventory.search` and
+//! `inventory.vehicle`.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tradepost_aap::error::RemovedUnit;
+use tradepost_aap::{
+    AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
+};
+
+use crate::inventory::{CacheKey, Inventory, SnapshotError, Tombstone, VehicleLookup};
+use crate::settings::{DealerSettings, SearchPolicy};
+
+mod messages;
+
+/// Number of similar vehicles in a refusal.
+const SIMILAR: usize = 3;
+
+/// Builds the data of `dealer.information` from the settings.
+#[must_use]
+pub fn profile(dealer: &DealerSettings) -> DealerInformation {
+    DealerInformation {
+        name: dealer.name.clone(),
+        welcome_message: dealer.welcome_message.clone(),
+        rooftops: dealer.rooftops.iter().map(|rooftop| rooftop.profile.clone()).collect(),
+    }
+}
+
+/// Answers `dealer.information`.
+#[must_use]
+pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
+    let message = match profile.rooftops.len() {
+        1 => format!("{} has one rooftop.", profile.name),
+        n => format!("{} has {n} rooftops.", profile.name),
+    };
+    AapReply {
+        skill: Skill::DealerInformation,
+        data: ReplyData::Dealer(Arc::clone(profile)),
+        message: Some(message),
+    }
+}
+
+/// Answers `inventory.facets` and `inventory.search`, from the cache where possible.
+///
+/// # Errors
+/// When the inventory's snapshot is damaged.
+pub fn repeat(inventory: &Inventory, question: &CacheKey) -> Result<AapReply, SnapshotError> {
+    inventory.again(question, || answer(inventory, question))
+}
+
+/// Answers a question without the cache.
+pub(super) fn answer(
+    inventory: &Inventory,
+    question: &CacheKey,
+) -> Result<AapReply, SnapshotError> {
+    match question {
+        CacheKey::Facets(filters) => Ok(facets(inventory, filters)),
+        CacheKey::Search(wanted, policy) => search(inventory, wanted, *policy),
+    }
+}
+
+/// Answers `inventory.search`.
+///
+/// # Errors
+/// When the inventory's snapshot is damaged.
+pub fn search(
+    inventory: &Inventory,
+    search: &Search,
+    policy: SearchPolicy,
+) -> Result<AapReply, SnapshotError> {
+    let (page, notes) = inventory.search(search, policy)?;
+    let message = messages::sentence(&notes, &search.filters);
+    Ok(AapReply {
+        skill: Skill::InventorySearch,
+        data: ReplyData::Page(page),
+        message: Some(message),
+    })
+}
+
+/// Answers `inventory.facets`.
+#[must_use]
+pub fn facets(inventory: &Inventory, filters: &Filters) -> AapReply {
+    let (facets, notes) = inventory.facets(filters);
+    let message = messages::sentence(&notes, filters);
+    AapReply {
+        skill: Skill::InventoryFacets,
+        data: ReplyData::Facets(facets),
+        message: Some(message),
+    }
+}
+
+/// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
+///
+/// # Errors
+/// When the inventory's snapshot is damaged.
+pub fn vehicle(
+    dealer: &DealerSettings,
+    inventory: &Inventory,
+    query: &VehicleQuery,
+    now: Timestamp,
+) -> Result<Result<AapReply, AapRefusal>, SnapshotError> {
+    Ok(match inventory.find(query, tombstone_horizon(dealer, now))? {
+        VehicleLookup::Listed(found) => Ok(AapReply {
+            skill: Skill::InventoryVehicle,
+            data: ReplyData::Vehicle(found.json),
+            message: None,
+        }),
+        VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
+        VehicleLookup::Unknown => Err(not_found(dealer, query)),
+    })
+}
+
+/// Returns the moment at or before which removed units count as unknown (AAP 1.1
+/// `inventory.vehicle`, C-23).
+#[must_use]
+pub fn tombstone_horizon(dealer: &DealerSettings, now: Timestamp) -> Timestamp {
+    now.saturating_sub(dealer.tombstone_lifetime).unwrap_or(Timestamp::MIN)
+}
+
+/// Refuses with `VEHICLE_UNAVAILABLE`, and names similar vehicles.
+#[must_use]
+pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> AapRefusal {
+    let gone = RemovedUnit {
+        vin: tombstone.vin.as_deref(),
+        stock: tombstone.stock.as_deref(),
+        last_status: &tombstone.last_status,
+        since: tombstone.removed_at,
+    };
+    AapRefusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
+}
+
+/// Refuses with `VEHICLE_NOT_FOUND`, and names the identifiers of the request.
+#[must_use]
+pub fn not_found(dealer: &DealerSettings, query: &VehicleQuery) -> AapRefusal {
+    let identifiers: Vec<_> =
+        [("vin", &query.vin), ("stock", &query.stock), ("vehicle_id", &query.vehicle_id)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect();
+    AapRefusal::vehicle_not_found(&identifiers, &dealer.id)
+}

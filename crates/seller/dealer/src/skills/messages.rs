@@ -1,0 +1,123 @@
+//! Messages beside an answer: the number of matches, the interpretation of the query, and
+//! suggestions where nothing matches.
+
+use tradepost_aap::Filters;
+
+use super::super::inventory::{Alternatives, AnswerNotes, FilterEffect};
+use super::super::query::{QueryInterpretation, QueryRemark};
+
+/// Maximum length of `message` in characters (AAP 1.1, inventory-search-response schema).
+const LONGEST: usize = 2000;
+
+/// Maximum number of filters and of phrases of a query in a message.
+const MOST_REASONS: usize = 4;
+const MOST_PHRASES: usize = 12;
+
+/// Writes the number of matches, the interpretation of the query, and suggestions where nothing
+/// matches (C-40).
+pub(super) fn sentence(notes: &AnswerNotes, filters: &Filters) -> String {
+    let mut said = match notes.total {
+        0 => format!("No vehicle matches{}", why(notes, filters)),
+        1 => format!("1 vehicle matches{}", read_as(notes.query.as_ref())),
+        n => format!("{n} vehicles match{}", read_as(notes.query.as_ref())),
+    };
+    for remark in notes.query.iter().flat_map(|query| &query.remarks) {
+        said.push(' ');
+        said.push_str(&remarked(remark));
+    }
+    if said.chars().count() > LONGEST {
+        said = said.chars().take(LONGEST - 3).chain("...".chars()).collect();
+    }
+    said
+}
+
+fn read_as(query: Option<&QueryInterpretation>) -> String {
+    let phrases = query.iter().flat_map(|query| &query.wants).map(|want| {
+        let not = if want.negated { "not " } else { "" };
+        format!("{not}{}", want.label)
+    });
+    let mut phrases: Vec<String> = phrases.take(MOST_PHRASES + 1).collect();
+    if phrases.len() > MOST_PHRASES {
+        phrases.pop();
+        phrases.push("...".to_owned());
+    }
+    match phrases.is_empty() {
+        true => ".".to_owned(),
+        false => format!("; the query was read as: {}.", phrases.join(", ")),
+    }
+}
+
+fn why(notes: &AnswerNotes, filters: &Filters) -> String {
+    let crossed = |min: Option<u32>, max: Option<u32>| min.zip(max).is_some_and(|(a, b)| a > b);
+    if crossed(filters.year_min, filters.year_max) {
+        return ": year_min is greater than year_max.".to_owned();
+    }
+    if crossed(filters.price_min, filters.price_max) {
+        return ": price_min is greater than price_max.".to_owned();
+    }
+    let mut remarks = notes.query.iter().flat_map(|query| &query.remarks);
+    if remarks.any(|remark| *remark == QueryRemark::NoWord) {
+        return ".".to_owned();
+    }
+    let mut said = read_as(notes.query.as_ref());
+    let empties: Vec<&FilterEffect> =
+        notes.reasons.iter().filter(|reason| reason.without > 0).collect();
+    if empties.is_empty() {
+        let mut reasons: Vec<&FilterEffect> = notes.reasons.iter().collect();
+        reasons.sort_by_key(|reason| reason.alone);
+        let alone = reasons.iter().take(MOST_REASONS).map(|reason| {
+            let FilterEffect { filter, alone, .. } = reason;
+            let instead = if *alone == 0 { instead(reason) } else { String::new() };
+            format!("{filter} ({alone}){instead}")
+        });
+        let alone: Vec<String> = alone.collect();
+        if alone.len() > 1 {
+            said.push_str(" No single filter is in the way. Each alone finds: ");
+            said.push_str(&alone.join(", "));
+            said.push('.');
+        }
+    }
+    for reason in empties.into_iter().take(MOST_REASONS) {
+        let FilterEffect { filter, without, .. } = reason;
+        let verb = if *without == 1 { "matches" } else { "match" };
+        said.push_str(&format!(" Without {filter} {without} {verb}{}.", instead(reason)));
+    }
+    said
+}
+
+fn instead(reason: &FilterEffect) -> String {
+    let listed = |values: &[(String, usize)]| {
+        let values = values.iter().map(|(text, count)| format!("{text} ({count})"));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    match &reason.instead {
+        Alternatives::Alike(values) => format!("; nearest: {}", listed(values)),
+        Alternatives::Frequent(values) => format!("; there is {}", listed(values)),
+        Alternatives::Between(name, min, max) if min == max => format!("; {name} there is {min}"),
+        Alternatives::Between(name, min, max) => format!("; {name} there is {min} to {max}"),
+        Alternatives::Nothing => String::new(),
+    }
+}
+
+fn remarked(remark: &QueryRemark) -> String {
+    match remark {
+        QueryRemark::NoWord => {
+            "The query has no word in it, so that nothing can be meant; leave it out to \
+                           search without one."
+                .to_owned()
+        }
+        QueryRemark::Corrected { said, read } => format!("\"{said}\" was read as {read}."),
+        QueryRemark::Unknown(said) => format!("No listing has \"{said}\"."),
+        QueryRemark::Absent(name) => format!("There is no {name} here."),
+        QueryRemark::LeftOut(said) => {
+            format!("Left out, because no listing can be found by it: {said}.")
+        }
+        QueryRemark::Family { said, family } => {
+            format!("No listing has the color \"{said}\"; it was read as {family}.")
+        }
+        QueryRemark::UsualSeats => {
+            "Seats are those of the listing, or those usual for the model where it states none."
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Products and formats on offer: those of the catalogue, and those that a sandbox has stored beside it. They
+//! are the publisher's own, so that every caller sees the same.
+
+use tradepost_document::fault::InternalError;
+
+use super::{Catalogue, CreativeFormat, FormatId, Product};
+use crate::publisher::Publisher;
+use crate::store::{Query, StoreTx};
+
+impl Publisher {
+    /// Returns the product with this id: a stored one takes precedence over one of the catalogue.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn product(&self, shelf: &dyn StoreTx, id: &str) -> Result<Option<Product>, InternalError> {
+        // Both places are looked at, whatever the first one says.
+        let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
+        let printed = self.profile.catalogue.product(id).cloned();
+        Ok(laid.or(printed))
+    }
+
+    /// Returns all products: first those stored beside the catalogue, the latest first, and then those of the
+    /// catalogue in its order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn products(&self, shelf: &dyn StoreTx) -> Result<Vec<Product>, InternalError> {
+        let mut laid = shelf.all::<Product>(&Query::default())?;
+        // A test is about the products that it has stored, so the latest comes first.
+        laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
+        let mut products: Vec<Product> = laid.into_iter().map(|kept| kept.thing).collect();
+        for product in &self.profile.catalogue.products {
+            if !products.iter().any(|laid| laid.id() == product.id()) {
+                products.push(product.clone());
+            }
+        }
+        Ok(products)
+    }
+
+    /// Returns all creative formats: those of the catalogue in its order, replaced by stored ones with the
+    /// same id, and then the other stored ones.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn formats(&self, shelf: &dyn StoreTx) -> Result<Vec<CreativeFormat>, InternalError> {
+        let mut formats = self.profile.catalogue.formats.clone();
+        for laid in
+            shelf.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
+        {
+            let same = |format: &&mut CreativeFormat| {
+                laid.format_id.as_ref().is_some_and(|id| format.is(id))
+            };
+            match formats.iter_mut().find(same) {
+                Some(format) => *format = laid,
+                None => formats.push(laid),
+            }
+        }
+        Ok(formats)
+    }
+
+    /// Returns the format that a format id refers to.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn format(
+        &self,
+        shelf: &dyn StoreTx,
+        id: &FormatId,
+    ) -> Result<Option<CreativeFormat>, InternalError> {
+        Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))
+    }
+}
+
+impl Catalogue {
+    /// Returns the product with this id.
+    #[must_use]
+    pub fn product(&self, id: &str) -> Option<&Product> {
+        self.products.iter().find(|product| product.id() == id)
+    }
+}

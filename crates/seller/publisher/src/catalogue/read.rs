@@ -1,0 +1,354 @@
+//! Parser of catalogues: one JSON document, in which every mistake is found at once. Messages are for the
+//! author of the file.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use tradepost_document::json;
+use tradepost_document::json::{Map, Value, json};
+use tradepost_document::typed;
+
+use super::{CHANNELS, Catalogue, CreativeFormat, FormatId, Offering, Product, Signal, maps, text};
+use crate::money::MoneyAmount;
+
+/// A mistake in a catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueMistake {
+    /// A JSON Pointer into the document.
+    pub pointer: String,
+    /// Description of the mistake, and of what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for CatalogueMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pointer, self.message)
+    }
+}
+
+/// Members that a document may have.
+const MEMBERS: &[&str] = &[
+    "agent_url",
+    "portfolio",
+    "proposals",
+    "policies",
+    "products",
+    "formats",
+    "signals",
+    "offerings",
+    "creatives",
+    "audiences",
+    "targeting",
+];
+
+/// The pricing models of `enums/pricing-model.json`.
+const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
+
+/// Members that `core/reporting-capabilities.json` requires.
+const REPORTING: &[&str] = &[
+    "available_reporting_frequencies",
+    "expected_delay_minutes",
+    "timezone",
+    "supports_webhooks",
+    "available_metrics",
+    "date_range_support",
+];
+
+impl Catalogue {
+    /// Reads a catalogue. Products, formats, signals and offerings are given as they are published; the terms
+    /// of a product or a signal that only the publisher knows are its member `terms`. A format id without
+    /// `agent_url` refers to a format of this catalogue.
+    ///
+    /// # Errors
+    /// Every mistake, in the order of the document's parts.
+    pub fn parse(document: &str) -> Result<Self, Vec<CatalogueMistake>> {
+        let mut reader = CatalogueReader::default();
+        let catalogue = reader.catalogue(document);
+        if reader.0.is_empty() { Ok(catalogue) } else { Err(reader.0) }
+    }
+}
+
+#[derive(Default)]
+struct CatalogueReader(Vec<CatalogueMistake>);
+
+impl CatalogueReader {
+    fn mistake(&mut self, pointer: &str, message: impl Into<String>) {
+        self.0.push(CatalogueMistake { pointer: pointer.to_owned(), message: message.into() });
+    }
+
+    fn catalogue(&mut self, document: &str) -> Catalogue {
+        let members = match json::read(document) {
+            Ok(Value::Object(members)) => members,
+            Ok(_) => {
+                self.mistake("", "must be an object");
+                return Catalogue::default();
+            }
+            Err(problems) => {
+                for problem in problems {
+                    self.mistake(&problem.pointer, problem.message);
+                }
+                return Catalogue::default();
+            }
+        };
+        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+            let message = format!("is not known; known are {}", MEMBERS.join(", "));
+            self.mistake(&format!("/{name}"), message);
+        }
+        let agent_url = self.text(&members, "agent_url", "").to_owned();
+        let has = |scheme| agent_url.starts_with(scheme);
+        if !agent_url.is_empty() && !has("https://") && !has("http://") {
+            self.mistake("/agent_url", "must be an address that begins with https://");
+        }
+        let mut catalogue = Catalogue {
+            portfolio: self.typed(&members, "portfolio", "").unwrap_or_default(),
+            proposals: self.typed(&members, "proposals", ""),
+            policies: self.typed(&members, "policies", "").unwrap_or_default(),
+            creatives: self.typed(&members, "creatives", "").unwrap_or_default(),
+            audiences: self.typed(&members, "audiences", "").unwrap_or_default(),
+            targeting: self.typed(&members, "targeting", "").unwrap_or_default(),
+            agent_url,
+            ..Catalogue::default()
+        };
+        for (index, policy) in catalogue.policies.iter().enumerate() {
+            if policy.words.is_empty() || policy.words.iter().any(String::is_empty) {
+                let pointer = format!("/policies/{index}/words");
+                self.mistake(&pointer, "must have at least one word, and none that is empty");
+            }
+        }
+        self.0.extend(catalogue.targeting.mistakes());
+        // Before the products, which name formats.
+        catalogue.formats = self.formats(&members, &catalogue.agent_url);
+        catalogue.products = self.products(&members, &catalogue);
+        catalogue.signals = self.signals(&members, &catalogue.agent_url);
+        catalogue.offerings = self.offerings(&members);
+        catalogue
+    }
+
+    fn formats(&mut self, members: &Map, agent: &str) -> Vec<CreativeFormat> {
+        let mut formats: Vec<CreativeFormat> = Vec::new();
+        for (at, mut format) in self.items(members, "formats", "") {
+            self.text(&format, "name", &at);
+            let pointer = format!("{at}/format_id");
+            if let Some(id) = self.format_id(format.get("format_id"), &pointer, agent) {
+                if formats.iter().any(|known| known.format_id.as_ref() == Some(&id)) {
+                    self.mistake(&pointer, "is the id of another format too");
+                }
+                format.insert("format_id".to_owned(), id.given.into());
+            }
+            formats.extend(typed::read::<CreativeFormat>(format));
+        }
+        formats
+    }
+
+    /// Reads a format id, and fills in its agent.
+    fn format_id(&mut self, id: Option<&Value>, at: &str, agent: &str) -> Option<FormatId> {
+        let Some(Value::Object(id)) = id else {
+            self.mistake(at, "must be an object with an id");
+            return None;
+        };
+        let mut id = id.clone();
+        if self.text(&id, "id", at).is_empty() {
+            return None;
+        }
+        id.entry("agent_url").or_insert_with(|| agent.into());
+        typed::read(id)
+    }
+
+    fn products(&mut self, members: &Map, catalogue: &Catalogue) -> Vec<Product> {
+        let mut ids = BTreeSet::new();
+        let mut products = Vec::new();
+        for (at, mut published) in self.items(members, "products", "") {
+            let terms = self.typed(&published, "terms", &at).unwrap_or_default();
+            published.swap_remove("terms");
+            self.id(&mut ids, &published, "product_id", &at, "product");
+            self.text(&published, "name", &at);
+            self.text(&published, "description", &at);
+            self.one_of(&published, "delivery_type", &at, &["guaranteed", "non_guaranteed"]);
+            if maps(published.get("publisher_properties")).next().is_none() {
+                self.mistake(&at, "must have at least one of publisher_properties");
+            }
+            let channels = published.get("channels").and_then(Value::as_array);
+            for (index, channel) in channels.into_iter().flatten().enumerate() {
+                if CHANNELS.iter().all(|known| channel != *known) {
+                    let message = format!("must be one of {}", CHANNELS.join(", "));
+                    self.mistake(&format!("{at}/channels/{index}"), message);
+                }
+            }
+            self.reporting(&published, &at);
+            self.product_formats(&mut published, &at, catalogue);
+            let listed = self.items(&published, "pricing_options", &at);
+            self.prices(listed, &at);
+            let product = Product::new(published, terms);
+            for (index, rate) in product.terms.rates.iter().enumerate() {
+                let at = format!("{at}/terms/rates/{index}");
+                let prices = rate.pricing_options.iter().enumerate();
+                let place = |index| format!("{at}/pricing_options/{index}");
+                let prices = prices.map(|(index, price)| (place(index), price.given.clone()));
+                self.prices(prices.collect(), &at);
+            }
+            products.push(product);
+        }
+        products
+    }
+
+    fn reporting(&mut self, published: &Map, at: &str) {
+        let at = format!("{at}/reporting_capabilities");
+        match published.get("reporting_capabilities").and_then(Value::as_object) {
+            None => self.mistake(&at, "must be an object"),
+            Some(reporting) => {
+                let required = REPORTING.iter().copied();
+                for name in required.filter(|name| !reporting.contains_key(*name)) {
+                    self.mistake(&at, format!("lacks {name}"));
+                }
+            }
+        }
+    }
+
+    fn product_formats(&mut self, published: &mut Map, at: &str, catalogue: &Catalogue) {
+        let listed = published.get("format_ids").and_then(Value::as_array).cloned();
+        let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
+            if !published.contains_key("format_options") {
+                self.mistake(at, "must have format_ids");
+            }
+            return;
+        };
+        let mut formats = Vec::new();
+        for (index, id) in listed.iter().enumerate() {
+            let at = format!("{at}/format_ids/{index}");
+            let Some(id) = self.format_id(Some(id), &at, &catalogue.agent_url) else {
+                continue;
+            };
+            // Formats of other agents are defined elsewhere and cannot be checked here.
+            let ours = id.agent_url.as_ref() == Some(&catalogue.agent_url);
+            if ours && !catalogue.formats.iter().any(|known| known.is(&id)) {
+                self.mistake(&at, "is no format of this catalogue");
+            }
+            formats.push(Value::Object(id.given));
+        }
+        published.insert("format_ids".to_owned(), formats.into());
+    }
+
+    fn prices(&mut self, prices: Vec<(String, Map)>, at: &str) {
+        let mut ids = BTreeSet::new();
+        if prices.is_empty() {
+            self.mistake(&format!("{at}/pricing_options"), "must have at least one price");
+        }
+        for (at, price) in prices {
+            self.id(&mut ids, &price, "pricing_option_id", &at, "price");
+            self.one_of(&price, "pricing_model", &at, &MODELS);
+            let currency = text(&price, "currency");
+            if currency.len() != 3 || !currency.chars().all(|letter| letter.is_ascii_uppercase()) {
+                let message = "must be a currency in three capital letters (ISO 4217)";
+                self.mistake(&format!("{at}/currency"), message);
+            }
+            for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
+                let amount = price
+                    .get(name)
+                    .map(|amount| amount.as_number().and_then(MoneyAmount::from_number));
+                if amount.is_some_and(|read| read.is_none_or(|amount| amount < MoneyAmount::ZERO)) {
+                    self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
+                }
+            }
+            if price.contains_key("fixed_price") && price.contains_key("floor_price") {
+                let message =
+                    "has fixed_price and floor_price; a price is fixed or found by bidding";
+                self.mistake(&at, message);
+            }
+        }
+    }
+
+    fn signals(&mut self, members: &Map, agent: &str) -> Vec<Signal> {
+        let mut handles = BTreeSet::new();
+        let mut signals = Vec::new();
+        for (at, mut published) in self.items(members, "signals", "") {
+            let terms = self.typed(&published, "terms", &at).unwrap_or_default();
+            published.swap_remove("terms");
+            let handle = self.text(&published, "signal_agent_segment_id", &at).to_owned();
+            self.text(&published, "name", &at);
+            self.text(&published, "description", &at);
+            self.one_of(&published, "signal_type", &at, &["marketplace", "custom", "owned"]);
+            // Older clients know signals by this member.
+            published
+                .entry("signal_id")
+                .or_insert_with(|| json!({"source": "agent", "agent_url": agent, "id": handle}));
+            published.entry("signal_ref").or_insert_with(|| {
+                json!({"scope": "signal_source", "signal_source_url": agent, "signal_id": handle})
+            });
+            if !handle.is_empty() && !handles.insert(handle) {
+                let at = format!("{at}/signal_agent_segment_id");
+                self.mistake(&at, "is the handle of another signal too");
+            }
+            let published = typed::read(published);
+            signals.extend(published.map(|published| Signal { published, terms }));
+        }
+        signals
+    }
+
+    fn offerings(&mut self, members: &Map) -> Vec<Offering> {
+        let mut ids = BTreeSet::new();
+        let mut offerings = Vec::new();
+        for (at, offering) in self.items(members, "offerings", "") {
+            self.text(&offering, "name", &at);
+            self.id(&mut ids, &offering, "offering_id", &at, "offering");
+            offerings.extend(typed::read::<Offering>(offering));
+        }
+        offerings
+    }
+
+    /// Reads a member that must be a text with something in it.
+    fn text<'a>(&mut self, members: &'a Map, name: &str, at: &str) -> &'a str {
+        let text = text(members, name);
+        if text.is_empty() {
+            self.mistake(&format!("{at}/{name}"), "must be a text that is not empty");
+        }
+        text
+    }
+
+    /// Reads an id that must be unique.
+    fn id(&mut self, ids: &mut BTreeSet<String>, members: &Map, name: &str, at: &str, what: &str) {
+        let id = self.text(members, name, at);
+        if !id.is_empty() && !ids.insert(id.to_owned()) {
+            self.mistake(&format!("{at}/{name}"), format!("is the id of another {what} too"));
+        }
+    }
+
+    fn one_of(&mut self, members: &Map, name: &str, at: &str, known: &[&str]) {
+        if !known.contains(&text(members, name)) {
+            self.mistake(&format!("{at}/{name}"), format!("must be one of {}", known.join(", ")));
+        }
+    }
+
+    /// Reads a member into a type.
+    fn typed<T: DeserializeOwned>(&mut self, members: &Map, name: &str, at: &str) -> Option<T> {
+        match T::deserialize(members.get(name)?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.mistake(&format!("{at}/{name}"), error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Returns the objects of a list, with their JSON Pointers.
+    fn items(&mut self, members: &Map, name: &str, at: &str) -> Vec<(String, Map)> {
+        let listed = match members.get(name) {
+            None => return Vec::new(),
+            Some(Value::Array(listed)) => listed,
+            Some(_) => {
+                self.mistake(&format!("{at}/{name}"), "must be a list");
+                return Vec::new();
+            }
+        };
+        let listed = listed.iter().enumerate();
+        let objects = listed.filter_map(|(index, item)| {
+            let at = format!("{at}/{name}/{index}");
+            let members = item.as_object();
+            if members.is_none() {
+                self.mistake(&at, "must be an object");
+            }
+            Some((at, members?.clone()))
+        });
+        objects.collect()
+    }
+}

@@ -1,0 +1,507 @@
+//! Order of the checks of a request: release, misplaced credentials, schema, rate, standing, account, scope,
+//! idempotency key, status of the account, work. Nothing is stored of a request that is refused.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_adcp::credentials;
+use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease, Issue};
+use tradepost_adcp::release::added;
+use tradepost_adcp::rules::{self, Internals, Issues};
+use tradepost_adcp::{AdcpAnswer, AdcpTool};
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, Value};
+
+use crate::admit::{self, Admitted, StorePhase};
+use crate::availability;
+use crate::buy::MediaBuy;
+use crate::creative::Creative;
+use crate::idempotency::IdempotencyKey;
+use crate::proposal::Proposal;
+use crate::publisher::Publisher;
+use crate::refusals::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::response_cache::{self, CacheDeps};
+use crate::services::RateClass;
+use crate::store::read_only::ReadOnlyAttempt;
+use crate::store::stale_reads::{Noting, StaleReader};
+use crate::store::{Changes, Entity, EntityKind, Query, StoreTx, StoreWork};
+use crate::task::finish::{self, TaskFinisher};
+use crate::task::{QueuedNotification, SubmittedTask};
+use crate::tool_call::{BuyerCaller, ToolCall, may_be_repeated};
+use crate::tool_context::{Horizon, Prepared, ToolContext};
+use crate::tools;
+use crate::tools::ToolRequest;
+use crate::version;
+
+/// Returns the release whose codes a caller knows that was refused before it reached a publisher: the one
+/// that its request names, or else ours.
+#[must_use]
+pub fn release(arguments: &Map) -> AdcpRelease {
+    version::codes(arguments)
+}
+
+/// Time for which notifications are kept that are delivered or given up.
+const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Time for which events for the staff are kept: longer than a destination is tried.
+const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
+
+/// Maximum number of events that are looked at in one round of tidying, the oldest first.
+const TIDIED_EVENTS: usize = 10_000;
+/// Number of notifications that are read at once when old ones are removed.
+const NOTICES_AT_ONCE: usize = 500;
+
+/// Maximum number of entities that have changed by themselves and are updated in one transaction.
+const SETTLED_AT_ONCE: usize = 500;
+
+/// Maximum number of such transactions for one type in each tick.
+const SETTLED_ROUNDS: usize = 20;
+
+impl Publisher {
+    /// Answers a task of AdCP that this seller does not have. A caller that could not call it anyway is told
+    /// that instead, because that can be fixed (`R-5`).
+    #[must_use]
+    pub fn lacking(&self, task: &str, caller: &BuyerCaller, arguments: &Map) -> AdcpAnswer {
+        let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
+        let mut answer = match denied {
+            Ok(()) => AdcpAnswer::failed(refusals::unsupported(), Vec::new()),
+            Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
+            Err(ToolError::Broken(broken)) => self.broke(&broken),
+        };
+        let context = arguments.get("context");
+        answer.context = context.filter(|context| may_be_repeated(context)).cloned();
+        answer.pinned(self.release(arguments))
+    }
+
+    /// Returns the release in which a request is answered.
+    pub(crate) fn release(&self, arguments: &Map) -> AdcpRelease {
+        version::choose(&self.profile, arguments).unwrap_or(AdcpRelease::V3_1)
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, ask: ToolCall) -> AdcpAnswer {
+        let may_be_kept = response_cache::is_for(&ask);
+        if may_be_kept && let Some(kept) = self.again(&ask).await {
+            let mut arguments = ask.arguments;
+            return AdcpAnswer { context: arguments.swap_remove("context"), ..kept };
+        }
+        // Taken first, because refusals repeat it as well (`X-2`).
+        let context = ask.arguments.get("context").cloned();
+        let keyed = ask.tool.keyed() || IdempotencyKey::is_taken(&ask);
+        let release = self.release(&ask.arguments);
+        let mut footing = None;
+        let mut lasts = None;
+        let done = match self.check(&ask) {
+            Ok(request) => {
+                // The version has to be from before the first read.
+                footing = if may_be_kept { self.footing() } else { None };
+                self.perform(&ask, &request).await
+            }
+            Err(stop) => Err(stop),
+        };
+        let answer = match done {
+            Ok(reply) => {
+                lasts = reply.lasts;
+                AdcpAnswer {
+                    standing: reply.standing,
+                    message: reply.message,
+                    written: reply.written,
+                    body: reply.body,
+                    errors: reply.warnings,
+                    context: None,
+                    replayed: keyed.then_some(reply.replayed),
+                    release,
+                    beginning: None,
+                }
+            }
+            Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
+            Err(ToolError::Broken(broken)) => self.broke(&broken),
+        };
+        let mut answer = answer.spoken(ask.tool, release);
+        let repeated = context.filter(|context| ask.may_repeat(context));
+        if let Some(footing) = footing
+            && let Some(lasts) = lasts
+        {
+            // No credential is kept in the cache.
+            self.memo.keep(ToolCall { credential: None, ..ask }, footing, lasts, &answer);
+        }
+        answer.context = repeated;
+        answer
+    }
+
+    /// Returns the dependencies of an answer that is computed now.
+    fn footing(&self) -> Option<CacheDeps> {
+        Some(CacheDeps { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
+    }
+
+    /// Returns the cached answer to the same request, when it would be the same now.
+    async fn again(&self, ask: &ToolCall) -> Option<AdcpAnswer> {
+        let kept = self.memo.find(ask)?;
+        if !kept.holds(&self.footing()?, ask.now) {
+            return None;
+        }
+        let supply = self.world.inventory().await.ok()?;
+        // When the ad server cannot be asked, an answer has to say how old it is.
+        if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
+            return None;
+        }
+        // It counts like any other request. One beyond the limit has used nothing up, and is refused in the
+        // usual way.
+        self.world.admit(&ask.caller.principal, RateClass::Read).ok()?;
+        Some(kept.answer.clone())
+    }
+
+    /// Does what is due without a request: decides about submitted tasks and ends reviews of creatives.
+    /// Returns the number of tasks that ended. To be called every second or so.
+    pub async fn tick(&self, now: Timestamp) -> usize {
+        self.settle::<MediaBuy>(now, finish::settle::<MediaBuy>).await;
+        self.settle::<Creative>(now, finish::settle::<Creative>).await;
+        self.settle::<SubmittedTask>(now, finish::settle::<SubmittedTask>).await;
+        self.settle::<Proposal>(now, finish::forget_drafts).await;
+        // Only ids: each task is read again in its own transaction, because a person may have decided about
+        // it meanwhile.
+        let due = self.reported(self.vault.look(|shelf| finish::due(shelf, now)));
+        let mut ended = 0;
+        for record in due {
+            let this = self.clone();
+            // Each in a transaction of its own, so that one that fails holds up no other.
+            let job = move |shelf: &dyn StoreTx| {
+                TaskFinisher { publisher: &this, shelf, now }.decide(&record)
+            };
+            ended += usize::from(self.reported(self.vault.act::<bool, InternalError>(job).await));
+        }
+        // Reviews of creatives that have ended by themselves.
+        for record in self.reported(self.vault.look(|shelf| finish::reviewed(shelf, now))) {
+            let this = self.clone();
+            let job = move |shelf: &dyn StoreTx| {
+                TaskFinisher { publisher: &this, shelf, now }.settle(&record)
+            };
+            self.reported(self.vault.act::<(), InternalError>(job).await);
+        }
+        ended
+    }
+
+    /// Stores the current status of entities of a type that have changed by themselves, so that they are
+    /// found by it.
+    async fn settle<T: Entity>(
+        &self,
+        now: Timestamp,
+        work: fn(&dyn StoreTx, Timestamp, usize) -> Result<bool, InternalError>,
+    ) {
+        let due = |shelf: &dyn StoreTx| {
+            let by_now = Some(Changes::By(now));
+            let first = Query { changes: by_now, limit: 1, ..Query::default() };
+            Ok::<_, InternalError>(!shelf.list(T::KIND, &first)?.is_empty())
+        };
+        let mut goes_on = self.reported(self.vault.look(due));
+        let mut rounds = 0;
+        while goes_on && rounds < SETTLED_ROUNDS {
+            let job = move |shelf: &dyn StoreTx| work(shelf, now, SETTLED_AT_ONCE);
+            goes_on = self.reported(self.vault.act::<bool, InternalError>(job).await);
+            rounds += 1;
+        }
+    }
+
+    /// Returns the result of background work; an internal error is logged, and gives the default value.
+    fn reported<T: Default>(&self, done: Result<T, InternalError>) -> T {
+        done.unwrap_or_else(|broken| {
+            self.world.report(&broken);
+            T::default()
+        })
+    }
+
+    /// Checks that notifications may be sent where the request says.
+    fn may_notify(&self, ask: &ToolCall) -> Result<(), ToolError> {
+        let config = ask.arguments.get("push_notification_config");
+        let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
+        url.map_or(Ok(()), |url| self.world.may_call(url)).map_err(|why| {
+            let message = format!("the address of notifications {why}");
+            refusals::invalid("push_notification_config.url", &message).into()
+        })
+    }
+
+    /// Removes what is no longer needed: idempotency keys beyond their life, notifications that were
+    /// delivered or given up a week ago, and old events for the staff. To be called every hour or so.
+    pub async fn tidy(&self, now: Timestamp) {
+        let keys = IdempotencyKey::forgotten_before(&self.profile, now);
+        let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
+        let events = now.checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
+        let job = move |shelf: &dyn StoreTx| {
+            shelf.forget_keys(keys)?;
+            // Due notifications stay, however old: giving one up is the queue's decision.
+            for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
+                let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
+                loop {
+                    let mut page = shelf.list(EntityKind::Notice, &query)?;
+                    let goes_on = page.last().is_some_and(|last| last.created_at < notices);
+                    for record in page.extract_if(.., |record| record.updated_at < notices) {
+                        shelf.remove(EntityKind::Notice, &record.id)?;
+                    }
+                    if !goes_on {
+                        break;
+                    }
+                    query.continue_behind(page.iter());
+                }
+            }
+            // Events that old are no longer delivered.
+            let query = Query { limit: TIDIED_EVENTS, ..Query::default() };
+            for record in shelf.list(EntityKind::StaffEvent, &query)? {
+                if record.created_at < events {
+                    shelf.remove(EntityKind::StaffEvent, &record.id)?;
+                }
+            }
+            Ok(())
+        };
+        self.reported(self.vault.act::<(), InternalError>(job).await);
+        self.world.tidy();
+    }
+
+    fn broke(&self, broken: &InternalError) -> AdcpAnswer {
+        // The caller gets the id of the log entry, and nothing of the cause (`Y-5`, `Z-4`).
+        let error_id = self.world.report(broken);
+        AdcpAnswer::failed(refusals::broke().with("error_id", error_id), Vec::new())
+    }
+
+    /// Checks a request as far as the store is not needed for that, and counts it.
+    fn check(&self, ask: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
+        // First, because the release decides the words of every refusal after it.
+        let release = version::choose(&self.profile, &ask.arguments)?;
+        let mut arguments = Value::Object(ask.arguments.clone());
+        // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
+        // looked for by name, and the caller's own by its value, at every depth (`A-7`).
+        let by_name = credentials::find(&arguments);
+        let by_value =
+            ask.credential.as_ref().map(|own| own.find_in(&arguments)).unwrap_or_default();
+        if !by_name.is_empty() || !by_value.is_empty() {
+            return Err(credential_in_arguments(&by_name, &by_value).into());
+        }
+        tools::before_schema(ask.tool, &arguments)?;
+        AdcpRefusal::of_all(beyond(ask.tool, release, &mut arguments))?;
+        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
+        // The test controller has an error vocabulary of its own, for this as well.
+        if ask.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
+            rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        }
+        let unread =
+            || InternalError::new("reading arguments that fit their schema", "they do not");
+        let request = ToolRequest::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
+        let lane = if ask.tool.mutates() { RateClass::Write } else { RateClass::Read };
+        self.world
+            .admit(&ask.caller.principal, lane)
+            .map_err(|wait| refusals::rate_limited(wait, "account"))?;
+        self.may_notify(ask)?;
+        Ok(request)
+    }
+
+    /// Does a request, or what can be done of it while the store is unavailable.
+    async fn perform(
+        &self,
+        ask: &ToolCall,
+        request: &Arc<ToolRequest>,
+    ) -> Result<ToolReply, ToolError> {
+        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
+            return self.carry_out(ask, request).await;
+        }
+        if self.recent.is_away(ask.now)
+            && let Some(recalled) = self.recall(ask, request).await
+        {
+            return Ok(recalled);
+        }
+        let done = self.carry_out(ask, request).await;
+        let is_away = matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
+        self.recent.answered(!is_away, ask.now);
+        if is_away && let Some(recalled) = self.recall(ask, request).await {
+            return Ok(recalled);
+        }
+        done
+    }
+
+    /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
+    /// would store something.
+    async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
+        let entered = self.enter(ask, &StaleReader::new(&self.recent, ask.now), StorePhase::Look);
+        let Ok(Entered::New { admitted, key: None }) = entered else { return None };
+        // An account that is not open yet would be opened.
+        if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
+            return None;
+        }
+        // A refusal may be outdated: only the store can decide on it.
+        let prepared = request.prepare(self, ask, &admitted).await.ok()?;
+        // Enters again with this reader, so that the age covers what that reads, too.
+        let shelf = StaleReader::new(&self.recent, ask.now);
+        drop(self.enter(ask, &shelf, StorePhase::Look));
+        let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
+        reply.warnings.push(availability::recalled(shelf.age()?));
+        Some(reply)
+    }
+
+    /// Reads in the caller's turn.
+    pub(crate) async fn look<T, E: From<InternalError>>(
+        &self,
+        ask: &ToolCall,
+        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let tenant = ask.caller.tenant();
+        let _turn = self.vault.turn(&tenant, StoreWork::Read).await;
+        self.vault.look(job)
+    }
+
+    /// Reads likewise, and notes what is read where that may be needed again.
+    async fn read<T, E: From<InternalError>>(
+        &self,
+        ask: &ToolCall,
+        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
+            return self.look(ask, job).await;
+        }
+        let noting =
+            |shelf: &dyn StoreTx| job(&Noting { shelf, recent: &self.recent, now: ask.now });
+        self.look(ask, noting).await
+    }
+
+    /// Does a request that has been checked: standing, account, key and work.
+    async fn carry_out(
+        &self,
+        ask: &ToolCall,
+        request: &Arc<ToolRequest>,
+    ) -> Result<ToolReply, ToolError> {
+        // A moment-old state is good enough for a refusal, and for calls outside.
+        let seen = self.read(ask, |shelf| self.enter(ask, shelf, StorePhase::Look)).await?;
+        let (admitted, key) = match seen {
+            Entered::Replay(reply) => return Ok(reply),
+            Entered::New { admitted, key } => (admitted, key),
+        };
+        // Two requests with one key that have both found nothing meet here, so that the ad server and the
+        // governance agent are asked for one of them only.
+        let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
+        // Counted after replays have returned: sending a request again never costs a new key (SEC, rule 8).
+        if key.is_some() {
+            self.world
+                .admit(&ask.caller.tenant(), RateClass::Insert)
+                .map_err(|wait| refusals::rate_limited(wait, "account"))?;
+        }
+        // Outside of any transaction: a writer of the store does not wait for a foreign server.
+        let prepared = request.prepare(self, ask, &admitted).await?;
+        if !ask.keeps(self.profile.sandbox) {
+            let work = |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
+            return self.read(ask, work).await;
+        }
+        // Most searches come to what was found before, and store nothing.
+        let account = admitted.account.as_ref();
+        let is_open = account.is_none_or(|account| admit::known_id(account).is_some());
+        if ask.searches() && key.is_none() && is_open {
+            let look = |shelf: &dyn StoreTx| {
+                let work =
+                    |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
+                Ok::<_, InternalError>(ReadOnlyAttempt::at(shelf, work))
+            };
+            if let Some(done) = self.read(ask, look).await? {
+                return done;
+            }
+        }
+        let tenant = ask.caller.tenant();
+        let this = self.clone();
+        let ask = ask.clone();
+        let request = Arc::clone(request);
+        // Entered again: the account may have changed by now, and a claim is local to this process, so that
+        // another one may have done the same request meanwhile.
+        let job = move |shelf: &dyn StoreTx| match this.enter(&ask, shelf, StorePhase::Act)? {
+            Entered::Replay(reply) => Ok(reply),
+            Entered::New { admitted, key } => {
+                let reply = this.work(&ask, &request, *admitted, &prepared, shelf)?;
+                if let Some(key) = key {
+                    key.remember(&ask, shelf, &reply)?;
+                }
+                Ok(reply)
+            }
+        };
+        let turn = self.vault.turn(&tenant, StoreWork::Write).await;
+        let mut done = self.vault.act(job).await;
+        drop(turn);
+        // This write has made another version already.
+        done.iter_mut().for_each(|reply: &mut ToolReply| reply.lasts = None);
+        // Only after the commit: the next claim of the key has to find the reply.
+        drop(flight);
+        done
+    }
+
+    /// Checks standing, account and scope; then the key; then the status of the account.
+    fn enter(
+        &self,
+        ask: &ToolCall,
+        shelf: &dyn StoreTx,
+        phase: StorePhase,
+    ) -> Result<Entered, ToolError> {
+        let admitted = admit::admit(self, ask, shelf, phase)?;
+        let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::from_call(ask) } else { None };
+        if let Some(key) = &key
+            && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
+        {
+            return Ok(Entered::Replay(reply));
+        }
+        admitted.usable(&self.profile, ask)?;
+        Ok(Entered::New { admitted: Box::new(admitted), key })
+    }
+
+    fn work(
+        &self,
+        ask: &ToolCall,
+        request: &ToolRequest,
+        admitted: Admitted,
+        prepared: &Prepared,
+        shelf: &dyn StoreTx,
+    ) -> Result<ToolReply, ToolError> {
+        let horizon = Horizon::new(ask.now);
+        tools::perform(
+            &ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon },
+            request,
+        )
+    }
+}
+
+/// Result of entering a request that may be done.
+enum Entered {
+    /// Done before, with this reply.
+    Replay(ToolReply),
+    /// Not done before.
+    New { admitted: Box<Admitted>, key: Option<IdempotencyKey> },
+}
+
+/// Returns a refusal for each feature of the caller's release that this seller does not support. Features
+/// that ask for nothing are taken out.
+fn beyond(tool: AdcpTool, release: AdcpRelease, arguments: &mut Value) -> Vec<AdcpError> {
+    let message = "this seller does not do this yet; leave it out";
+    let refused = |pointer: String| {
+        refusals::at(AdcpCode::UnsupportedFeature, &tradepost_adcp::error::path(&pointer), message)
+    };
+    added::settle(tool, release, arguments).into_iter().map(refused).collect()
+}
+
+/// Returns the error of a request that violates its schema, with a suggestion.
+fn violations(issues: Issues) -> AdcpError {
+    AdcpError {
+        suggestion: Some(AdcpCode::ValidationError.hint().to_owned()),
+        ..issues.into_error()
+    }
+}
+
+/// Refuses a credential in the arguments. Names the members, never what is in them (`A-7`, `A-10`).
+fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> AdcpError {
+    let message = "a credential stands in the arguments; send it in the Authorization header alone, \
+                   and replace the one that was sent";
+    let issue = |pointer: &String, message: &str| Issue {
+        pointer: pointer.clone(),
+        message: message.to_owned(),
+        keyword: "not".to_owned(),
+        ..Issue::default()
+    };
+    let named =
+        by_name.iter().map(|pointer| issue(pointer, "a member of this name holds a credential"));
+    let others = by_value.iter().filter(|pointer| !by_name.contains(pointer));
+    let shown = others
+        .map(|pointer| issue(pointer, "the credential with which this request came stands here"));
+    let issues = named.chain(shown).collect();
+    AdcpError { issues, ..refusals::error(AdcpCode::CredentialInArgs, message) }
+}

@@ -1,0 +1,428 @@
+//! Resolve, then authorize: the only way to an entity by its id. An absent entity and another tenant's are
+//! the same value, the same bytes and the same work (`U-1` to `U-10`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tradepost_adcp::error::AdcpCode;
+use tradepost_adcp::{AccountNeed, AdcpTool};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+
+use crate::account::{Account, AccountGrant};
+use crate::admit::gates;
+use crate::agent::{AccountRights, BuyerAgent};
+use crate::forms::products::BrandRef;
+use crate::profile::Onboarding;
+use crate::refusals::{self, ToolError};
+use crate::store::index::arranged;
+use crate::store::{
+    Entity, EntityOwner, EntityRecord, IndexField, Query, StoreTx, Stored, Tally, own_id,
+};
+use crate::tool_call::{BuyerCaller, ToolCall};
+
+/// Entities that a caller can reach with the tool that it calls.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CallerReach {
+    /// The tenant.
+    pub tenant: String,
+    /// Accounts of others with which it may do this.
+    pub accounts: Vec<String>,
+    /// Its own accounts with which it may not do this.
+    shut: Vec<String>,
+    /// Account that the request is for, and whose gates it has passed.
+    named: Option<String>,
+    /// Rights by account.
+    rights: Rights,
+}
+
+/// Rights of a caller on accounts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rights {
+    tool: AdcpTool,
+    need: AccountNeed,
+    agent: Option<Arc<BuyerAgent>>,
+    grants: BTreeMap<String, AccountRights>,
+}
+
+impl Rights {
+    /// Reads the rights of the caller of a request. One list is read, whatever the request names.
+    pub(crate) fn read(
+        ask: &ToolCall,
+        tenant: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Self, InternalError> {
+        let need = gates::need(ask.tool, &ask.arguments);
+        let agent = ask.caller.agent.clone();
+        Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
+    }
+
+    /// Reads the rights of a caller for finding out what it may do, whatever it calls.
+    pub(crate) fn to_look(
+        caller: &BuyerCaller,
+        tenant: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Self, InternalError> {
+        let tool = AdcpTool::ListAccounts;
+        let need = AdcpTool::ListAccounts.need();
+        let agent = caller.agent.clone();
+        let grants = granted(tenant, shelf)?;
+        Ok(Self { tool, need, agent, grants })
+    }
+
+    /// Returns the rights on an account; for `None`, those on accounts without a grant. A result of `None`
+    /// permits everything.
+    pub(crate) fn on_account(&self, account: Option<&str>) -> Option<&AccountRights> {
+        let granted = account.and_then(|id| self.grants.get(id));
+        granted.or_else(|| self.agent.as_ref().and_then(|agent| agent.scope.as_ref()))
+    }
+
+    /// Returns the agent, when its identity is established.
+    pub(crate) fn agent(&self) -> Option<&BuyerAgent> {
+        self.agent.as_deref()
+    }
+
+    /// Checks that the tool may be called for an account.
+    pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), ToolError> {
+        gates::scope(self.tool, self.on_account(account), account)
+    }
+
+    /// Returns true if the tool may be called for an account without looking at its fields.
+    fn permits_freely(&self, account: &str) -> bool {
+        let scopes = self.on_account(Some(account)).map(|granted| &granted.field_scopes);
+        let narrowed = scopes.is_some_and(|scopes| scopes.contains_key(self.tool.name()));
+        self.permit(Some(account)).is_ok() && !narrowed
+    }
+
+    /// Checks that an account can be used for the tool. `field` is what named it.
+    pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), ToolError> {
+        gates::sandbox_only(self.agent(), account.sandbox)?;
+        gates::status(self.need, account, field)
+    }
+
+    /// Returns the account with this id, if it is the caller's or granted to it.
+    pub(crate) fn account_by_id(
+        &self,
+        tenant: &str,
+        id: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<Stored<Account>>, InternalError> {
+        let found = shelf.whose(Account::KIND, id)?;
+        let is_there = found.is_some();
+        let whose = found.unwrap_or_default();
+        // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
+        // the time tells nothing (`U-9`).
+        let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
+        if is_there && permitted { shelf.find(id) } else { Ok(None) }
+    }
+
+    /// Returns the accounts that a natural key may mean, in the order of creation.
+    pub(crate) fn accounts_led_to_by(
+        &self,
+        key: &NaturalKey,
+        tenant: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Vec<Stored<Account>>, InternalError> {
+        let term = Some(Account::natural_key(&key.domain, &key.operator));
+        let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
+        accounts.extend(self.granted(tenant, shelf)?);
+        accounts.retain(|account| key.may_mean(&account.thing));
+        accounts.sort_by_key(|account| account.record.place);
+        Ok(accounts)
+    }
+
+    /// Returns the accounts of others that were granted to the caller.
+    pub(crate) fn granted(
+        &self,
+        tenant: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Vec<Stored<Account>>, InternalError> {
+        let mut accounts = Vec::new();
+        for id in self.grants.keys() {
+            let account = shelf.find::<Account>(id)?;
+            accounts.extend(account.filter(|account| account.record.owner != tenant));
+        }
+        Ok(accounts)
+    }
+
+    /// Returns the account that a reference means (`core/account-ref.json`): by its id, or by brand, operator
+    /// and whether it is for tests. `None` when there is none that is the caller's or granted to it.
+    ///
+    /// # Errors
+    /// `ACCOUNT_AMBIGUOUS` at `field`.
+    pub(crate) fn account(
+        &self,
+        tenant: &str,
+        reference: &Reference,
+        field: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<Stored<Account>>, ToolError> {
+        if let Some(id) = reference.account_id.as_deref() {
+            return Ok(self.account_by_id(tenant, id, shelf)?);
+        }
+        let key = NaturalKey::from_reference(reference);
+        let mut accounts = self.accounts_led_to_by(&key, tenant, shelf)?;
+        // Ended accounts are meant only when there is no other.
+        if accounts.iter().any(|account| !account.thing.is_over()) {
+            accounts.retain(|account| !account.thing.is_over());
+        } else {
+            // The one that was made last stands for all of them: ended accounts are never ambiguous.
+            accounts.drain(..accounts.len().saturating_sub(1));
+        }
+        // A reference without the brand of a house may mean the account without one, if there is such.
+        if accounts.iter().any(|account| key.is(&account.thing)) {
+            accounts.retain(|account| key.is(&account.thing));
+        }
+        let account = accounts.pop();
+        if accounts.is_empty() {
+            return Ok(account);
+        }
+        let message = "several accounts fit; name one by its account_id";
+        Err(refusals::at(AdcpCode::AccountAmbiguous, field, message).into())
+    }
+}
+
+/// Returns the rights that a tenant was granted, by account.
+fn granted(
+    tenant: &str,
+    shelf: &dyn StoreTx,
+) -> Result<BTreeMap<String, AccountRights>, InternalError> {
+    let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
+    let grants = shelf.all::<AccountGrant>(&query)?.into_iter();
+    Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
+}
+
+tradepost_document::form! {
+    /// Reference to an account (`core/account-ref.json`): its id, or its natural key.
+    pub(crate) struct Reference {
+        account_id: Option<String>,
+        brand: Option<BrandRef>,
+        operator: Option<String>,
+        sandbox: Option<bool>;
+        keep
+        /// Members that name the account, to be repeated.
+        identity: ["brand", "operator", "sandbox"];
+        whole sent
+    }
+}
+
+/// Natural key of an account, which names it without its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NaturalKey {
+    /// The domain of the brand.
+    pub domain: String,
+    /// The brand within its house.
+    pub brand_id: Option<String>,
+    /// The domain of the operator.
+    pub operator: String,
+    /// True when the account is for tests.
+    pub sandbox: bool,
+}
+
+impl NaturalKey {
+    /// Returns the natural key of a reference.
+    pub(crate) fn from_reference(reference: &Reference) -> Self {
+        let Reference { brand, operator, sandbox, .. } = reference;
+        Self::new(brand.as_ref(), operator.as_deref(), *sandbox)
+    }
+
+    /// Creates a natural key of these members, as references and rows about accounts have them.
+    pub(crate) fn new(
+        brand: Option<&BrandRef>,
+        operator: Option<&str>,
+        sandbox: Option<bool>,
+    ) -> Self {
+        Self {
+            domain: brand.and_then(|brand| brand.domain.clone()).unwrap_or_default(),
+            brand_id: brand.and_then(|brand| brand.brand_id.clone()),
+            operator: operator.unwrap_or_default().to_owned(),
+            sandbox: sandbox.unwrap_or_default(),
+        }
+    }
+
+    /// Returns true if it names a house of several brands, and none of them (`B-7`).
+    pub(crate) fn lacks_brand(&self, onboarding: &Onboarding) -> bool {
+        self.brand_id.is_none() && onboarding.houses.contains(&self.domain)
+    }
+
+    /// Returns true if it is exactly the account's own.
+    pub(crate) fn is(&self, account: &Account) -> bool {
+        let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
+        self.may_mean(account) && self.brand_id.as_ref() == brand_id
+    }
+
+    /// Returns true if it may mean the account: without the brand of a house it means any.
+    pub(crate) fn may_mean(&self, account: &Account) -> bool {
+        let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
+        account.brand_domain() == Some(self.domain.as_str())
+            && (self.brand_id.is_none() || self.brand_id.as_ref() == brand_id)
+            && account.operator == self.operator
+            && account.sandbox == self.sandbox
+    }
+}
+
+impl CallerReach {
+    /// Creates the reach of a caller with these rights from the account that it names, if any.
+    pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Stored<Account>>) -> Self {
+        let named_id = named.map(|account| account.record.id.clone());
+        let foreign = named.filter(|account| account.record.owner != tenant);
+        let foreign_id = foreign.map(|account| account.record.id.clone());
+        let mut accounts: Vec<_> = foreign_id.into_iter().collect();
+        let mut shut = Vec::new();
+        for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
+            // The owner does not matter: the caller's own are reached anyway, unless they are shut.
+            let list = if rights.permits_freely(id) { &mut accounts } else { &mut shut };
+            list.push(id.clone());
+        }
+        Self { tenant, accounts, shut, named: named_id, rights }
+    }
+
+    /// Returns the rights of the caller.
+    pub(crate) fn rights(&self) -> &Rights {
+        &self.rights
+    }
+
+    /// Returns true if an entity is the caller's. Called for absent entities too, so that they cost the same
+    /// decision.
+    fn permits(&self, whose: &EntityOwner) -> bool {
+        let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
+        let mine = whose.owner == self.tenant;
+        let shared = within(&self.accounts);
+        let shut = within(&self.shut);
+        // All are computed before any decides.
+        (mine | shared) & !shut
+    }
+
+    /// Finds the caller's entity with this id, to read it. To change it, [`require`](Self::require) it.
+    pub(crate) fn find<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        id: &str,
+    ) -> Result<Option<Stored<T>>, InternalError> {
+        let found = shelf.whose(T::KIND, id)?;
+        let is_there = found.is_some();
+        let permitted = self.permits(&found.unwrap_or_default());
+        if is_there && permitted { shelf.find(id) } else { Ok(None) }
+    }
+
+    /// Finds the caller's entity with this id, or refuses with this code. `field` is the member that named
+    /// it; see [`refusals::not_found`]. When it belongs to another account than the one that the request names,
+    /// that account has to be usable for the tool too.
+    pub(crate) fn require<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        id: &str,
+        code: AdcpCode,
+        field: Option<&str>,
+    ) -> Result<Stored<T>, ToolError> {
+        let found: Stored<T> =
+            self.find(shelf, id)?.ok_or_else(|| refusals::not_found(code, field))?;
+        if let Some(id) =
+            found.record.account.as_ref().filter(|id| self.named.as_ref() != Some(*id))
+            && let Some(account) = shelf.find::<Account>(id)?
+        {
+            self.rights.usable(&account.thing, "account")?;
+        }
+        Ok(found)
+    }
+
+    /// Returns a page of what the caller reaches as it is at a moment, of one account when it is named. The
+    /// owner and the account of the query are filled in here.
+    pub(crate) fn page<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        account: Option<&str>,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
+        let queries = self.queries(shelf, account, query)?;
+        if let [only] = queries.as_slice() {
+            return shelf.page(only, now);
+        }
+        let mut found = Vec::new();
+        for query in queries {
+            found.extend(shelf.page::<T>(&query.whole_beginning(), now)?);
+        }
+        Ok(arranged(found, query))
+    }
+
+    /// Counts the entities of a type that the caller reaches in each state and of each class at a moment,
+    /// without reading them.
+    pub(crate) fn tallies<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        account: Option<&str>,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, InternalError> {
+        let mut found = Vec::new();
+        for query in self.queries(shelf, account, query)? {
+            found.extend(shelf.tallies::<T>(&query, now)?);
+        }
+        Ok(found)
+    }
+
+    /// Returns the queries that together find what the caller reaches, each entity in one of them: what its
+    /// tenant owns, and what belongs to each account of others that was granted to it.
+    fn queries(
+        &self,
+        shelf: &dyn StoreTx,
+        account: Option<&str>,
+        query: &Query,
+    ) -> Result<Vec<Query>, InternalError> {
+        let own = Query {
+            owner: Some(self.tenant.clone()),
+            account: account.map(ToOwned::to_owned),
+            except_accounts: self.shut.clone(),
+            ..query.clone()
+        };
+        let mut queries = vec![own];
+        for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
+            // An entity on an account belongs to the owner of the account.
+            let whose = shelf.whose(Account::KIND, id)?;
+            if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
+                let owner = Some(whose.owner);
+                let account = Some(id.clone());
+                let except_accounts = Vec::new();
+                queries.push(Query { owner, account, except_accounts, ..query.clone() });
+            }
+        }
+        Ok(queries)
+    }
+
+    /// Finds the caller's entity by the id that its buyer chose, on any account: first on that of `near`, and
+    /// then on every other. A miss looks for it among everything that the caller reaches.
+    pub(crate) fn chosen<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        near: Option<&EntityRecord>,
+        id: &str,
+    ) -> Result<Option<Stored<T>>, InternalError> {
+        if let Some(near) = near
+            && let Some(account) = &near.account
+            && let Some(found) = self.find::<T>(shelf, &own_id(&near.owner, account, id))?
+        {
+            return Ok(Some(found));
+        }
+        let query = Query::default().led_to_by(IndexField::ChosenId, id);
+        Ok(self.all(shelf, &query)?.into_iter().next())
+    }
+
+    /// Returns all entities of a type that the caller reaches, in the order of creation: what its tenant
+    /// owns, and what belongs to accounts that were granted to it. The owner and the account of the query are
+    /// filled in here.
+    pub(crate) fn all<T: Entity>(
+        &self,
+        shelf: &dyn StoreTx,
+        query: &Query,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
+        let mut found = Vec::new();
+        // Each query names its owner, so that nothing of others is read.
+        for query in self.queries(shelf, None, query)? {
+            found.extend(shelf.all::<T>(&query)?);
+        }
+        found.sort_by_key(|kept| kept.record.place);
+        Ok(found)
+    }
+}

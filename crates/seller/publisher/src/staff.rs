@@ -1,0 +1,422 @@
+//! Decisions of the publisher's own staff: on accounts, creatives under review and media buys that wait for
+//! approval, and on the rights of agents on accounts. All follow the published state machines, with the same
+//! effects as when the time decides: an approved buy is booked, and the notification that was asked for is
+//! queued.
+
+use tradepost_adcp::error::AdcpError;
+use tradepost_adcp::{AdcpTaskStatus, AdcpTool};
+use tradepost_document::catalog::Vocabulary;
+use tradepost_document::fault::InternalError;
+
+use crate::account::{self, Account, AccountGrant};
+use crate::agent::AccountRights;
+use crate::creative::{self, Creative};
+use crate::decision::{DecidedStep, DecisionEntry};
+use crate::notifications::CreativeChange;
+use crate::publisher::Publisher;
+use crate::store::{Entity, IndexField, Query, StoreTx, Stored, own_id};
+use crate::task::SubmittedTask;
+use crate::task::finish::TaskFinisher;
+
+pub mod list;
+mod row;
+pub mod show;
+pub use crate::decision::{Matter, Step};
+
+/// Maximum length of a reason in characters: it becomes part of an error message.
+const MAX_REASON: usize = 500;
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaffDecision {
+    /// Kind of the subject.
+    pub matter: Matter,
+    /// Id of the subject, as callers know it.
+    pub id: String,
+    /// Account of the subject, where several have one of this id.
+    pub account: Option<String>,
+    /// Step that is decided.
+    pub step: Step,
+    /// Reason, for the buyer.
+    pub reason: Option<String>,
+    /// Name of the person who decides, where known.
+    pub by: Option<String>,
+    /// Reason, for the publisher's own record; buyers do not read it.
+    pub why: Option<String>,
+}
+
+/// Change of an agent's rights on an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RightsChange {
+    /// The account.
+    pub account: String,
+    /// The agent, by its id in the configuration.
+    pub agent: String,
+    /// Rights from now on, in place of earlier ones; `None` takes them away.
+    pub rights: Option<AccountRights>,
+    /// Name of the person who decides, where known.
+    pub by: Option<String>,
+    /// Reason, for the publisher's own record.
+    pub why: Option<String>,
+}
+
+/// Result of a decision. When both statuses are the same, nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateChange {
+    /// Status before.
+    pub before: String,
+    /// Status after.
+    pub after: String,
+}
+
+/// Error of a decision that was not carried out; nothing has changed.
+#[derive(Debug)]
+pub enum DecisionError {
+    /// There is no subject of that id.
+    Absent,
+    /// Several accounts have a subject of that id; these are their ids.
+    Ambiguous(Vec<String>),
+    /// No published transition leads there.
+    Impossible {
+        /// Current status.
+        from: String,
+        /// Steps that can be decided instead.
+        possible: Vec<Step>,
+    },
+    /// The buy could not be made now, for these reasons, as its buyer would see them.
+    Objections(Vec<AdcpError>),
+    /// Problems of the decision itself, each in a sentence.
+    Invalid(Vec<String>),
+    /// Internal error.
+    Broken(InternalError),
+}
+
+impl From<InternalError> for DecisionError {
+    fn from(broken: InternalError) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// Carries a decision out.
+///
+/// # Errors
+/// The reason for which it cannot be carried out; nothing has changed then.
+pub fn decide(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
+    let mut wrong = wrong_reason(decision);
+    wrong.extend(decision.why.iter().flat_map(|why| wrong_text("why", why)));
+    if !wrong.is_empty() {
+        return Err(DecisionError::Invalid(wrong));
+    }
+    match decision.matter {
+        Matter::Account => account(office, decision),
+        Matter::Creative => creative(office, decision),
+        Matter::Task => task(office, decision),
+    }
+}
+
+/// Sets the rights of an agent on an account. Returns true if rights had been set before.
+///
+/// # Errors
+/// The reason for which they cannot be set; nothing has changed then.
+pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, DecisionError> {
+    let TaskFinisher { publisher, shelf, now } = office;
+    let RightsChange { account, agent, rights, by, why } = change;
+    let found = shelf.find::<Account>(account)?.ok_or(DecisionError::Absent)?;
+    let mut wrong: Vec<String> = why.iter().flat_map(|why| wrong_text("why", why)).collect();
+    // Rights of an agent that is no longer configured can still be taken away.
+    if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == *agent) {
+        wrong.push("the configuration has no agent of this id".to_owned());
+    }
+    wrong.extend(rights.iter().flat_map(|rights| wrong_rights(publisher, rights)));
+    if !wrong.is_empty() {
+        return Err(DecisionError::Invalid(wrong));
+    }
+    let tenant = format!("agent:{agent}");
+    let id = own_id(&tenant, "", account);
+    let before = shelf.find::<AccountGrant>(&id)?.map(|kept| kept.thing.authorization);
+    match rights {
+        Some(_) if found.thing.is_over() => {
+            let from = found.thing.status.name().to_owned();
+            return Err(DecisionError::Impossible { from, possible: Vec::new() });
+        }
+        Some(authorization) => {
+            let authorization = authorization.clone();
+            let grant = AccountGrant { account_id: account.clone(), authorization };
+            grant.put(shelf, &tenant, now)?;
+        }
+        None => {
+            shelf.remove(AccountGrant::KIND, &id)?;
+        }
+    }
+    if before != *rights {
+        shelf.record(DecisionEntry {
+            at: now,
+            by: DecisionEntry::decider(by.as_deref()),
+            step: if rights.is_some() { DecidedStep::Grant } else { DecidedStep::Revoke },
+            matter: Matter::Account,
+            id: account.clone(),
+            account: None,
+            before: rights_text(before.as_ref()),
+            after: rights_text(rights.as_ref()),
+            outcome: Some(format!("agent {agent}")),
+            why: why.clone(),
+        })?;
+    }
+    Ok(before.is_some())
+}
+
+/// Describes the rights of an agent, for people who read the record.
+fn rights_text(rights: Option<&AccountRights>) -> String {
+    let Some(rights) = rights else { return "nothing special".to_owned() };
+    let mut text = match &rights.allowed_tasks {
+        Some(tasks) => tasks.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        None => "all tasks".to_owned(),
+    };
+    for (task, fields) in &rights.field_scopes {
+        let fields = fields.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!(", of {task} only {fields}"));
+    }
+    if rights.read_only {
+        text.push_str(", read only");
+    }
+    text
+}
+
+/// Returns the status of an account after a step, if the step is possible.
+fn account_after(from: account::AccountStatus, step: Step) -> Option<account::AccountStatus> {
+    use account::AccountStatus::{
+        Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended,
+    };
+    let (starts, to) = match step {
+        Step::Approve => (matches!(from, PendingApproval | Active), Active),
+        Step::Resume => (matches!(from, Suspended | Active), Active),
+        Step::PaymentSettled => (matches!(from, PaymentRequired | Active), Active),
+        Step::Decline => (true, Rejected),
+        Step::Suspend => (true, Suspended),
+        Step::Close => (true, Closed),
+        Step::PaymentDue => (true, PaymentRequired),
+    };
+    // Deciding the same again is no mistake, because commands are repeated.
+    (starts && (from == to || from.may_become(to))).then_some(to)
+}
+
+/// Returns the status of a creative after a step, if the step is possible. Archived ones stay archived.
+fn creative_after(from: creative::CreativeStatus, step: Step) -> Option<creative::CreativeStatus> {
+    use creative::CreativeStatus::{Approved, Archived, PendingReview, Rejected, Suspended};
+    let (starts, to) = match step {
+        Step::Approve => (matches!(from, PendingReview | Approved), Approved),
+        Step::Resume => (matches!(from, Suspended | Approved), Approved),
+        Step::Decline => (!matches!(from, Archived), Rejected),
+        Step::Suspend => (true, Suspended),
+        Step::Close | Step::PaymentDue | Step::PaymentSettled => return None,
+    };
+    (starts && (from == to || from.may_become(to))).then_some(to)
+}
+
+/// Returns the status of a task after a step, if the step is possible.
+fn task_after(task: &SubmittedTask, step: Step) -> Option<AdcpTaskStatus> {
+    use AdcpTaskStatus::{Completed, Failed, Submitted};
+    let from = task.status;
+    match step {
+        Step::Approve => matches!(from, Submitted | Completed).then_some(Completed),
+        Step::Decline => (task.is_open() || from == Failed).then_some(Failed),
+        Step::Suspend | Step::Resume | Step::Close | Step::PaymentDue | Step::PaymentSettled => {
+            None
+        }
+    }
+}
+
+/// Returns the status that a step leads to, or else an error with the steps that are possible.
+fn led<S: Vocabulary + PartialEq>(
+    from: S,
+    step: Step,
+    after: impl Fn(Step) -> Option<S>,
+) -> Result<S, DecisionError> {
+    after(step).ok_or_else(|| {
+        let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
+        let possible = Step::ALL.iter().copied().filter(leads).collect();
+        DecisionError::Impossible { from: from.name().to_owned(), possible }
+    })
+}
+
+fn account(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
+    let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
+    let from = kept.thing.status;
+    let to = led(from, decision.step, |step| account_after(from, step))?;
+    if from != to {
+        kept.thing.status = to;
+        // The required step has been taken, or does not matter any more.
+        kept.thing.setup = None;
+        // Before the account is stored: the request for a notification is taken out of it there, so that it
+        // is sent once.
+        office.announce_account(&mut kept)?;
+        office.shelf.change(&mut kept, office.now)?;
+        let moved = moved(from.name(), to.name());
+        office.shelf.record(entry(office, decision, None, &moved, None))?;
+    }
+    Ok(moved(from.name(), to.name()))
+}
+
+/// Creates the record of a decision on a subject of this account.
+fn entry(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+    account: Option<&str>,
+    moved: &StateChange,
+    outcome: Option<String>,
+) -> DecisionEntry {
+    DecisionEntry {
+        at: office.now,
+        by: DecisionEntry::decider(decision.by.as_deref()),
+        step: DecidedStep::Step(decision.step),
+        matter: decision.matter,
+        id: decision.id.clone(),
+        account: account.map(ToOwned::to_owned),
+        before: moved.before.clone(),
+        after: moved.after.clone(),
+        outcome,
+        // What the buyer is told is a reason, too.
+        why: decision.why.clone().or_else(|| decision.reason.clone()),
+    }
+}
+
+fn creative(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
+    let mut kept = find::<Creative>(office.shelf, decision, |creative| &creative.creative_id)?;
+    let from = kept.thing.status_at(office.now);
+    let to = led(from, decision.step, |step| creative_after(from, step))?;
+    if from != to {
+        kept.thing.stand(to, None, office.now);
+        kept.thing.rejection_reason.clone_from(&decision.reason);
+        office.shelf.change(&mut kept, office.now)?;
+        let detail = decision.reason.clone();
+        office.announce_creative(
+            &kept,
+            &CreativeChange { from, reason: None, detail, by_itself: false },
+        )?;
+        let account = kept.record.account.as_deref();
+        let moved = moved(from.name(), to.name());
+        office.shelf.record(entry(office, decision, account, &moved, None))?;
+    }
+    Ok(moved(from.name(), to.name()))
+}
+
+fn task(office: TaskFinisher<'_>, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
+    let mut kept = find::<SubmittedTask>(office.shelf, decision, |task| &task.task_id)?;
+    let from = kept.thing.status;
+    let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
+    if from != to && decision.step == Step::Approve {
+        let objections = office.consent(&mut kept, decision.by.as_deref())?;
+        if !objections.is_empty() {
+            return Err(DecisionError::Objections(objections));
+        }
+    } else if from != to {
+        office.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
+    }
+    let moved = moved(from.name(), to.name());
+    if from != to {
+        let outcome = office.outcome(&kept)?;
+        let account = kept.record.account.as_deref();
+        office.shelf.record(entry(office, decision, account, &moved, outcome))?;
+    }
+    Ok(moved)
+}
+
+fn moved(before: &str, after: &str) -> StateChange {
+    StateChange { before: before.to_owned(), after: after.to_owned() }
+}
+
+/// Finds the only entity of an id that was chosen, of any owner.
+fn find<T: Entity>(
+    shelf: &dyn StoreTx,
+    decision: &StaffDecision,
+    id: impl Fn(&T) -> &str,
+) -> Result<Stored<T>, DecisionError> {
+    let query = Query { account: decision.account.clone(), ..Query::default() };
+    let mut found = shelf.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
+    found.retain(|kept| id(&kept.thing) == decision.id);
+    let only = found.pop().ok_or(DecisionError::Absent)?;
+    if found.is_empty() {
+        return Ok(only);
+    }
+    found.push(only);
+    let accounts = found.into_iter().map(|kept| kept.record.account.unwrap_or_default());
+    Err(DecisionError::Ambiguous(accounts.collect()))
+}
+
+/// Returns the problems of a reason. A buyer reads why a creative or a buy was declined; of an account it
+/// reads only the status.
+fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let declined = decision.step == Step::Decline;
+    match (&decision.reason, decision.matter) {
+        (None, Matter::Creative) if declined => {
+            wrong.push("a creative is declined with a reason, which its buyer reads".to_owned());
+        }
+        (Some(_), Matter::Account) => {
+            wrong.push("buyers are told no reason with an account; leave it out".to_owned());
+        }
+        (Some(reason), Matter::Creative | Matter::Task) => {
+            if !declined {
+                wrong.push("a reason belongs to what is declined".to_owned());
+            }
+            wrong.extend(wrong_text("a reason", reason));
+        }
+        (None, Matter::Account | Matter::Creative | Matter::Task) => {}
+    }
+    wrong
+}
+
+/// Returns the problems of a text of one line.
+fn wrong_text(what: &str, text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if text.trim().is_empty() || text.chars().count() > MAX_REASON {
+        wrong.push(format!("{what} has 1 to {MAX_REASON} characters"));
+    }
+    if text.chars().any(char::is_control) {
+        wrong.push(format!("{what} is one line of text"));
+    }
+    wrong
+}
+
+/// Returns the problems of rights: unknown tasks, and fields of tasks that cannot be called.
+fn wrong_rights(publisher: &Publisher, rights: &AccountRights) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let tools = publisher.tools();
+    let known = |name: &str| AdcpTool::from_name(name).is_some_and(|tool| tools.contains(&tool));
+    let tasks = rights.allowed_tasks.as_ref();
+    if tasks.is_some_and(|tasks| tasks.is_empty()) {
+        wrong.push("no task is left to call".to_owned());
+    }
+    for task in tasks.into_iter().flatten().filter(|task| !known(task)) {
+        wrong.push(format!("the publisher has no task {task:?}"));
+    }
+    for (task, fields) in &rights.field_scopes {
+        if !known(task) {
+            wrong.push(format!("the publisher has no task {task:?}"));
+        } else if tasks.is_some_and(|tasks| !tasks.contains(task)) {
+            wrong.push(format!("{task} has fields and is none of the tasks"));
+        }
+        for field in fields.iter().filter(|field| !is_field(field)) {
+            wrong.push(format!("{field:?} is no field of a request"));
+        }
+    }
+    wrong
+}
+
+/// Returns true if a text can name a member of a request, or a member of one (`packages.budget`).
+fn is_field(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    text.splitn(2, '.').all(is_name)
+}

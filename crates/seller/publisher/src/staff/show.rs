@@ -1,0 +1,423 @@
+//! Detail pages for the publisher's staff: what was bought and delivered, what was requested and
+//! decided, and by whom. Credentials and bank details are never shown.
+
+use std::collections::BTreeSet;
+
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, Value, json};
+
+use super::list::Subject;
+use super::row;
+use crate::account::{Account, AccountGrant};
+use crate::buy::report::{self, Period};
+use crate::buy::{MediaBuy, Package, health};
+use crate::creative::Creative;
+use crate::proposal::Proposal;
+use crate::reply::object;
+use crate::store::{Entity, IndexField, Query, Stored, own_id};
+use crate::task::SubmittedTask;
+use crate::task::finish::{TaskFinisher, record_id};
+
+/// Members of a package row that repeat its media buy.
+const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
+
+/// Reason why nothing is shown.
+#[derive(Debug)]
+pub enum NotShown {
+    /// Nothing has this id.
+    Absent,
+    /// Items of several accounts have this id; the accounts.
+    SeveralAccounts(Vec<String>),
+    /// Several media buys of one account have a package with this id; the media buys.
+    SeveralBuys(Vec<String>),
+    /// Internal error.
+    Broken(InternalError),
+}
+
+impl From<InternalError> for NotShown {
+    fn from(broken: InternalError) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// Returns the details of the item with an id; `account` selects one when several accounts have it.
+///
+/// # Errors
+/// The reason why nothing is shown.
+pub fn show(
+    office: TaskFinisher<'_>,
+    subject: Subject,
+    id: &str,
+    account: Option<&str>,
+) -> Result<Value, NotShown> {
+    let office = &office;
+    match subject {
+        Subject::Buys => Ok(buy(office, &by_record(office, id, account)?)?),
+        Subject::Packages => package(office, id, account),
+        Subject::Creatives => Ok(creative(office, &by_chosen_id(office, id, account)?)),
+        Subject::Proposals => Ok(proposal(office, &by_record(office, id, account)?)),
+        Subject::Accounts => Ok(account_of(office, &by_record(office, id, account)?)?),
+        Subject::Tasks => Ok(task(office, &by_chosen_id(office, id, account)?)?),
+        Subject::Delivery => Ok(delivery(office, &by_record(office, id, account)?)?),
+    }
+}
+
+/// Finds an entity whose id we assigned; it is the id of its record.
+fn by_record<T: Entity>(
+    office: &TaskFinisher<'_>,
+    id: &str,
+    account: Option<&str>,
+) -> Result<Stored<T>, NotShown> {
+    let found = office.shelf.find::<T>(id)?;
+    let is_there =
+        |kept: &Stored<T>| account.is_none() || kept.record.account.as_deref() == account;
+    found.filter(is_there).ok_or(NotShown::Absent)
+}
+
+/// Finds an entity whose id its buyer chose; several accounts may have the same.
+fn by_chosen_id<T: Entity>(
+    office: &TaskFinisher<'_>,
+    id: &str,
+    account: Option<&str>,
+) -> Result<Stored<T>, NotShown> {
+    let mut found = led_to_by(office, account, IndexField::ChosenId, id)?;
+    let Some(only) = found.pop() else { return Err(NotShown::Absent) };
+    if found.is_empty() {
+        return Ok(only);
+    }
+    found.push(only);
+    Err(NotShown::SeveralAccounts(accounts(&found)))
+}
+
+/// Returns the accounts of entities, each once.
+fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
+    let accounts = found.iter().map(|kept| kept.record.account.clone().unwrap_or_default());
+    accounts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Returns all entities of a type with an index term that need not be unique.
+fn led_to_by<T: Entity>(
+    office: &TaskFinisher<'_>,
+    account: Option<&str>,
+    field: IndexField,
+    id: &str,
+) -> Result<Vec<Stored<T>>, InternalError> {
+    let query = Query { account: account.map(ToOwned::to_owned), ..Query::default() };
+    office.shelf.all(&query.led_to_by(field, id))
+}
+
+fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+    let buy = &kept.thing;
+    let now = office.now;
+    let delivery = row::delivered(office, kept)?;
+    let reports: Vec<_> = delivery.reports.iter().collect();
+    let shares = report::shares(buy, &reports);
+    let library = creatives_of(office, kept)?;
+    let names = product_names(office)?;
+    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+        let mut shown = package_document(office, kept, package, &library);
+        if let Some(members) = shown.as_object_mut() {
+            members.retain(|name, _| !OF_BUY.contains(&name.as_str()));
+        }
+        let name = names.get(&package.product_id).cloned();
+        row::extend(
+            &mut shown,
+            object([("product_name", name), ("delivery", Some(report::metrics(share).into()))]),
+        );
+        shown
+    });
+    let packages: Vec<Value> = packages.collect();
+    let account = match &kept.record.account {
+        Some(id) => office.shelf.find::<Account>(id)?,
+        None => None,
+    };
+    let mut figures = report::metrics(reports.iter().copied());
+    figures.insert("reports".to_owned(), reports.len().into());
+    let last = reports.last().map(|report| json!(report.at));
+    figures.insert("last_report_at".to_owned(), last.unwrap_or_default());
+    let history = history(office, kept)?;
+    let mut shown = row::buy(office, kept)?;
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", Some(packages.into())),
+            ("account_name", account.map(|account| account.thing.name.into())),
+            ("terms", Some(buy.shown.clone().into())),
+            ("plan", buy.plan_id.clone().map(Value::from)),
+            ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
+            ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
+            ("impairments", Some(health::impairments(buy, &library, now).into())),
+            ("delivery", Some(figures.into())),
+            ("history", Some(history.into())),
+        ]),
+    );
+    Ok(shown)
+}
+
+/// Returns the names of products by id.
+fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
+    let products = office.publisher.products(office.shelf)?;
+    let name = |product: &crate::catalogue::Product| {
+        Some((product.id().to_owned(), product.published.name.clone()?.into()))
+    };
+    Ok(products.iter().filter_map(name).collect())
+}
+
+/// Returns the creatives of a media buy's packages that are in the library.
+fn creatives_of(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+) -> Result<Vec<Stored<Creative>>, InternalError> {
+    let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+    let ids = assigned.filter_map(|assignment| assignment.creative_id.as_deref());
+    let ids: BTreeSet<_> = ids.collect();
+    let account = kept.record.account.as_deref().unwrap_or_default();
+    let mut found = Vec::new();
+    for id in ids {
+        let record = own_id(&kept.record.owner, account, id);
+        found.extend(office.shelf.find::<Creative>(&record)?);
+    }
+    Ok(found)
+}
+
+/// Returns a package with its terms and the state of its creatives.
+fn package_document(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+    package: &Package,
+    library: &[Stored<Creative>],
+) -> Value {
+    let creatives = package.creative_assignments.iter().map(|assigned| {
+        let mut library = library.iter().map(|kept| &kept.thing);
+        let known = library.find(|creative| assigned.is(&creative.creative_id));
+        json!({
+            "id": assigned.creative_id, "name": known.map(Creative::name),
+            "state": known.map(|creative| creative.status_at(office.now)),
+            "reason": known.and_then(|creative| creative.rejection_reason.as_ref()),
+        })
+    });
+    let creatives: Vec<Value> = creatives.collect();
+    let mut shown = row::package(office, kept, package);
+    row::extend(
+        &mut shown,
+        object([
+            ("creatives", Some(creatives.into())),
+            ("price", Some(json!(package.price))),
+            ("cancellation", package.cancellation.as_ref().map(|cancellation| json!(cancellation))),
+            ("terms", Some(package.shown.members.clone().into())),
+        ]),
+    );
+    shown
+}
+
+/// Returns the history of a media buy: request, decision and changes, oldest first.
+fn history(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+) -> Result<Vec<Value>, InternalError> {
+    let mut history = Vec::new();
+    if let Some(task_id) = &kept.thing.task_id {
+        let record = record_id(&kept.record.owner, task_id);
+        if let Some(task) = office.shelf.find::<SubmittedTask>(&record)? {
+            history = task_history(&task);
+        }
+    }
+    history.extend(kept.thing.history.iter().map(|change| {
+        json!({
+            "at": change.timestamp, "what": change.action, "by": change.by.as_deref().map(row::agent),
+            "summary": change.summary, "revision": change.revision,
+        })
+    }));
+    Ok(history)
+}
+
+/// Returns the request and the decision of a task, oldest first.
+fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
+    let task = &kept.thing;
+    let asked_by = task.asked_by.as_deref().unwrap_or(&kept.record.owner);
+    let mut history = vec![json!({
+        "at": kept.record.created_at, "what": "asked", "by": row::agent(asked_by),
+        "summary": format!("{} became task {}", task.task_type, task.task_id),
+    })];
+    let what = match (&task.decided, task.completed_at) {
+        (Some(decided), _) => json!({
+            "at": decided.at, "what": decided.verdict, "by": decided.by,
+            "decider": decided.decider, "reason": decided.reason,
+        }),
+        // Tasks decided before the decider was recorded.
+        (None, Some(at)) => json!({"at": at, "what": task.status, "by": null}),
+        (None, None) => return history,
+    };
+    history.push(what);
+    history
+}
+
+fn package(office: &TaskFinisher<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
+    let mut found = led_to_by::<MediaBuy>(office, account, IndexField::Package, id)?;
+    let Some(only) = found.pop() else { return Err(NotShown::Absent) };
+    if !found.is_empty() {
+        found.push(only);
+        let accounts = accounts(&found);
+        if accounts.len() > 1 {
+            return Err(NotShown::SeveralAccounts(accounts));
+        }
+        let buys = found.into_iter().map(|kept| kept.record.id);
+        return Err(NotShown::SeveralBuys(buys.collect()));
+    }
+    let whole = buy(office, &only)?;
+    let mut packages = whole.get("packages").and_then(Value::as_array).into_iter().flatten();
+    let known = packages.find(|package| package.get("id").and_then(Value::as_str) == Some(id));
+    let known = known.and_then(Value::as_object).cloned().ok_or(NotShown::Absent)?;
+    let package = only.thing.package(id).ok_or(NotShown::Absent)?;
+    let mut shown = row::package(office, &only, package);
+    row::extend(&mut shown, known);
+    let of_buy = |name: &str| whole.get(name).cloned();
+    row::extend(
+        &mut shown,
+        object([
+            ("buy_state", of_buy("state")),
+            ("account_name", of_buy("account_name")),
+            ("history", of_buy("history")),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
+    let creative = &kept.thing;
+    let packages = creative.assigned.iter();
+    let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
+    let mut shown = row::creative(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("given", Some(json!(creative.given))),
+            ("packages", Some(packages.collect())),
+            ("offline_since", creative.offline.map(|offline| json!(offline.since))),
+            ("offline_reason", creative.offline.map(|offline| json!(offline.reason))),
+            ("observations", Some(creative.observations.clone().into())),
+            ("verifiers", Some(json!(creative.asked))),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    shown
+}
+
+fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
+    let proposal = &kept.thing;
+    let allocations = proposal.allocations.iter().map(|part| {
+        json!({
+            "product": part.product_id, "pricing_option": part.pricing_option_id,
+            "percentage": part.percentage, "rationale": part.rationale,
+        })
+    });
+    let mut shown = row::proposal(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("description", Some(json!(proposal.description))),
+            ("allocations", Some(allocations.collect())),
+            ("envelope", Some(json!(proposal.envelope))),
+            ("insertion_order", proposal.io_id.clone().map(Value::from)),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    shown
+}
+
+fn account_of(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
+    let account = &kept.thing;
+    let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
+    let grants = office.shelf.all::<AccountGrant>(&of_account)?;
+    let grants = grants.iter().map(|grant| {
+        let granted = &grant.thing.authorization;
+        json!({
+            "agent": row::agent(&grant.record.owner), "tasks": granted.allowed_tasks,
+            "fields": granted.field_scopes, "read_only": granted.read_only,
+            "since": grant.record.updated_at,
+        })
+    });
+    let published = account.published();
+    let of_published = |name: &str| published.get(name).cloned();
+    let mut shown = row::account(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("opened_by_itself", Some(account.implicit.into())),
+            ("payment_terms", account.payment_terms.clone().map(Value::from)),
+            ("billing_entity", of_published("billing_entity")),
+            ("setup", of_published("setup")),
+            ("governance_agents", of_published("governance_agents")),
+            ("notifications", of_published("notification_configs")),
+            ("funds", account.funds.as_ref().map(|funds| json!(funds))),
+            ("committed_today", account.day.as_ref().map(|day| json!(day))),
+            ("grants", Some(grants.collect())),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
+    let task = &kept.thing;
+    let asked = row::asked(office, task)?;
+    let packages = asked.as_ref().map(|buy| {
+        let packages = buy.packages.iter().map(|package| {
+            json!({
+                "id": package.package_id, "product": package.product_id,
+                "pricing_option": package.pricing_option_id, "budget": package.budget,
+                "start_time": package.start_time.unwrap_or(buy.start_time),
+                "end_time": package.end_time.unwrap_or(buy.end_time),
+                "targeting": package.shown.targeting_overlay,
+                "creatives": package.creative_assignments, "terms": package.shown.members,
+            })
+        });
+        packages.collect::<Vec<_>>()
+    });
+    let mut request = task.history.first().and_then(|first| first.get("data")).cloned();
+    if let Some(members) = request.as_mut().and_then(Value::as_object_mut) {
+        // The token is removed, because its bearer can use it with the governance agent.
+        members.shift_remove("governance_context");
+    }
+    let mut shown = row::task(office, kept, asked.as_ref());
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", packages.map(Value::from)),
+            ("terms", asked.map(|buy| buy.shown.into())),
+            ("request", request),
+            ("errors", Some(task.errors.clone().into())),
+            ("result", task.result.clone().map(Value::from)),
+            // Only the URL: the other members are the receiver's secrets.
+            ("notifies", task.push.as_ref().and_then(|push| push.url.clone()).map(Value::from)),
+            ("completed_at", task.completed_at.map(|at| json!(at))),
+            ("history", Some(task_history(kept).into())),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn delivery(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+    let buy = &kept.thing;
+    let delivery = row::delivered(office, kept)?;
+    let reports: Vec<_> = delivery.reports.iter().collect();
+    let shares = report::shares(buy, &reports);
+    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+        let mut shown = json!({
+            "id": package.package_id, "product": package.product_id, "budget": package.budget,
+            "state": row::package_state(buy, package, office.now),
+        });
+        row::extend(&mut shown, report::metrics(share));
+        shown
+    });
+    let all = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
+    let mut shown = row::delivery(office, kept, all)?;
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", Some(packages.collect())),
+            ("days", Some(report::daily(reports.iter().copied()))),
+        ]),
+    );
+    Ok(shown)
+}

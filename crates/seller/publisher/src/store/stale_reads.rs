@@ -1,0 +1,251 @@
+//! Cache of recent reads for store outages: a search that needs nothing else is answered from here,
+//! and its reply says how old the data is.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_document::fault::InternalError;
+
+use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
+
+/// Lifetime of a cached read. It is short because permissions are cached too, and another process may
+/// have revoked them.
+const HOLDS: SignedDuration = SignedDuration::from_mins(5);
+
+/// Minimum time between attempts during an outage: one search tries the store, the others do not
+/// wait for it.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// Maximum size of the cache, counted in entries plus the records in them.
+const MOST: usize = 20_000;
+
+/// Read operation, as the key of the cache.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum RecentQuery {
+    Whose(EntityKind, String),
+    Get(EntityKind, String),
+    List(EntityKind, Query),
+}
+
+/// Result of a read operation.
+#[derive(Debug, Clone)]
+enum RecentResult {
+    Whose(Option<EntityOwner>),
+    Records(Vec<EntityRecord>),
+}
+
+impl RecentResult {
+    fn size(&self) -> usize {
+        match self {
+            Self::Whose(_) => 1,
+            Self::Records(records) => 1 + records.len(),
+        }
+    }
+}
+
+/// Cache of recent reads.
+#[derive(Debug, Default)]
+pub(crate) struct RecentReads(Mutex<RecentState>);
+
+#[derive(Debug, Default)]
+struct RecentState {
+    found: HashMap<RecentQuery, (RecentResult, Timestamp)>,
+    size: usize,
+    /// Time of the last attempt since the store stopped answering; `None` while it answers.
+    tried_at: Option<Timestamp>,
+}
+
+impl RecentReads {
+    fn with<T>(&self, work: impl FnOnce(&mut RecentState) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns true when the store failed so recently that it is not tried again yet.
+    pub(crate) fn is_away(&self, now: Timestamp) -> bool {
+        self.with(|state| {
+            let waits = state.tried_at.is_some_and(|at| now.duration_since(at) < PAUSE);
+            // A caller that does not wait makes the next attempt.
+            state.tried_at = state.tried_at.map(|at| if waits { at } else { now });
+            waits
+        })
+    }
+
+    /// Records whether the store has answered.
+    pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
+        // A slow call reports late: others may have tried since.
+        let latest = |state: &RecentState| state.tried_at.map_or(now, |at| at.max(now));
+        self.with(|state| state.tried_at = (!has_answered).then(|| latest(state)));
+    }
+
+    fn note(&self, asked: RecentQuery, found: RecentResult, now: Timestamp) {
+        self.with(|state| {
+            if let Some((before, _)) = state.found.remove(&asked) {
+                state.size -= before.size();
+            }
+            // One long list must not displace the rest of the cache.
+            if found.size() > MOST / 10 {
+                return;
+            }
+            if state.size + found.size() > MOST {
+                state.found.retain(|_, (_, at)| now.duration_since(*at) < HOLDS);
+                state.size = state.found.values().map(|(found, _)| found.size()).sum();
+            }
+            // Clearing everything is acceptable, because active queries are cached again at once.
+            if state.size + found.size() > MOST {
+                state.found.clear();
+                state.size = 0;
+            }
+            state.size += found.size();
+            state.found.insert(asked, (found, now));
+        });
+    }
+}
+
+/// Transaction that caches what is read through it.
+pub(crate) struct Noting<'a> {
+    pub(crate) shelf: &'a dyn StoreTx,
+    pub(crate) recent: &'a RecentReads,
+    pub(crate) now: Timestamp,
+}
+
+impl StoreTx for Noting<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        let found = self.shelf.whose(kind, id)?;
+        let asked = RecentQuery::Whose(kind, id.to_owned());
+        self.recent.note(asked, RecentResult::Whose(found.clone()), self.now);
+        Ok(found)
+    }
+
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
+        let found = self.shelf.get(kind, id)?;
+        let records = RecentResult::Records(found.iter().cloned().collect());
+        self.recent.note(RecentQuery::Get(kind, id.to_owned()), records, self.now);
+        Ok(found)
+    }
+
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
+        let found = self.shelf.list(kind, query)?;
+        let asked = RecentQuery::List(kind, query.clone());
+        self.recent.note(asked, RecentResult::Records(found.clone()), self.now);
+        Ok(found)
+    }
+
+    // Searches do not count records.
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+        self.shelf.count(kind, query)
+    }
+
+    // The result of an idempotency key must never be stale.
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
+        self.shelf.key(scope, key)
+    }
+
+    fn check_writable(&self) -> Result<(), InternalError> {
+        self.shelf.check_writable()
+    }
+}
+
+/// Read-only transaction on the cache. A read that is not cached is an error.
+pub(crate) struct StaleReader<'a> {
+    recent: &'a RecentReads,
+    now: Timestamp,
+    /// Oldest time among the entries read.
+    oldest: RefCell<Option<Timestamp>>,
+    lacked: Cell<bool>,
+}
+
+impl<'a> StaleReader<'a> {
+    pub(crate) fn new(recent: &'a RecentReads, now: Timestamp) -> Self {
+        Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
+    }
+
+    /// Age in seconds of the oldest entry read; `None` when some read was not cached.
+    pub(crate) fn age(&self) -> Option<u64> {
+        let oldest = self.oldest.borrow().unwrap_or(self.now);
+        let age = self.now.duration_since(oldest).as_secs();
+        (!self.lacked.get()).then(|| u64::try_from(age).unwrap_or_default())
+    }
+
+    fn find(&self, asked: &RecentQuery) -> Result<RecentResult, InternalError> {
+        let known = self.recent.with(|state| state.found.get(asked).cloned());
+        match known.filter(|(_, at)| self.now.duration_since(*at) < HOLDS) {
+            Some((found, at)) => {
+                let mut oldest = self.oldest.borrow_mut();
+                *oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
+                Ok(found)
+            }
+            None => Err(self.lacks()),
+        }
+    }
+
+    fn lacks(&self) -> InternalError {
+        self.lacked.set(true);
+        InternalError::new("recalling what was read", "it was not read lately").transient()
+    }
+
+    fn records(&self, asked: &RecentQuery) -> Result<Vec<EntityRecord>, InternalError> {
+        match self.find(asked)? {
+            RecentResult::Records(records) => Ok(records),
+            RecentResult::Whose(_) => Err(self.lacks()),
+        }
+    }
+}
+
+impl StoreTx for StaleReader<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        match self.find(&RecentQuery::Whose(kind, id.to_owned()))? {
+            RecentResult::Whose(whose) => Ok(whose),
+            RecentResult::Records(_) => Err(self.lacks()),
+        }
+    }
+
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
+        Ok(self.records(&RecentQuery::Get(kind, id.to_owned()))?.into_iter().next())
+    }
+
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
+        self.records(&RecentQuery::List(kind, query.clone()))
+    }
+
+    fn count(&self, _: EntityKind, _: &Query) -> Result<Vec<Tally>, InternalError> {
+        Err(self.lacks())
+    }
+
+    fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, InternalError> {
+        Err(self.lacks())
+    }
+
+    fn check_writable(&self) -> Result<(), InternalError> {
+        Err(self.lacks())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_counted_once() {
+        let recent = RecentReads::default();
+        let now = Timestamp::UNIX_EPOCH;
+        let note = |id: usize, now| {
+            recent.note(
+                RecentQuery::Whose(EntityKind::Account, id.to_string()),
+                RecentResult::Whose(None),
+                now,
+            );
+        };
+        let size = || recent.with(|state| (state.size, state.found.len()));
+        (0..10).for_each(|_| note(1, now));
+        assert_eq!(size(), (1, 1));
+        (0..MOST).for_each(|id| note(id, now));
+        assert_eq!(size(), (MOST, MOST));
+        note(MOST, now);
+        assert_eq!(size(), (1, 1), "it begins anew");
+        (1..MOST).for_each(|id| note(id, now + HOLDS));
+        note(MOST + 1, now + HOLDS);
+        assert_eq!(size(), (MOST, MOST), "what holds no longer goes first");
+    }
+}

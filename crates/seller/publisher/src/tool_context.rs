@@ -1,0 +1,227 @@
+//! Context of a tool: the request, its admission and the store.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use tradepost_adcp::AdcpTaskStatus;
+use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, json};
+
+use crate::account::Account;
+use crate::admit::Admitted;
+use crate::availability::Outage;
+use crate::creative::verdict::Looked;
+use crate::publisher::Publisher;
+use crate::refusals::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::services::Supply;
+use crate::staff_event::StaffEventRecorder;
+use crate::store::{Entity, New, Query, StoreTx, Stored};
+use crate::task::SubmittedTask;
+use crate::task::finish::record_id;
+use crate::tool_call::ToolCall;
+
+/// Context in which a tool does a request.
+pub(crate) struct ToolContext<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// Request as it was sent; tools get it parsed.
+    pub ask: &'a ToolCall,
+    /// Result of its admission.
+    pub admitted: Admitted,
+    /// Results of earlier calls outside.
+    pub prepared: &'a Prepared,
+    /// Transaction of the store.
+    pub shelf: &'a dyn StoreTx,
+    /// Moment until which the answer does not depend on the time.
+    pub horizon: Horizon,
+}
+
+/// First future moment on which an answer depends.
+#[derive(Debug)]
+pub(crate) struct Horizon {
+    now: Timestamp,
+    next: Cell<Timestamp>,
+}
+
+impl Horizon {
+    /// Creates one for an answer at a moment, which depends on no other so far.
+    pub(crate) const fn new(now: Timestamp) -> Self {
+        Self { now, next: Cell::new(Timestamp::MAX) }
+    }
+
+    /// Returns true if a moment has come; otherwise the answer depends on it.
+    pub(crate) fn has_come(&self, moment: Timestamp) -> bool {
+        let has_come = moment <= self.now;
+        if !has_come {
+            self.next.set(self.next.get().min(moment));
+        }
+        has_come
+    }
+
+    /// Notes that the answer is another one each moment.
+    pub(crate) fn ends_now(&self) {
+        self.next.set(self.now);
+    }
+
+    /// Returns the moment before which nothing changes by itself.
+    pub(crate) fn next(&self) -> Timestamp {
+        self.next.get()
+    }
+}
+
+impl ToolContext<'_> {
+    /// Returns the release in which the request is answered.
+    pub(crate) fn release(&self) -> AdcpRelease {
+        self.publisher.release(&self.ask.arguments)
+    }
+
+    /// Returns the version of a feed that the caller has, where its release knows such versions.
+    pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
+        named.filter(|_| self.release() > AdcpRelease::V3_0)
+    }
+
+    /// Creates an id for an entity that is about to be stored; none is used up when the store cannot be
+    /// written.
+    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, InternalError> {
+        self.shelf.check_writable()?;
+        Ok(self.publisher.world.fresh_id(prefix))
+    }
+
+    /// Returns the recorder of events for the publisher's staff.
+    pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
+        let is_sandbox = self.publisher.profile.sandbox;
+        StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.ask.now }
+    }
+
+    /// Returns true if the request is for a test account.
+    pub(crate) fn is_for_tests(&self) -> bool {
+        self.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox)
+    }
+
+    /// Finds the caller's entity with this id, to read it.
+    pub(crate) fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
+        self.admitted.reach.find(self.shelf, id)
+    }
+
+    /// Finds the caller's entity with this id, to change it, or refuses with this code; see
+    /// [`require`](crate::resolve::CallerReach::require).
+    pub(crate) fn require<T: Entity>(
+        &self,
+        id: &str,
+        code: AdcpCode,
+        field: Option<&str>,
+    ) -> Result<Stored<T>, ToolError> {
+        self.admitted.reach.require(self.shelf, id, code, field)
+    }
+
+    /// Returns all entities of a type that the caller reaches, in the order of creation.
+    pub(crate) fn all<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
+        self.admitted.reach.all(self.shelf, &Query::default())
+    }
+
+    /// Returns the same, limited to the account of the request when it names one.
+    pub(crate) fn all_of_account<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
+        let account = self.admitted.account_id();
+        let mut all: Vec<Stored<T>> = self.all()?;
+        all.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
+        Ok(all)
+    }
+
+    /// Returns the owner and the account of what the request makes.
+    pub(crate) fn whose(&self) -> (&str, Option<&str>) {
+        (self.admitted.owner(), self.admitted.account_id())
+    }
+
+    /// Stores a new entity of an owner and an account.
+    pub(crate) fn add<T: Entity>(
+        &self,
+        id: &str,
+        (owner, account): (&str, Option<&str>),
+        state: &str,
+        thing: &T,
+    ) -> Result<(), InternalError> {
+        self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
+    }
+
+    /// Turns the request into a task that waits, under an id that a test may choose.
+    pub(crate) fn submit(
+        &self,
+        task_id: Option<String>,
+        message: &str,
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<ToolReply, InternalError> {
+        let task = self.keep_task(task_id, with)?;
+        Ok(self.submitted(&task.thing.task_id, message))
+    }
+
+    /// Stores the task that the request becomes.
+    pub(crate) fn keep_task(
+        &self,
+        task_id: Option<String>,
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<Stored<SubmittedTask>, InternalError> {
+        let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
+        let thing = with(SubmittedTask::submitted(&task_id, self.ask));
+        // A chosen id is unique to its owner only.
+        let id = record_id(self.admitted.owner(), &task_id);
+        let (owner, account) = self.whose();
+        let new = New { id: &id, owner, account, state: "", now: self.ask.now };
+        let record = new.record(&thing)?;
+        self.shelf.put(record.clone())?;
+        Ok(Stored { thing, record })
+    }
+
+    /// Returns the reply of a request that has become this task.
+    pub(crate) fn submitted(&self, task_id: &str, message: &str) -> ToolReply {
+        ToolReply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
+    }
+
+    /// Returns the warning to the caller while an outage is simulated.
+    pub(crate) fn outage(&self) -> Result<Option<AdcpError>, InternalError> {
+        let tenant = &self.admitted.reach.tenant;
+        let tool = self.ask.tool;
+        let now = self.ask.now;
+        let outage = Outage::find(self.shelf, tenant, tool.name(), now)?;
+        // The warning says how old the data is, which changes each moment.
+        outage.iter().for_each(|_| self.horizon.ends_now());
+        Ok(outage.map(|outage| outage.warning(now)))
+    }
+
+    /// Returns `sandbox` of an answer: true if the request is for a test account, else `None`.
+    pub(crate) fn sandbox(&self) -> Option<bool> {
+        self.admitted.account.as_ref().filter(|account| account.thing.sandbox).map(|_| true)
+    }
+
+    /// Returns the account that the request is for, or refuses a request that names none.
+    pub(crate) fn account(&self) -> Result<&Stored<Account>, ToolError> {
+        let message = "name the account that this is for";
+        let absent = || refusals::at(AdcpCode::InvalidRequest, "account", message).into();
+        self.admitted.account.as_ref().ok_or_else(absent)
+    }
+}
+
+/// Proofs that addresses of subscribers have given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Proofs {
+    /// Ids of accounts that are going to be opened, by the place of their row: a proof is for one account.
+    pub opened: BTreeMap<usize, String>,
+    /// Digests of what was proven.
+    pub shown: BTreeSet<String>,
+}
+
+/// Results from outside that a tool needs before it can work in a transaction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prepared {
+    /// Availability at the ad server.
+    pub supply: Option<Supply>,
+    /// Decision of the account's governance agent.
+    pub governance: Option<Map>,
+    /// Proofs of subscribers' addresses.
+    pub proofs: Proofs,
+    /// Answers of verifiers about creatives.
+    pub looked: Vec<Looked>,
+}

@@ -1,0 +1,192 @@
+//! AdCP tools, one module each: the arguments that a tool reads, the changes that it makes and its
+//! reply.
+
+use tradepost_adcp::AdcpTool;
+use tradepost_document::json::Value;
+use tradepost_document::typed::Typed as _;
+
+use crate::admit::Admitted;
+use crate::forced_answer::Arm;
+use crate::forms::{self, products::UncheckedVersions};
+use crate::publisher::Publisher;
+use crate::refusals::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::tool_call::ToolCall;
+use crate::tool_context::{Prepared, ToolContext};
+
+mod accounts;
+mod audiences;
+mod buyer_records;
+mod buys;
+mod capabilities;
+mod controller;
+mod creatives;
+mod delivery;
+mod events;
+mod formats;
+mod page;
+mod plans;
+mod products;
+mod properties;
+mod sessions;
+mod signals;
+mod tasks;
+
+/// Declares the tools: the type of each tool's arguments and the function that handles them. `after`
+/// names a function that first collects what the tool needs from other services.
+macro_rules! tools {
+    ($($tool:ident($form:ty) => $perform:path $(, after $prepare:path)?;)+) => {
+        /// Arguments that the rules of their tool accepted.
+        #[derive(Debug, Clone)]
+        pub(crate) enum ToolRequest { $($tool(Box<$form>)),+ }
+
+        impl ToolRequest {
+            /// Reads the arguments of a tool; `None` when they do not fit. Arguments that were
+            /// checked always fit, so that `None` is then an internal error.
+            pub(crate) fn read(tool: AdcpTool, arguments: &Value) -> Option<Self> {
+                match tool {
+                    $(AdcpTool::$tool => <$form>::read(arguments).map(Box::new).map(Self::$tool)),+
+                }
+            }
+
+            /// Collects what the tool needs from other services, outside of the transaction.
+            /// `admitted` is the admission as it was just before.
+            pub(crate) async fn prepare(
+                &self,
+                publisher: &Publisher,
+                ask: &ToolCall,
+                admitted: &Admitted,
+            ) -> Result<Prepared, ToolError> {
+                $($(if let Self::$tool(form) = self {
+                    return $prepare(publisher, ask, form, admitted).await;
+                })?)+
+                Ok(Prepared::default())
+            }
+
+            fn perform(&self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
+                match self { $(Self::$tool(form) => $perform(work, form)),+ }
+            }
+        }
+
+        /// Returns the members that a form requires although the schema does not guarantee them.
+        #[cfg(test)]
+        fn form_gaps() -> Vec<String> {
+            use tradepost_adcp::rules::schema_gaps::schema_gaps;
+            let found = [$(schema_gaps::<$form>(AdcpTool::$tool.request())),+];
+            found.into_iter().flatten().collect()
+        }
+    };
+}
+
+tools! {
+    GetAdcpCapabilities(forms::products::GetCapabilities) => capabilities::perform;
+    GetProducts(forms::products::GetProducts) => products::perform, after products::prepare;
+    ListCreativeFormats(forms::creatives::ListCreativeFormats) => formats::perform;
+    CreateMediaBuy(forms::buys::CreateMediaBuy) => buys::create, after buys::prepare_purchase;
+    UpdateMediaBuy(forms::buys::UpdateMediaBuy) => buys::update, after buys::prepare_change;
+    GetMediaBuys(forms::buys::GetMediaBuys) => buys::list;
+    GetMediaBuyDelivery(forms::buys::GetMediaBuyDelivery) => delivery::perform;
+    SyncCreatives(forms::creatives::SyncCreatives) => creatives::sync, after creatives::prepare;
+    ListCreatives(forms::creatives::ListCreatives) => creatives::list;
+    SyncAudiences(forms::audiences::SyncAudiences) => audiences::perform;
+    SyncEventSources(forms::audiences::SyncEventSources) => events::sync_sources;
+    LogEvent(forms::audiences::LogEvent) => events::log;
+    SyncAccounts(forms::accounts::SyncAccounts) => accounts::sync_accounts, after accounts::prepare;
+    ListAccounts(forms::accounts::ListAccounts) => accounts::list_accounts;
+    SyncGovernance(forms::accounts::SyncGovernance) => accounts::sync_governance;
+    SyncPlans(forms::plans::SyncPlans) => plans::sync;
+    CheckGovernance(forms::plans::CheckGovernance) => plans::check;
+    ReportPlanOutcome(forms::plans::ReportPlanOutcome) => plans::report;
+    GetPlanAuditLogs(forms::plans::GetPlanAuditLogs) => plans::audit;
+    GetSignals(forms::signals::GetSignals) => signals::find;
+    ActivateSignal(forms::signals::ActivateSignal) => signals::activate;
+    SiGetOffering(forms::sessions::GetOffering) => sessions::show;
+    SiInitiateSession(forms::sessions::InitiateSession) => sessions::initiate;
+    SiSendMessage(forms::sessions::SendMessageForm) => sessions::send;
+    SiTerminateSession(forms::sessions::TerminateSession) => sessions::terminate;
+    CreatePropertyList(forms::properties::CreatePropertyList) => properties::create;
+    GetPropertyList(forms::properties::GetPropertyList) => properties::get;
+    ListPropertyLists(forms::properties::ListPropertyLists) => properties::list;
+    UpdatePropertyList(forms::properties::UpdatePropertyList) => properties::update;
+    DeletePropertyList(forms::properties::DeletePropertyList) => properties::delete;
+    ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => properties::validate;
+    GetTaskStatus(forms::tasks::GetTaskStatus) => tasks::status;
+    ListTasks(forms::tasks::ListTasksForm) => tasks::list;
+    ComplyTestController(forms::controller::Comply) => controller::perform;
+}
+
+/// Checks the rules with an error code of their own that the schema would otherwise refuse under
+/// another code.
+///
+/// # Errors
+/// The refusal.
+pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), AdcpRefusal> {
+    if tool == AdcpTool::GetProducts {
+        products::exclusive(arguments)?;
+    }
+    let searches = matches!(tool, AdcpTool::GetProducts | AdcpTool::GetSignals);
+    let known = searches.then(|| UncheckedVersions::read(arguments)).flatten();
+    // A pricing version is meaningless without the version of the feed that it prices.
+    if let Some(UncheckedVersions {
+        if_pricing_version: Some(_),
+        if_wholesale_feed_version: None,
+    }) = known
+    {
+        let message = "a version of prices goes with the version of what they are for; send \
+                       if_wholesale_feed_version too";
+        return Err(refusals::invalid("if_pricing_version", message).into());
+    }
+    Ok(())
+}
+
+/// Handles a tool call inside the transaction.
+pub(crate) fn perform(
+    work: &ToolContext<'_>,
+    request: &ToolRequest,
+) -> Result<ToolReply, ToolError> {
+    if work.publisher.profile.sandbox
+        && work.ask.searches()
+        && let Some(arm) = Arm::take(work.shelf, &work.admitted.reach.tenant, work.ask.tool)?
+    {
+        return arm.submit(work);
+    }
+    request.perform(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::form_gaps;
+
+    /// Forms rely only on what the schema guarantees. The exceptions listed here are read as optional:
+    /// members that occur only in the text of AdCP or come from older senders, terms that are always
+    /// refused, and the payload, which is the request of any tool.
+    #[test]
+    fn forms_ask_for_nothing_that_the_rules_do_not_guarantee() {
+        expect![[r#"
+            media-buy/create-media-buy-request.governance_context: is not in the rules
+            media-buy/create-media-buy-request.packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/create-media-buy-request.packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].measurement_terms: is not in the rules
+            media-buy/update-media-buy-request.packages[].performance_standards: is not in the rules
+            media-buy/update-media-buy-request.packages[].committed_metrics: is not in the rules
+            media-buy/update-media-buy-request.new_packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/update-media-buy-request.new_packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.governance_context: is not in the rules
+            media-buy/log-event-request.events[].custom_data.order_total: is not in the rules
+            governance/check-governance-request.payload.total_budget: is not in the rules
+            governance/check-governance-request.payload.currency: is not in the rules
+            governance/check-governance-request.payload.packages: is not in the rules
+            governance/check-governance-request.payload.countries: is not in the rules
+            governance/check-governance-request.payload.channels: is not in the rules
+            governance/check-governance-request.payload.start_time: is not in the rules
+            governance/check-governance-request.payload.end_time: is not in the rules
+            governance/check-governance-request.target_agent: is not in the rules
+            governance/check-governance-request.media_buy_id: is not in the rules
+            governance/check-governance-request.ext.human_approval: is not in the rules
+            property/create-property-list-request.webhook_url: is not in the rules"#]].assert_eq(&form_gaps().join("\n"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Records whose ids buyers choose: audiences, event sources and creatives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradepost_document::fault::InternalError;
+
+use crate::account::Account;
+use crate::store::{Entity, Query, StoreTx, Stored, own_id};
+use crate::tool_context::ToolContext;
+
+/// Selection of an account's records.
+pub(super) enum Wanted<'a> {
+    /// All records.
+    All,
+    /// Records with these ids.
+    Named(BTreeSet<&'a str>),
+}
+
+/// Returns the selected records of an account, by the ids that its buyer chose.
+pub(super) fn library<T: Entity>(
+    account: &Stored<Account>,
+    shelf: &dyn StoreTx,
+    wanted: Wanted<'_>,
+    chosen: fn(&T) -> &String,
+) -> Result<BTreeMap<String, Stored<T>>, InternalError> {
+    let owner = &account.record.owner;
+    let account = &account.record.id;
+    let found: Vec<Stored<T>> = match wanted {
+        Wanted::All => {
+            let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };
+            shelf.all(&query)?
+        }
+        Wanted::Named(ids) => {
+            let mut found = Vec::new();
+            for id in ids {
+                found.extend(shelf.find::<T>(&own_id(owner, account, id))?);
+            }
+            found
+        }
+    };
+    Ok(found.into_iter().map(|kept| (chosen(&kept.thing).clone(), kept)).collect())
+}
+
+/// Stores an entity under a chosen id; replaces the known one, if any.
+pub(super) fn put<T: Entity + Clone>(
+    work: &ToolContext<'_>,
+    account: &Stored<Account>,
+    chosen: &str,
+    known: Option<&Stored<T>>,
+    thing: &T,
+) -> Result<(), InternalError> {
+    if let Some(known) = known {
+        let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
+        return work.shelf.change(&mut kept, work.ask.now);
+    }
+    let owner = account.record.owner.as_str();
+    let account = account.record.id.as_str();
+    work.add(&own_id(owner, account, chosen), (owner, Some(account)), "", thing)
+}

@@ -1,0 +1,189 @@
+//! Media buys: `create_media_buy`, `update_media_buy` and `get_media_buys`.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::Map;
+
+use crate::account::Account;
+use crate::admit::Admitted;
+use crate::buy::MediaBuy;
+use crate::catalogue::Product;
+use crate::creative::verdict::{self, CreativeVerdict, Looked, VerifierQuestion};
+use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
+use crate::money::MoneyAmount;
+use crate::profile::PublisherProfile;
+use crate::publisher::Publisher;
+use crate::refusals::{self, ToolError};
+use crate::resolve::CallerReach;
+use crate::services::Supply;
+use crate::store::{StoreTx, Stored};
+use crate::tool_call::ToolCall;
+use crate::tool_context::{Prepared, ToolContext};
+use crate::{availability, spending};
+
+mod amend;
+mod create;
+mod draft;
+mod governance;
+pub(super) mod list;
+mod package;
+mod package_targeting;
+mod terms;
+mod update;
+
+pub(super) use create::perform as create;
+pub(super) use list::perform as list;
+pub(super) use update::perform as update;
+
+/// Collects what a purchase needs from other services. A request that would be refused anyway is
+/// refused here, before any of them is called.
+pub(super) async fn prepare_purchase(
+    publisher: &Publisher,
+    ask: &ToolCall,
+    form: &CreateMediaBuy,
+    admitted: &Admitted,
+) -> Result<Prepared, ToolError> {
+    // The ad server is asked before the governance agent: sold-out products are refused without a
+    // check.
+    let supply = Some(availability::ask(publisher).await?);
+    prepared(publisher, ask, admitted, supply, |desk| create::question(desk, form)).await
+}
+
+/// Collects what a change needs from other services.
+pub(super) async fn prepare_change(
+    publisher: &Publisher,
+    ask: &ToolCall,
+    form: &UpdateMediaBuy,
+    admitted: &Admitted,
+) -> Result<Prepared, ToolError> {
+    // A change without new packages does not depend on the ad server.
+    let supply = match form.new_packages {
+        Some(_) => Some(availability::ask(publisher).await?),
+        None => None,
+    };
+    prepared(publisher, ask, admitted, supply, |desk| update::question(desk, form)).await
+}
+
+/// Asks the creative verifiers and then the governance agent. A creative refused after verification is not
+/// sent to the agent.
+async fn prepared(
+    publisher: &Publisher,
+    ask: &ToolCall,
+    admitted: &Admitted,
+    supply: Option<Supply>,
+    question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
+) -> Result<Prepared, ToolError> {
+    let look = |shelf: &dyn StoreTx| {
+        let verifiers = RefCell::default();
+        let offer = publisher.products(shelf)?;
+        let asked = Verifiers::Asked(&verifiers);
+        let desk = BuyContext::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
+        let question = question(&desk)?;
+        Ok::<_, ToolError>((question, verifiers.into_inner()))
+    };
+    let (question, verifiers) = publisher.look(ask, look).await?;
+    let looked = verdict::ask(publisher, verifiers).await;
+    let refused =
+        looked.iter().any(|looked| matches!(looked.verdict, CreativeVerdict::Contradicted(_)));
+    let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
+    Ok(Prepared { supply, governance, looked, ..Prepared::default() })
+}
+
+/// Context of a request about a media buy.
+#[derive(Clone, Copy)]
+pub(super) struct BuyContext<'a> {
+    publisher: &'a Publisher,
+    shelf: &'a dyn StoreTx,
+    /// All products on sale.
+    offer: &'a [Product],
+    reach: &'a CallerReach,
+    account: Option<&'a Stored<Account>>,
+    supply: Option<&'a Supply>,
+    verifiers: Verifiers<'a>,
+    /// AdCP release of the reply.
+    release: AdcpRelease,
+    now: Timestamp,
+}
+
+/// Stage of creative verification.
+#[derive(Clone, Copy)]
+enum Verifiers<'a> {
+    /// Before it: collects the questions to ask.
+    Asked(&'a RefCell<Vec<(String, VerifierQuestion)>>),
+    /// After it: the results.
+    Looked(&'a [Looked]),
+}
+
+impl<'a> BuyContext<'a> {
+    fn profile(&self) -> &'a PublisherProfile {
+        &self.publisher.profile
+    }
+
+    /// Returns an error when the account may not commit this much more today.
+    fn beyond_today(&self, more: MoneyAmount, currency: &str, field: &str) -> Option<AdcpError> {
+        let agent = self.reach.rights().agent();
+        let account = &self.account?.thing;
+        spending::beyond(self.profile(), agent, account, more, currency, field, self.now)
+    }
+
+    /// Returns true when the account is for tests.
+    fn is_for_tests(&self) -> bool {
+        self.account.is_some_and(|account| account.thing.sandbox)
+    }
+
+    /// Returns the product with this id.
+    fn product(&self, id: &str) -> Option<&'a Product> {
+        self.offer.iter().find(|product| product.id() == id)
+    }
+
+    fn at(
+        publisher: &'a Publisher,
+        ask: &ToolCall,
+        admitted: &'a Admitted,
+        shelf: &'a dyn StoreTx,
+        offer: &'a [Product],
+        supply: Option<&'a Supply>,
+        verifiers: Verifiers<'a>,
+    ) -> Self {
+        let Admitted { account, reach } = admitted;
+        let account = account.as_ref();
+        let release = publisher.release(&ask.arguments);
+        let now = ask.now;
+        Self { publisher, shelf, offer, reach, account, supply, verifiers, release, now }
+    }
+
+    fn from_work(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
+        let ToolContext { publisher, ask, admitted, prepared, shelf, .. } = work;
+        let looked = Verifiers::Looked(&prepared.looked);
+        Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)
+    }
+}
+
+/// Returns the account of a media buy.
+pub(super) fn account_of(
+    shelf: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
+) -> Result<Option<Stored<Account>>, InternalError> {
+    buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
+}
+
+/// Returns the error of a member that this seller does not support.
+fn not_done(field: &str) -> AdcpError {
+    refusals::at(
+        AdcpCode::UnsupportedFeature,
+        field,
+        "this seller does not do that; leave the field out",
+    )
+}
+
+/// Returns an error for each unsupported member; `place` is the path of their object, empty for the
+/// request.
+fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = AdcpError> {
+    members.keys().map(move |name| match place {
+        "" => not_done(name),
+        place => not_done(&format!("{place}.{name}")),
+    })
+}

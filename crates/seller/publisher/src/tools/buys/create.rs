@@ -1,0 +1,171 @@
+//! `create_media_buy`.
+
+use jiff::SignedDuration;
+use tradepost_adcp::{AdcpTaskStatus, AdcpTool};
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
+
+use super::BuyContext;
+use super::draft::{self, BuyDraft};
+use super::governance::{self, AskedPhase, GovernanceQuestion};
+use crate::account::Account;
+use crate::buy::{MediaBuy, action, created};
+use crate::catalogue::Product;
+use crate::exclusive;
+use crate::forced_answer::{Arm, PreparedAnswer};
+use crate::forms::buys::CreateMediaBuy;
+use crate::money::MoneyAmount;
+use crate::proposal::Proposal;
+use crate::refusals::ToolError;
+use crate::reply::{ToolReply, object};
+use crate::task::SubmittedTask;
+use crate::tool_context::ToolContext;
+
+/// Returns the question for the governance agent, once the request has no other problem.
+pub(super) fn question(
+    desk: &BuyContext<'_>,
+    form: &CreateMediaBuy,
+) -> Result<Option<GovernanceQuestion>, ToolError> {
+    let BuyDraft { buy, products } = draft::make(desk, form)?;
+    let token = form.governance_context.as_deref();
+    let phase = AskedPhase::Purchase;
+    governance::question(desk, desk.account, &buy, token, phase, &products)
+}
+
+/// Handles `create_media_buy`.
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &CreateMediaBuy,
+) -> Result<ToolReply, ToolError> {
+    let offer = work.publisher.products(work.shelf)?;
+    // Validated again, because the offer or the account may have changed since the governance agent
+    // was asked.
+    let mut draft = draft::make(&BuyContext::from_work(work, &offer), form)?;
+    let account = work.account()?;
+    let sent = form.governance_context.as_deref();
+    let token = governance::decided(work, &account.thing, &draft.buy, sent, &form.sent)?;
+    if token.is_some() {
+        draft.buy.governance_context = token;
+    }
+    draft.buy.media_buy_id = work.publisher.world.fresh_id("mb");
+    name_packages(work, &mut draft.buy);
+    // Charged before the approval is known: two buys that wait must not count on the same money. A
+    // buy that is not confirmed returns it.
+    charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
+    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
+    if arm.as_ref().is_some_and(|arm| arm.arm == PreparedAnswer::InputRequired) {
+        return input_required(work, &draft.buy, arm.as_ref());
+    }
+    take_inventory(work, &draft)?;
+    match arm {
+        Some(arm) => submit(work, draft, Some(arm)),
+        None if draft.products.iter().any(|product| product.terms.approval) => {
+            submit(work, draft, None)
+        }
+        None => book(work, draft),
+    }
+}
+
+/// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
+/// confirmed returns both.
+fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
+    let shelf = work.shelf;
+    let now = work.ask.now;
+    let buy = &draft.buy;
+    if let Some(id) = &buy.proposal_id
+        && let Some(mut proposal) = shelf.find::<Proposal>(id)?
+    {
+        proposal.thing.bought_as = Some(buy.media_buy_id.clone());
+        shelf.change(&mut proposal, now)?;
+        let products = proposal.thing.allocations.iter().map(|part| part.product_id.as_str());
+        exclusive::release_days(shelf, id, products, now)?;
+    }
+    exclusive::rebook_buy(shelf, buy, &draft.products, work.is_for_tests(), now)
+}
+
+/// Assigns ids to new packages.
+pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
+    for package in buy.packages.iter_mut().filter(|package| package.package_id.is_empty()) {
+        package.package_id = work.publisher.world.fresh_id("pkg");
+    }
+}
+
+/// Adds to the committed amount of an account; a negative amount reduces it.
+pub(super) fn charge(
+    work: &ToolContext<'_>,
+    account: &str,
+    buy: &MediaBuy,
+    more: MoneyAmount,
+) -> Result<(), InternalError> {
+    let Some(mut account) = work.shelf.find::<Account>(account)? else {
+        return Ok(());
+    };
+    if account.thing.charge(&work.publisher.profile, buy, more, work.ask.now) {
+        work.shelf.change(&mut account, work.ask.now)?;
+    }
+    Ok(())
+}
+
+/// Confirms a buy at once.
+fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
+    let now = work.ask.now;
+    let mut thing = draft.buy;
+    let account = work.account()?;
+    thing.confirm(now);
+    let by = work.ask.caller.tenant();
+    thing.note(1, now, "created", "the buyer created the buy", Some(&by));
+    let id = &thing.media_buy_id;
+    let whose = work.whose();
+    work.add(id, whose, "", &thing)?;
+    let absent = || InternalError::new("booking a buy", "it is not where it was put");
+    let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
+    work.staff_events().note_sold(&kept, &work.ask.caller.tenant())?;
+    let actions = action::permitted(&kept.thing, &draft.products, now);
+    let mut body = created(&kept, &actions, Some(&account.thing), now);
+    // The caller receives the governance agent's token.
+    body.extend(object([("governance_context", kept.thing.governance_context.map(Into::into))]));
+    Ok(ToolReply::completed("the media buy has been created", Value::Object(body)))
+}
+
+/// Stores a buy that waits for approval; the reply contains only the task.
+fn submit(
+    work: &ToolContext<'_>,
+    draft: BuyDraft,
+    arm: Option<Arm>,
+) -> Result<ToolReply, ToolError> {
+    let seconds = |product: &Product| {
+        product.terms.approval.then_some(product.terms.approval_seconds.map(i64::from))
+    };
+    // A product that needs a person makes the whole buy wait for that person.
+    let waits = draft.products.iter().filter_map(seconds).collect::<Option<Vec<_>>>();
+    let due_at = match (&arm, waits.and_then(|waits| waits.into_iter().max())) {
+        (None, Some(seconds)) => Some(work.ask.now + SignedDuration::from_secs(seconds)),
+        (Some(_), _) | (None, None) => None,
+    };
+    // Tasks prepared by a test end by the test, and those with a due time end by themselves.
+    let waits_for_person = arm.is_none() && due_at.is_none();
+    let (forced, message) = arm.map_or((None, None), |arm| (arm.task_id, arm.message));
+    let message = message.as_deref().unwrap_or("the media buy waits for the seller's approval");
+    let with_draft = |task| SubmittedTask { draft: Some(draft.buy), due_at, ..task };
+    let task = work.keep_task(forced, with_draft)?;
+    if waits_for_person {
+        work.staff_events().note_waiting_buy(&task, &work.ask.caller.tenant())?;
+    }
+    Ok(work.submitted(&task.thing.task_id, message))
+}
+
+/// Asks the caller for input, as a sandbox was told to. Nothing is booked.
+fn input_required(
+    work: &ToolContext<'_>,
+    buy: &MediaBuy,
+    arm: Option<&Arm>,
+) -> Result<ToolReply, ToolError> {
+    charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
+    let message = arm.and_then(|arm| arm.message.as_deref());
+    let message = message.unwrap_or("the seller needs more to go on");
+    Ok(ToolReply::new(
+        AdcpTaskStatus::InputRequired,
+        message,
+        json!({"reason": "APPROVAL_REQUIRED"}),
+    ))
+}

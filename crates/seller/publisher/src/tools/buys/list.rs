@@ -1,0 +1,253 @@
+//! `get_media_buys`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use tradepost_adcp::error::AdcpCode;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Map, Value, json};
+use tradepost_document::typed::OneOrMore;
+
+use super::account_of;
+use crate::account::Account;
+use crate::buy::report::{self, BuyDelivery};
+use crate::buy::{self, Assigned, MediaBuy, MediaBuyStatus, Package, action, health};
+use crate::catalogue::Product;
+use crate::creative::{Creative, CreativeStatus as Review};
+use crate::forms::buys::GetMediaBuys;
+use crate::refusals::{self, ToolError};
+use crate::reply::{ToolReply, object};
+use crate::store::{Query, Stored};
+use crate::tool_context::ToolContext;
+use crate::tools::page::{self, ListPage, PageSize};
+
+/// Handles `get_media_buys`.
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuys,
+) -> Result<ToolReply, ToolError> {
+    let page = page(work, form)?;
+    let offer = work.publisher.products(work.shelf)?;
+    let mut known = Known::default();
+    let mut shown = Vec::new();
+    let mut sandbox = false;
+    for kept in &page.items {
+        let account = known.account(work, kept)?;
+        sandbox |= account.as_ref().is_some_and(|account| account.sandbox);
+        let library = known.creatives(work, kept)?;
+        shown.push(row(work, form, kept, account.as_ref(), &offer, &library)?);
+    }
+    let body = json!({
+        "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
+    });
+    Ok(ToolReply::completed("media buys", body))
+}
+
+/// Returns the requested page. Media buys named by id are few and are read whole.
+fn page(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuys,
+) -> Result<ListPage<Stored<MediaBuy>>, ToolError> {
+    let filter = form.status_filter.as_ref();
+    let account = work.admitted.account_id();
+    if let Some(ids) = form.media_buy_ids.as_deref() {
+        let buys = chosen(work, Some(ids), filter)?;
+        let scope = page::scope(&work.ask.arguments, account);
+        return Ok(page::requested(buys, form.pagination.as_ref(), &scope)?);
+    }
+    let statuses =
+        filter.map_or(&[MediaBuyStatus::Active][..], |OneOrMore(asked)| asked.as_slice());
+    let size = PageSize { usual: page::MOST, most: page::MOST };
+    let asked = form.pagination.as_ref();
+    Ok(page::kept(work, account, &in_status(statuses), asked, size)?.page)
+}
+
+/// Returns a query for media buys in one of these statuses.
+fn in_status(statuses: &[MediaBuyStatus]) -> Query {
+    let mut states: Vec<String> = statuses.iter().map(|status| status.name().to_owned()).collect();
+    states.sort_unstable();
+    states.dedup();
+    Query { states, ..Query::default() }
+}
+
+/// Cache of the records that media buys of a page share.
+#[derive(Default)]
+struct Known {
+    accounts: BTreeMap<String, Option<Account>>,
+    creatives: BTreeMap<(Option<String>, String), Option<Stored<Creative>>>,
+}
+
+impl Known {
+    /// Returns the account of a media buy.
+    fn account(
+        &mut self,
+        work: &ToolContext<'_>,
+        buy: &Stored<MediaBuy>,
+    ) -> Result<Option<Account>, InternalError> {
+        let Some(id) = &buy.record.account else { return Ok(None) };
+        if let Some(known) = self.accounts.get(id) {
+            return Ok(known.clone());
+        }
+        let account = account_of(work.shelf, buy)?.map(|account| account.thing);
+        self.accounts.insert(id.clone(), account.clone());
+        Ok(account)
+    }
+
+    /// Returns the creatives of a media buy's packages, oldest first.
+    fn creatives(
+        &mut self,
+        work: &ToolContext<'_>,
+        buy: &Stored<MediaBuy>,
+    ) -> Result<Vec<Stored<Creative>>, InternalError> {
+        let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+        let ids = assigned.filter_map(|assigned| assigned.creative_id.as_ref());
+        let ids: BTreeSet<&String> = ids.collect();
+        let mut library = Vec::new();
+        for id in ids {
+            let place = (buy.record.account.clone(), id.clone());
+            if !self.creatives.contains_key(&place) {
+                let reach = &work.admitted.reach;
+                let found = reach.chosen::<Creative>(work.shelf, Some(&buy.record), id)?;
+                self.creatives.insert(place.clone(), found);
+            }
+            library.extend(self.creatives.get(&place).cloned().flatten());
+        }
+        library.sort_by_key(|kept| kept.record.place);
+        Ok(library)
+    }
+}
+
+/// Returns the media buys that a request means: those with these ids on any account, or all that the
+/// caller can access, on the named account if any. The status filter applies to both.
+///
+/// # Errors
+/// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
+pub(crate) fn chosen(
+    work: &ToolContext<'_>,
+    ids: Option<&[String]>,
+    filter: Option<&OneOrMore<MediaBuyStatus>>,
+) -> Result<Vec<Stored<MediaBuy>>, ToolError> {
+    let wanted = filter.map(|OneOrMore(asked)| asked.as_slice());
+    let Some(ids) = ids else {
+        let query = in_status(wanted.unwrap_or_default());
+        let reach = &work.admitted.reach;
+        let account = work.admitted.account_id();
+        return Ok(reach.page(work.shelf, account, &query, work.ask.now)?);
+    };
+    // Every id is looked up, even after one that does not resolve.
+    let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let absent = || refusals::not_found(AdcpCode::MediaBuyNotFound, Some("media_buy_ids"));
+    let mut buys: Vec<Stored<MediaBuy>> =
+        found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
+    buys.sort_by_key(|kept| kept.record.place);
+    // An id may be named twice.
+    buys.dedup_by_key(|kept| kept.record.place);
+    if let Some(wanted) = wanted {
+        buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
+    }
+    Ok(buys)
+}
+
+/// Returns the row of a media buy.
+fn row(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuys,
+    kept: &Stored<MediaBuy>,
+    account: Option<&Account>,
+    offer: &[Product],
+    library: &[Stored<Creative>],
+) -> Result<Map, InternalError> {
+    let buy = &kept.thing;
+    let now = work.ask.now;
+    let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
+    // Rows name it `status`; the longer name only distinguishes it from the status of a task.
+    row.shift_remove("media_buy_status");
+    let history = form.include_history.and_then(|wanted| usize::try_from(wanted).ok());
+    let history = history.filter(|wanted| *wanted > 0);
+    let history = history.map(|most| {
+        let latest = buy.history.iter().rev().take(most);
+        latest.map(buy::BuyChange::published).collect::<Vec<_>>()
+    });
+    let impairments = health::impairments(buy, library, now);
+    let health = if impairments.is_empty() { "ok" } else { "impaired" };
+    row.extend(object([
+        ("status", Some(buy.status_at(now).name().into())),
+        ("status_as_of", Some(json!(now))),
+        ("confirmed_at", Some(json!(buy.confirmed_at))),
+        ("start_time", Some(json!(buy.start_time))),
+        ("end_time", Some(json!(buy.end_time))),
+        ("created_at", Some(json!(kept.record.created_at))),
+        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("proposal_id", buy.proposal_id.clone().map(Value::from)),
+        ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
+        ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
+        ("context", buy.shown.get("context").cloned()),
+        ("history", history.map(Value::from)),
+        ("health", Some(health.into())),
+        ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
+        ("packages", Some(packages(work, kept, library, form.include_snapshot)?)),
+        ("account", account.map(|account| account.published().into())),
+    ]));
+    Ok(row)
+}
+
+/// Returns the packages with the approval of their creatives and, on request, a snapshot of their
+/// delivery.
+fn packages(
+    work: &ToolContext<'_>,
+    kept: &Stored<MediaBuy>,
+    library: &[Stored<Creative>],
+    snapshot: bool,
+) -> Result<Value, InternalError> {
+    let buy = &kept.thing;
+    let now = work.ask.now;
+    let shares = if snapshot {
+        let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
+        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+        report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>())
+    } else {
+        Vec::new()
+    };
+    let mut snapshots = shares.iter().map(report::metrics).map(|metrics| {
+        json!({
+            "as_of": now,
+            "staleness_seconds": 0,
+            "impressions": metrics.get("impressions").unwrap_or(&Value::from(0)),
+            "spend": metrics.get("spend").unwrap_or(&Value::from(0)),
+            "currency": buy.currency,
+            "clicks"?: metrics.get("clicks"),
+        })
+    });
+    let shown = buy.packages.iter().map(|package| {
+        let mut shown = package.published(buy);
+        let approvals = approvals(package, library, now);
+        if let Some(members) = shown.as_object_mut() {
+            members.extend(object([
+                ("currency", Some(json!(buy.currency))),
+                ("creative_approvals", (!approvals.is_empty()).then(|| approvals.into())),
+                ("snapshot", snapshots.next()),
+            ]));
+        }
+        shown
+    });
+    Ok(shown.collect())
+}
+
+fn approvals(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> Vec<Value> {
+    let approval = |assignment: &Assigned| {
+        let id = assignment.creative_id.as_ref()?;
+        let mut library = library.iter().map(|kept| &kept.thing);
+        let creative = library.find(|creative| creative.creative_id == *id)?;
+        let status = match creative.status_at(now) {
+            // `creative_approvals` has only three values. Suspended and archived creatives had been
+            // approved.
+            Review::Processing | Review::PendingReview => "pending_review",
+            Review::Approved | Review::Suspended | Review::Archived => "approved",
+            Review::Rejected => "rejected",
+        };
+        let reason = &creative.rejection_reason;
+        Some(json!({"creative_id": id, "approval_status": status, "rejection_reason"?: reason}))
+    };
+    package.creative_assignments.iter().filter_map(approval).collect()
+}

@@ -1,0 +1,137 @@
+//! `update_media_buy`.
+
+use tradepost_adcp::error::AdcpCode;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json};
+
+use super::amend::{self, BuyUpdate, UpdateContext};
+use super::governance::{self, AskedPhase, GovernanceQuestion};
+use super::{BuyContext, account_of, create};
+use crate::account::Account;
+use crate::buy::report::BuyDelivery;
+use crate::buy::{self, MediaBuy, action, force};
+use crate::catalogue::Product;
+use crate::exclusive;
+use crate::forms::buys::UpdateMediaBuy;
+use crate::money::MoneyAmount;
+use crate::refusals::{ToolError, at};
+use crate::reply::{ToolReply, object};
+use crate::store::Stored;
+use crate::tool_context::ToolContext;
+
+/// Media buy to be updated, with its account, products and spend.
+struct FoundBuy {
+    kept: Stored<MediaBuy>,
+    account: Option<Stored<Account>>,
+    products: Vec<Product>,
+    spent: MoneyAmount,
+}
+
+/// Returns the question for the governance agent, once the request has no other problem.
+pub(super) fn question(
+    desk: &BuyContext<'_>,
+    form: &UpdateMediaBuy,
+) -> Result<Option<GovernanceQuestion>, ToolError> {
+    let found = find(desk, form)?;
+    let change = work_out(desk, form, &found)?;
+    let account = found.account.as_ref().filter(|_| change.commits());
+    let token = form.governance_context.as_deref();
+    let products = &found.products;
+    governance::question(desk, account, &change.buy, token, AskedPhase::Modification, products)
+}
+
+/// Handles `update_media_buy`.
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &UpdateMediaBuy,
+) -> Result<ToolReply, ToolError> {
+    let offer = work.publisher.products(work.shelf)?;
+    let now = work.ask.now;
+    let desk = BuyContext::from_work(work, &offer);
+    let found = find(&desk, form)?;
+    let mut change = work_out(&desk, form, &found)?;
+    let FoundBuy { mut kept, account, spent, .. } = found;
+    let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
+    if let Some(account) = &account {
+        if change.commits() {
+            let sent = form.governance_context.as_deref();
+            let token = governance::decided(work, &account.thing, &change.buy, sent, &form.sent)?;
+            change.buy.governance_context = token.or(change.buy.governance_context);
+        }
+        let before = committed(&kept.thing, spent);
+        let after = committed(&change.buy, spent);
+        create::charge(work, &account.record.id, &kept.thing, after - before)?;
+    }
+    create::name_packages(work, &mut change.buy);
+    if change.changes {
+        let revision = kept.record.revision + 1;
+        let names: Vec<_> = change.actions.iter().map(|action| action.name()).collect();
+        let first = names.first().copied().unwrap_or("updated");
+        let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
+        let before = std::mem::replace(&mut kept.thing, change.buy);
+        let by = work.ask.caller.tenant();
+        kept.thing.note(revision, now, first, &summary, Some(&by));
+        force::save(work.shelf, &mut kept, now)?;
+        exclusive::rebook_buy(work.shelf, &kept.thing, &offer, sandbox, now)?;
+        work.staff_events().note_changed(&before, &kept, &by)?;
+    }
+    let products = kept.thing.products(&offer);
+    let actions = action::permitted(&kept.thing, &products, now);
+    let mut body = buy::summary(&kept, &actions, now);
+    let packages = &kept.thing.packages;
+    let affected = change.affected.iter().filter_map(|position| packages.get(*position));
+    let affected: Vec<_> = affected.map(|package| package.published(&kept.thing)).collect();
+    body.extend(object([
+        ("affected_packages", Some(affected.into())),
+        ("implementation_date", Some(json!(now))),
+        ("sandbox", sandbox.then(|| true.into())),
+        ("governance_context", kept.thing.governance_context.map(Into::into)),
+    ]));
+    Ok(ToolReply::completed("the media buy has been updated", Value::Object(body)))
+}
+
+/// Returns the amount that a media buy commits: its budget, or what it has spent once it is
+/// canceled.
+fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
+    if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
+}
+
+fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
+    let id = &form.media_buy_id;
+    let field = Some("media_buy_id");
+    let kept: Stored<MediaBuy> =
+        desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
+    // The account of the purchase applies, whichever one the request names.
+    let account = account_of(desk.shelf, &kept)?;
+    let products = kept.thing.products(desk.offer);
+    let delivery = desk.shelf.find::<BuyDelivery>(&kept.record.id)?;
+    let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());
+    Ok(FoundBuy { kept, account, products, spent })
+}
+
+fn work_out(
+    desk: &BuyContext<'_>,
+    form: &UpdateMediaBuy,
+    found: &FoundBuy,
+) -> Result<BuyUpdate, ToolError> {
+    // Checked first, because errors relative to another revision would mislead.
+    let current = found.kept.record.revision;
+    if let Some(expected) = form.revision
+        && expected != current
+    {
+        // The media buy was changed concurrently (`Y-6`).
+        let message = "the media buy has changed since that revision; read it again and send the \
+                       change anew";
+        let error = at(AdcpCode::Conflict, "revision", message);
+        let error = error.with("resource_id", found.kept.record.id.as_str());
+        let error = error.with("expected_version", expected).with("current_version", current);
+        return Err(error.into());
+    }
+    amend::work_out(&UpdateContext {
+        desk: BuyContext { account: found.account.as_ref(), ..*desk },
+        products: &found.products,
+        before: &found.kept.thing,
+        spent: found.spent,
+        form,
+    })
+}

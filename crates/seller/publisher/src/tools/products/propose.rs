@@ -1,0 +1,193 @@
+//! Storage of proposals: drafts for a brief, their next versions, and committed ones.
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_adcp::error::AdcpCode;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::Value;
+
+use super::offer::Offer;
+use super::plan::MediaPlan;
+use crate::catalogue::ProposalTerms;
+use crate::exclusive;
+use crate::forms::products::GetProducts;
+use crate::money::currency::find_money;
+use crate::proposal::{Proposal, ProposalEnvelope, ProposalStatus};
+use crate::refusals::{self, ToolError};
+use crate::store::{Query, Stored};
+use crate::tool_context::ToolContext;
+
+/// States of stored proposals.
+const DRAFT: &str = "draft";
+const COMMITTED: &str = "committed";
+
+/// Returns the proposals for a brief; none when the publisher makes none. An equal draft that
+/// exists is returned instead of a new one.
+pub(super) fn for_brief(
+    work: &ToolContext<'_>,
+    form: &GetProducts,
+    offer: &Offer<'_>,
+    words: &[String],
+) -> Result<Vec<Value>, ToolError> {
+    let Some(terms) = work.publisher.profile.catalogue.proposals else {
+        return Ok(Vec::new());
+    };
+    let wanted = envelope(form, &offer.preferred_currency());
+    let choices = offer.choices(words, &wanted.currency);
+    let balanced = MediaPlan::balanced(&choices, wanted.budget);
+    // With two products the focused plan would repeat the balanced one.
+    let larger = balanced.as_ref().filter(|plan| plan.len() > 2);
+    let focused = larger.and_then(|_| MediaPlan::focused(&choices, wanted.budget));
+    let even = "The budget over what fits the brief, weighed by how well it fits.";
+    let best = "The budget on the two products that fit the brief best.";
+    let plans = [("Balanced plan", even, balanced), ("Focused plan", best, focused)];
+    let mut proposals = Vec::new();
+    for (name, description, plan) in plans {
+        let Some(plan) = plan else { continue };
+        let draft = Proposal {
+            proposal_id: String::new(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            status: ProposalStatus::Draft,
+            expires_at: after(work.ask.now, terms.draft_hours)?,
+            allocations: plan.allocations(),
+            envelope: plan.envelope(wanted.clone()),
+            io_id: None,
+            bought_as: None,
+        };
+        let account = work.admitted.account_id();
+        let mut known = current(work, &draft)?.into_iter();
+        let known = known
+            .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
+        proposals.push(match known {
+            Some(kept) => kept.thing.published(),
+            None => add(work, draft)?.published(),
+        });
+    }
+    Ok(proposals)
+}
+
+/// Stores a new draft.
+fn add(work: &ToolContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
+    draft.proposal_id = work.fresh_id("prop")?;
+    work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
+    Ok(draft)
+}
+
+/// Returns the query for the tenant's drafts.
+fn drafts(work: &ToolContext<'_>) -> Query {
+    Query { owner: Some(work.admitted.owner().to_owned()), ..Query::in_state(DRAFT) }
+}
+
+/// Returns the tenant's unexpired drafts with the same content.
+fn current(
+    work: &ToolContext<'_>,
+    draft: &Proposal,
+) -> Result<Vec<Stored<Proposal>>, InternalError> {
+    let mut known: Vec<Stored<Proposal>> =
+        work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
+    known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
+    Ok(known)
+}
+
+/// Stores the next version of a proposal. A draft is changed; a committed proposal stays as agreed,
+/// and its next version is a new draft.
+pub(super) fn replanned(
+    work: &ToolContext<'_>,
+    form: &GetProducts,
+    mut kept: Stored<Proposal>,
+    plan: &MediaPlan,
+) -> Result<Stored<Proposal>, ToolError> {
+    let terms = terms(work)?;
+    let allocations = plan.allocations();
+    let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
+    // An unchanged proposal keeps its expiry: repeating a request does not prolong a price.
+    if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
+        return Ok(kept);
+    }
+    let next = Proposal {
+        status: ProposalStatus::Draft,
+        expires_at: after(work.ask.now, terms.draft_hours)?,
+        allocations,
+        envelope,
+        io_id: None,
+        bought_as: None,
+        ..kept.thing.clone()
+    };
+    match kept.thing.status {
+        ProposalStatus::Draft => {
+            kept.thing = next;
+            work.shelf.change(&mut kept, work.ask.now)?;
+        }
+        ProposalStatus::Committed => {
+            let added = add(work, next)?;
+            let broken =
+                || InternalError::new("reading a proposal that was just kept", "it is not there");
+            kept = work.shelf.find(&added.proposal_id)?.ok_or_else(broken)?;
+        }
+    }
+    Ok(kept)
+}
+
+/// Commits a proposal, which holds its days of exclusive products until it expires. Returns true when it
+/// was a draft.
+pub(super) fn commit(
+    work: &ToolContext<'_>,
+    kept: &mut Stored<Proposal>,
+    offer: &Offer<'_>,
+) -> Result<bool, ToolError> {
+    if kept.thing.status == ProposalStatus::Committed {
+        return Ok(false);
+    }
+    kept.thing.status = ProposalStatus::Committed;
+    kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
+    kept.thing.io_id = Some(work.fresh_id("io")?);
+    COMMITTED.clone_into(&mut kept.record.state);
+    work.shelf.change(kept, work.ask.now)?;
+    let proposal = &kept.thing;
+    let is_sandbox = work.is_for_tests();
+    let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
+    let expires_at = Some(proposal.expires_at);
+    exclusive::book_days(work.shelf, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
+    Ok(true)
+}
+
+/// Returns the terms of proposals. A proposal may outlive the publisher's setting to make them.
+fn terms(work: &ToolContext<'_>) -> Result<ProposalTerms, ToolError> {
+    work.publisher.profile.catalogue.proposals.ok_or_else(|| {
+        let message = "this seller makes no proposals any more; buy products directly";
+        refusals::error(AdcpCode::UnsupportedFeature, message).into()
+    })
+}
+
+fn after(now: Timestamp, hours: u32) -> Result<Timestamp, InternalError> {
+    now.checked_add(SignedDuration::from_hours(i64::from(hours)))
+        .map_err(|error| InternalError::new("working out when a proposal expires", error))
+}
+
+/// Returns the envelope of a request: from its filters, otherwise from the money in its brief. The default is
+/// the preferred currency.
+fn envelope(form: &GetProducts, preferred: &str) -> ProposalEnvelope {
+    let brief = form.brief.as_deref().unwrap_or_default();
+    let named = find_money(brief, Some(preferred));
+    let from_brief = ProposalEnvelope {
+        currency: named.map_or(preferred, |money| money.currency).to_owned(),
+        budget: named.map(|money| money.amount),
+        ..ProposalEnvelope::default()
+    };
+    widened(from_brief, form)
+}
+
+/// Applies the filters of a request to an envelope.
+fn widened(mut envelope: ProposalEnvelope, form: &GetProducts) -> ProposalEnvelope {
+    let Some(filters) = &form.filters else {
+        return envelope;
+    };
+    if let Some(budget) = &filters.budget_range {
+        envelope.currency.clone_from(&budget.currency);
+        envelope.budget = budget.max.or(budget.min);
+    }
+    envelope.start_date = filters.start_date.clone().or(envelope.start_date);
+    envelope.end_date = filters.end_date.clone().or(envelope.end_date);
+    envelope.countries = filters.countries.clone().unwrap_or(envelope.countries);
+    envelope
+}

@@ -1,0 +1,125 @@
+//! Searches while what is kept cannot be asked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use jiff::SignedDuration;
+use tradepost_adcp::AdcpTool;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
+use tradepost_publisher::catalogue::Catalogue;
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::services::BoxFuture;
+use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::{Job, PublisherStore, StoreTx};
+
+use crate::products::fitting;
+use crate::support::{Desk, profile};
+
+/// A shelf that is somewhere else.
+#[derive(Debug, Default)]
+struct Far {
+    vault: MemoryVault,
+    is_away: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl Far {
+    fn check(&self) -> Result<(), InternalError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        match self.is_away.load(Ordering::SeqCst) {
+            true => Err(InternalError::new("asking the vault", "nobody answers").transient()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl PublisherStore for Far {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+        self.check().and_then(|()| self.vault.read(job))
+    }
+
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
+        match self.check() {
+            Ok(()) => self.vault.write(job),
+            Err(fault) => Box::pin(std::future::ready(Err(fault))),
+        }
+    }
+
+    fn may_be_away(&self) -> bool {
+        true
+    }
+}
+
+fn gazette(catalogue: Catalogue) -> (Desk, Arc<Far>) {
+    let far = Arc::new(Far::default());
+    (Desk::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
+}
+
+fn wholesale(desk: &Desk) -> Value {
+    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}))
+}
+
+#[test]
+fn a_search_goes_on_from_memory_and_says_its_age() {
+    let (mut desk, far) = gazette(demo::catalogue());
+    let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
+    let asked = || far.asked.swap(0, Ordering::SeqCst);
+    let before = wholesale(&desk);
+    assert!(before.get("errors").is_none(), "{before}");
+
+    away(true);
+    desk.now += SignedDuration::from_secs(42);
+    let _ = asked();
+    let mut meanwhile = wholesale(&desk);
+    assert_eq!(asked(), 1);
+    let warning = meanwhile["errors"][0].clone();
+    assert_eq!(warning["code"], "STALE_RESPONSE");
+    assert_eq!(
+        warning["details"],
+        json!({"served_from_cache": true, "cache_age_seconds": 42, "upstream": {"name": "store"}}),
+    );
+    meanwhile.as_object_mut().unwrap().shift_remove("errors");
+    assert_eq!(meanwhile, before);
+    assert_eq!(wholesale(&desk)["errors"][0]["code"], "STALE_RESPONSE");
+    assert_eq!(asked(), 0, "nobody waits for it again within a second");
+
+    // What nobody has read, and what would be kept, is not made up.
+    let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
+    for refused in [
+        desk.ask_as(
+            &desk.caller("nova"),
+            AdcpTool::GetProducts,
+            json!({"buying_mode": "wholesale"}),
+        ),
+        desk.ask(AdcpTool::GetProducts, brief),
+        desk.ask(AdcpTool::GetMediaBuys, json!({})),
+    ] {
+        let document = refused.document();
+        assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "{document}");
+        assert_eq!(document["adcp_error"]["recovery"], "transient");
+    }
+    desk.now += SignedDuration::from_mins(5);
+    let document = desk.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"})).document();
+    assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "it was read too long ago");
+
+    away(false);
+    desk.now += SignedDuration::from_secs(1);
+    assert_eq!(wholesale(&desk), before);
+}
+
+#[test]
+fn a_brief_whose_proposals_are_there_is_answered_with_them() {
+    let (mut desk, far) = gazette(demo::catalogue());
+    let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
+    let ask = |desk: &Desk| fitting(desk, AdcpTool::GetProducts, brief.clone());
+    ask(&desk);
+    let proposed = ask(&desk);
+    far.is_away.store(true, Ordering::SeqCst);
+    desk.now += SignedDuration::from_secs(3);
+    let meanwhile = ask(&desk);
+    assert_eq!(meanwhile["proposals"], proposed["proposals"]);
+    assert!(proposed["proposals"].as_array().is_some_and(|proposals| !proposals.is_empty()));
+    assert_eq!(meanwhile["errors"][0]["details"]["cache_age_seconds"], 3);
+}

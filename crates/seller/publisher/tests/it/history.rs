@@ -1,0 +1,312 @@
+//! What a request costs does not grow with what its buyer has bought before, and statuses that change with the
+//! time are found by how they stand now.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_adcp::AdcpTool;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::{Value, json};
+use tradepost_publisher::account::Account;
+use tradepost_publisher::agent::Billing;
+use tradepost_publisher::buy::force;
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::services::BoxFuture;
+use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::{
+    EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
+    Query, StoreTx, Tally,
+};
+
+use crate::support::{Desk, profile};
+
+const ACCOUNT: &str = "acc_1";
+
+/// A shelf in memory that counts the records that are read.
+#[derive(Debug, Default)]
+struct CountingVault {
+    vault: MemoryVault,
+    read: Arc<AtomicUsize>,
+}
+
+struct CountingShelf<'a> {
+    shelf: &'a dyn StoreTx,
+    read: &'a AtomicUsize,
+}
+
+impl StoreTx for CountingShelf<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        self.shelf.whose(kind, id)
+    }
+
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        self.shelf.get(kind, id)
+    }
+
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
+        let found = self.shelf.list(kind, query)?;
+        self.read.fetch_add(found.len(), Ordering::Relaxed);
+        Ok(found)
+    }
+
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+        self.shelf.count(kind, query)
+    }
+
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
+        self.shelf.key(scope, key)
+    }
+
+    fn check_writable(&self) -> Result<(), InternalError> {
+        self.shelf.check_writable()
+    }
+
+    fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
+        self.shelf.put(record)
+    }
+
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
+        self.shelf.remove(kind, id)
+    }
+
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
+        self.shelf.remember(scope, key, row)
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
+        self.shelf.forget_keys(before)
+    }
+}
+
+impl PublisherStore for CountingVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+        self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
+    }
+
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
+        let read = Arc::clone(&self.read);
+        self.vault.write(Box::new(move |shelf| job(&CountingShelf { shelf, read: &read })))
+    }
+}
+
+fn creative(number: usize) -> Value {
+    json!({
+        "creative_id": format!("creative_{number}"), "name": "A banner",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
+        }},
+    })
+}
+
+/// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
+fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
+    let vault = CountingVault::default();
+    let read = Arc::clone(&vault.read);
+    let desk =
+        Desk::on(PublisherProfile { catalogue: demo::catalogue(), ..profile() }, Arc::new(vault));
+    let now = desk.now;
+    desk.put(move |shelf| {
+        let brand = json!({"domain": "a.example"});
+        let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
+        account.open(shelf, "agent:acme", now)?;
+        for number in 0..buys {
+            let package = json!({
+                "package_id": format!("pkg_{number}"), "product_id": "outdoor_display",
+                "pricing_option_id": "cpm_auction", "budget": 100,
+                "creative_assignments": [{"creative_id": format!("creative_{}", number / 10)}],
+            });
+            let fixture = json!({"packages": [package]});
+            let fixture = fixture.as_object().unwrap();
+            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
+        }
+        for number in 0..buys / 10 {
+            let task = json!({
+                "task_id": format!("task_{number}"), "task_type": "create_media_buy", "status": "submitted",
+            });
+            let id = format!("10:0:agent:acmetask_{number}");
+            put(shelf, EntityKind::Task, &id, "submitted", "create_media_buy", task, now)?;
+            let list = json!({
+                "list_id": format!("pl_{number}"), "given": {"name": "Sites"}, "property_count": 0,
+            });
+            put(shelf, EntityKind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
+        }
+        Ok(())
+    });
+    for number in 0..buys / 10 {
+        let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
+        ask(&desk, AdcpTool::SyncCreatives, sync);
+    }
+    (desk, read)
+}
+
+fn put(
+    shelf: &dyn StoreTx,
+    kind: EntityKind,
+    id: &str,
+    state: &str,
+    class: &str,
+    body: Value,
+    now: Timestamp,
+) -> Result<(), InternalError> {
+    let chosen = body["task_id"].as_str().unwrap_or(id);
+    shelf.put(EntityRecord {
+        kind,
+        id: id.to_owned(),
+        owner: "agent:acme".to_owned(),
+        account: Some(ACCOUNT.to_owned()),
+        state: state.to_owned(),
+        class: class.to_owned(),
+        changes_at: None,
+        terms: vec![IndexTerm::new(IndexField::ChosenId, chosen)],
+        revision: 1,
+        body,
+        created_at: now,
+        updated_at: now,
+        place: 0,
+    })
+}
+
+/// The answer to a request of the buyer, with a key of its own.
+fn ask(desk: &Desk, tool: AdcpTool, mut arguments: Value) -> Value {
+    static KEYS: AtomicUsize = AtomicUsize::new(0);
+    if tool.keyed() {
+        let key = format!("history-key-{:08}", KEYS.fetch_add(1, Ordering::Relaxed));
+        arguments["idempotency_key"] = key.into();
+    }
+    let document = desk.ask_as(&desk.caller("acme"), tool, arguments).document();
+    assert_ne!(document["status"], "failed", "{tool:?} {document}");
+    document
+}
+
+#[test]
+fn no_request_reads_more_for_a_buyer_with_more_history() {
+    let on_account = json!({"account_id": ACCOUNT});
+    let page = json!({"max_results": 5});
+    let package = json!({
+        "product_id": "outdoor_display", "pricing_option_id": "cpm_auction", "bid_price": 5, "budget": 1000,
+        "creative_assignments": [{"creative_id": "creative_1"}],
+    });
+    let table = [
+        (AdcpTool::GetMediaBuys, json!({"pagination": page})),
+        (AdcpTool::GetMediaBuys, json!({"account": on_account, "pagination": page})),
+        (AdcpTool::GetMediaBuys, json!({"status_filter": "rejected"})),
+        (AdcpTool::GetMediaBuys, json!({"media_buy_ids": ["mb_7"]})),
+        (AdcpTool::GetMediaBuyDelivery, json!({"media_buy_ids": ["mb_7"]})),
+        (
+            AdcpTool::GetProducts,
+            json!({"buying_mode": "brief", "brief": "outdoor", "account": on_account}),
+        ),
+        (AdcpTool::ListCreatives, json!({"pagination": page})),
+        (AdcpTool::ListCreatives, json!({"filters": {"creative_ids": ["creative_1"]}})),
+        (AdcpTool::ListCreatives, json!({"filters": {"media_buy_ids": ["mb_17"]}})),
+        (AdcpTool::ListCreatives, json!({"filters": {"assigned_to_packages": ["pkg_17"]}})),
+        (AdcpTool::ListTasks, json!({"pagination": page})),
+        (AdcpTool::GetTaskStatus, json!({"task_id": "task_1"})),
+        (AdcpTool::ListPropertyLists, json!({"pagination": page})),
+        (AdcpTool::ListAccounts, json!({})),
+        (AdcpTool::SyncCreatives, json!({"account": on_account, "creatives": [creative(1)]})),
+        (
+            AdcpTool::SyncCreatives,
+            json!({
+                "account": on_account, "creatives": [creative(1)],
+                "assignments": [{"creative_id": "creative_1", "package_id": "pkg_17"}],
+            }),
+        ),
+        (
+            AdcpTool::CreateMediaBuy,
+            json!({
+                "account": on_account, "brand": {"domain": "a.example"},
+                "start_time": "2026-07-01T00:00:00Z", "end_time": "2026-08-01T00:00:00Z",
+                "packages": [package],
+            }),
+        ),
+        (
+            AdcpTool::UpdateMediaBuy,
+            json!({"account": on_account, "media_buy_id": "mb_7", "paused": true}),
+        ),
+    ];
+    let few = with_buys(60);
+    let many = with_buys(240);
+    for (tool, arguments) in table {
+        let [of_few, of_many] = [&few, &many].map(|(desk, read)| {
+            let before = read.load(Ordering::Relaxed);
+            ask(desk, tool, arguments.clone());
+            read.load(Ordering::Relaxed) - before
+        });
+        assert_eq!(of_few, of_many, "{tool:?} {arguments}");
+    }
+}
+
+#[test]
+fn statuses_follow_the_clock_whether_written_anew_or_not() {
+    let mut desk =
+        Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
+    let now = desk.now;
+    let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
+    desk.put(move |shelf| {
+        let brand = json!({"domain": "a.example"});
+        let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
+        account.open(shelf, "agent:acme", now)?;
+        for number in 0..12_i64 {
+            let statuses = ["pending_start", "active", "paused", "canceled"];
+            let status = statuses[usize::try_from(number % 4).unwrap()];
+            let fixture = json!({
+                "status": status, "start_time": at(number % 5), "end_time": at(number % 5 + 3),
+                "total_budget": 10,
+            });
+            let fixture = fixture.as_object().unwrap();
+            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
+        }
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for hour in 0..10 {
+        desk.now = now + SignedDuration::from_hours(hour);
+        let everything = ask(&desk, AdcpTool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
+        let before = listed(&desk);
+        for (status, ids, total) in &before {
+            let expected: Vec<_> = rows(&everything, |row| row["status"] == status.as_str());
+            assert_eq!((ids, *total), (&expected, expected.len() as u64), "{status} at {hour}");
+        }
+        runtime.block_on(desk.publisher.tick(desk.now));
+        assert_eq!(listed(&desk), before, "at {hour}");
+    }
+}
+
+fn all_ids() -> Vec<String> {
+    (0..12).map(|number| format!("mb_{number:02}")).collect()
+}
+
+fn rows(answer: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
+    let rows = answer["media_buys"].as_array().unwrap().iter().filter(|row| wanted(row));
+    rows.map(|row| row["media_buy_id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// For each status the buys that are listed, page by page, and how many there are said to be.
+fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
+    let mut listed = Vec::new();
+    for status in ["pending_start", "active", "paused", "completed", "canceled"] {
+        let mut ids = Vec::new();
+        let mut cursor = Value::Null;
+        let mut total = 0;
+        loop {
+            let mut request = json!({"status_filter": status, "pagination": {"max_results": 2}});
+            if !cursor.is_null() {
+                request["pagination"]["cursor"] = cursor;
+            }
+            let page = ask(desk, AdcpTool::GetMediaBuys, request);
+            ids.extend(rows(&page, |_| true));
+            total = page["pagination"]["total_count"].as_u64().unwrap().max(total);
+            cursor = page["pagination"]["cursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        listed.push((status.to_owned(), ids, total));
+    }
+    listed
+}

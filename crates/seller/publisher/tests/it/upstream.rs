@@ -1,0 +1,64 @@
+//! An outage that the test controller has feigned.
+
+use tradepost_adcp::AdcpTool;
+use tradepost_document::json::{Value, json};
+use tradepost_publisher::availability::Outage;
+use tradepost_publisher::store::New;
+
+use crate::products::{fitting, gazette};
+use crate::support::Desk;
+
+fn feign(desk: &Desk, tool: &str) {
+    let outage = Outage {
+        upstream: "inventory-service".to_owned(),
+        tool: tool.to_owned(),
+        since: "2026-06-01T11:59:56Z".parse().unwrap(),
+    };
+    desk.put(move |shelf| {
+        let id = Outage::id("agent:acme");
+        let new = New { id: &id, owner: "agent:acme", account: None, state: "", now: outage.since };
+        shelf.add(new, &outage)
+    });
+}
+
+fn browse(desk: &Desk) -> Value {
+    fitting(
+        desk,
+        AdcpTool::GetProducts,
+        json!({"buying_mode": "brief", "brief": "Display advertising"}),
+    )
+}
+
+#[test]
+fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
+    let mut desk = gazette();
+    assert!(browse(&desk).get("errors").is_none());
+    feign(&desk, "get_products");
+    let document = browse(&desk);
+    assert!(document.get("adcp_error").is_none());
+    assert!(!document["products"].as_array().unwrap().is_empty());
+    let warning = &document["errors"][0];
+    assert_eq!(warning["code"], "STALE_RESPONSE");
+    assert_eq!(
+        warning["details"],
+        json!({
+            "served_from_cache": true,
+            "cache_age_seconds": 4,
+            "upstream": {"name": "inventory-service"},
+        }),
+    );
+    let asked = json!({"buying_mode": "wholesale"});
+    let other = desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked).document();
+    assert!(other.get("errors").is_none());
+    desk.now = "2026-06-01T12:00:06Z".parse().unwrap();
+    assert!(browse(&desk).get("errors").is_none());
+}
+
+#[test]
+fn an_outage_of_another_tool_says_nothing_about_this_one() {
+    let desk = gazette();
+    feign(&desk, "get_signals");
+    assert!(browse(&desk).get("errors").is_none());
+    let signals = fitting(&desk, AdcpTool::GetSignals, json!({"discovery_mode": "wholesale"}));
+    assert_eq!(signals["errors"][0]["code"], "STALE_RESPONSE");
+}

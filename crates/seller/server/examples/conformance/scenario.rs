@@ -1,0 +1,199 @@
+//! What the agent does about a message, keyed on the prefix of the message's id, as the kit sends it, or
+//! of the first part's text, as the kit's successor does (requirements a2a.md §2.3, §2.4).
+
+use std::time::Duration;
+
+use tradepost_document::json::json;
+use tradepost_server::a2a::{Artifact, Content, Message, Part, Task, TaskState};
+use tradepost_server::fault::InternalError;
+use tradepost_server::tasks::{MessagePlan, TaskEnded, TaskProgress};
+
+/// How long the kit's long task works: twice its own patience.
+const LONG: Duration = Duration::from_secs(4);
+
+/// How long a task works that is there to be canceled.
+const PATIENT: Duration = Duration::from_secs(600);
+
+/// What is to be done about a message, with the task that it continues.
+pub(crate) fn plan(message: &Message, task: Option<&Task>) -> MessagePlan {
+    let scenario = scenario(message, task);
+    if scenario == Scenario::Message {
+        return MessagePlan::Answer(vec![Part::text("Direct message response")]);
+    }
+    MessagePlan::Work(Box::new(move |progress| {
+        Box::pin(async move {
+            // That the task was canceled meanwhile is nobody's fault.
+            let _: Result<(), TaskEnded> = work(scenario, &progress).await?;
+            Ok(())
+        })
+    }))
+}
+
+/// What a message means. One that continues a task and names no scenario of its own: a task of
+/// several turns ends when it hears that it is done, and any other does with its answer.
+fn scenario(message: &Message, task: Option<&Task>) -> Scenario {
+    if let Some(scenario) = named(message) {
+        return scenario;
+    }
+    let first = task.and_then(|task| task.history.as_ref()?.first());
+    let done = message.text().is_some_and(|text| text.starts_with("done"));
+    match first.and_then(named) {
+        Some(Scenario::MultiTurn) if !done => Scenario::MultiTurn,
+        Some(_) | None => Scenario::Complete(None),
+    }
+}
+
+/// What the kits ask for, by prefix; a longer one stands before the shorter one it begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scenario {
+    Message,
+    InputRequired,
+    MultiTurn,
+    AuthRequired,
+    Reject,
+    Fail,
+    Panic,
+    /// Works for a while.
+    Work(Duration, Option<Product>),
+    Complete(Option<Product>),
+    Stream {
+        working: bool,
+        artifact: Option<Product>,
+    },
+    Flood(u32),
+}
+
+/// What a scenario's artifact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Product {
+    Text(&'static str),
+    File,
+    FileUrl,
+    Data,
+    Chunks,
+}
+
+const SCENARIOS: &[(&str, Scenario)] = &[
+    ("tck-complete-task", Scenario::Complete(None)),
+    ("tck-message-response", Scenario::Message),
+    ("tck-input-required", Scenario::InputRequired),
+    ("tck-multi-turn", Scenario::MultiTurn),
+    ("tck-auth-required", Scenario::AuthRequired),
+    ("tck-reject-task", Scenario::Reject),
+    ("tck-task-failure", Scenario::Fail),
+    ("tradepost-panic", Scenario::Panic),
+    ("tradepost-flood-500", Scenario::Flood(500)),
+    ("tradepost-flood-40000", Scenario::Flood(40_000)),
+    ("tck-long-running", Scenario::Work(LONG, Some(Product::Text("Long task result")))),
+    ("test-resubscribe-message-id", Scenario::Work(LONG, None)),
+    ("tck-cancel", Scenario::Work(PATIENT, None)),
+    ("tck-artifact-file-url", Scenario::Complete(Some(Product::FileUrl))),
+    ("tck-artifact-file", Scenario::Complete(Some(Product::File))),
+    ("tck-artifact-data", Scenario::Complete(Some(Product::Data))),
+    ("tck-artifact-text", Scenario::Complete(Some(Product::Text("Generated text content")))),
+    ("tck-stream-001", streaming("Stream hello from TCK")),
+    ("tck-stream-002", Scenario::Stream { working: false, artifact: None }),
+    ("tck-stream-003", streaming("Stream task lifecycle")),
+    ("tck-stream-ordering-001", streaming("Ordered output")),
+    ("tck-stream-basic", streaming("Stream hello from TCK")),
+    ("tck-stream-artifact-text", streaming("Streamed text content")),
+    ("tck-stream-artifact-file", Scenario::Stream { working: true, artifact: Some(Product::File) }),
+    (
+        "tck-stream-artifact-chunked",
+        Scenario::Stream { working: true, artifact: Some(Product::Chunks) },
+    ),
+    ("tck-stream-chunked", Scenario::Stream { working: true, artifact: Some(Product::Chunks) }),
+];
+
+const fn streaming(text: &'static str) -> Scenario {
+    Scenario::Stream { working: true, artifact: Some(Product::Text(text)) }
+}
+
+/// The scenario that a message names.
+fn named(message: &Message) -> Option<Scenario> {
+    let find = |name: &str| {
+        let found = SCENARIOS.iter().find(|(prefix, _)| name.starts_with(prefix));
+        found.map(|(_, scenario)| *scenario)
+    };
+    find(&message.message_id).or_else(|| find(message.text()?))
+}
+
+async fn work(
+    scenario: Scenario,
+    progress: &TaskProgress,
+) -> Result<Result<(), TaskEnded>, InternalError> {
+    use TaskState::{AuthRequired, InputRequired, Rejected, Working};
+    const HELLO: Option<&str> = Some("Hello from TCK");
+    Ok(match scenario {
+        Scenario::Message => Ok(()),
+        Scenario::InputRequired | Scenario::MultiTurn => {
+            progress.status(InputRequired, Some("More input is needed")).await
+        }
+        Scenario::AuthRequired => {
+            progress.status(AuthRequired, Some("A credential is needed")).await
+        }
+        Scenario::Reject => progress.status(Rejected, Some("rejected")).await,
+        Scenario::Fail => {
+            return Err(InternalError::new("working on a task", "the kit asked for it"));
+        }
+        Scenario::Panic => unreachable!("a test asked for it"),
+        Scenario::Work(time, artifact) => {
+            let begun = progress.status(Working, None).await;
+            tokio::time::sleep(time).await;
+            match begun {
+                Ok(()) => finish(progress, false, artifact, HELLO).await,
+                Err(ended) => Err(ended),
+            }
+        }
+        Scenario::Complete(artifact) => {
+            finish(progress, false, artifact, HELLO.filter(|_| artifact.is_none())).await
+        }
+        Scenario::Stream { working, artifact } => finish(progress, working, artifact, None).await,
+        Scenario::Flood(events) => flood(progress, events).await,
+    })
+}
+
+async fn finish(
+    progress: &TaskProgress,
+    working: bool,
+    artifact: Option<Product>,
+    says: Option<&str>,
+) -> Result<(), TaskEnded> {
+    if working {
+        progress.status(TaskState::Working, None).await?;
+    }
+    match artifact {
+        Some(Product::Chunks) => {
+            progress.artifact(result(vec![Part::text("chunk-1 ")]), false, false).await?;
+            progress.artifact(result(vec![Part::text("chunk-2")]), true, true).await?;
+        }
+        Some(other) => progress.artifact(result(vec![part(other)]), false, true).await?,
+        None => {}
+    }
+    progress.status(TaskState::Completed, says).await
+}
+
+async fn flood(progress: &TaskProgress, events: u32) -> Result<(), TaskEnded> {
+    progress.status(TaskState::Working, None).await?;
+    for number in 0..events {
+        let part = Part::data(json!({"number": number}));
+        progress.artifact(result(vec![part]), number > 0, number + 1 == events).await?;
+    }
+    progress.status(TaskState::Completed, None).await
+}
+
+fn result(parts: Vec<Part>) -> Artifact {
+    Artifact::new("artifact-1", parts)
+}
+
+fn part(result: Product) -> Part {
+    let file = |content| Part::file(content, "output.txt", "text/plain");
+    match result {
+        Product::Text(text) => Part::text(text),
+        // "Generated file content", in base64.
+        Product::File => file(Content::Raw("R2VuZXJhdGVkIGZpbGUgY29udGVudA==".to_owned())),
+        Product::FileUrl => file(Content::Url("https://example.com/output.txt".to_owned())),
+        Product::Data => Part::data(json!({"key": "value", "count": 42})),
+        Product::Chunks => Part::text("chunk-1 chunk-2"),
+    }
+}

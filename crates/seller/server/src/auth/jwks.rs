@@ -1,0 +1,249 @@
+//! Public keys of a token issuer: a JSON Web Key Set (RFC 7517) from a file, read again when it
+//! changes, or from the web, cached and fetched again when a token names an unknown key. Fetches
+//! are rate-limited, because anyone can write such a token.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::BoxFuture;
+use reqwest::Url;
+use tradepost_document::json;
+use tradepost_document::json::Value;
+use tradepost_keys::{Algorithm, PublicKey};
+
+use super::{AuthDeps, KeySource};
+use crate::clock::Clock;
+use crate::fault::InternalError;
+
+/// Time for which fetched keys count as current, so that withdrawn keys expire.
+const FRESH: Duration = Duration::from_mins(60);
+
+/// Minimum time between two fetches.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Fetches documents from the web.
+pub trait Fetch: fmt::Debug + Send + Sync {
+    /// Returns the body at an address, when the answer is a success.
+    ///
+    /// # Errors
+    /// The reason why there is none. The implementation limits the time and the size of the answer.
+    fn fetch(&self, url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>>;
+}
+
+/// A client that fetches nothing.
+#[derive(Debug)]
+pub(super) struct NoFetch;
+
+impl Fetch for NoFetch {
+    fn fetch(&self, _url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+        Box::pin(std::future::ready(Err("this process fetches no keys".to_owned())))
+    }
+}
+
+/// A public key with its key id.
+#[derive(Debug, Clone)]
+pub struct IssuerKey {
+    id: Option<String>,
+    /// Public key.
+    pub key: PublicKey,
+}
+
+impl IssuerKey {
+    fn read(jwk: &Value) -> Option<Self> {
+        let id = jwk.get("kid").and_then(Value::as_str).map(str::to_owned);
+        PublicKey::of_issuer(jwk).map(|key| Self { id, key })
+    }
+
+    /// Returns true when a token with this key id and algorithm may be signed with it. A token
+    /// without a key id matches every key.
+    #[must_use]
+    pub fn fits(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
+        self.key.algorithm() == algorithm && id.is_none_or(|id| self.id.as_deref() == Some(id))
+    }
+}
+
+/// Reads the supported keys of a set. Others are ignored, as RFC 7517 §5 requires.
+fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
+    let set = json::read(text).map_err(|_| "it is not JSON, or has a member twice")?;
+    let list = set.get("keys").and_then(Value::as_array).ok_or("it has no list named keys")?;
+    let keys: Vec<_> = list.iter().filter_map(IssuerKey::read).collect();
+    if keys.is_empty() {
+        return Err("no key in it is for RS256, ES256 or EdDSA");
+    }
+    Ok(keys)
+}
+
+/// Keys with the time at which they were fetched.
+#[derive(Debug, Clone)]
+struct FetchedKeys {
+    keys: Arc<[IssuerKey]>,
+    /// Time of the fetch, by [`Clock::elapsed`].
+    since: Duration,
+}
+
+/// Public keys of an issuer.
+#[derive(Debug)]
+pub enum IssuerKeys {
+    /// Keys from a file.
+    File(FileKeys),
+    /// Keys from the web.
+    Web(Box<WebKeys>),
+}
+
+/// State of a file, by which changes are detected.
+type FileState = (Option<SystemTime>, u64);
+
+/// Keys from a file.
+#[derive(Debug)]
+pub struct FileKeys {
+    path: PathBuf,
+    held: RwLock<(FileState, Arc<[IssuerKey]>)>,
+}
+
+/// Keys from the web.
+#[derive(Debug)]
+pub struct WebKeys {
+    url: Url,
+    web: Arc<dyn Fetch>,
+    clock: Clock,
+    held: RwLock<Option<FetchedKeys>>,
+    /// Time of the last fetch. The lock is held while fetching.
+    attempted: tokio::sync::Mutex<Option<Duration>>,
+}
+
+impl IssuerKeys {
+    /// Opens a source. A file is read now, a web address when the first token arrives.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not a key set.
+    pub fn open(source: &KeySource, means: &AuthDeps) -> Result<Self, InternalError> {
+        match source {
+            KeySource::File(path) => FileKeys::open(path).map(Self::File),
+            KeySource::Url(url) => WebKeys::open(url, means).map(Box::new).map(Self::Web),
+        }
+    }
+
+    /// Returns the keys, fetching them again when none has this id.
+    ///
+    /// # Errors
+    /// When there are none because the issuer cannot be reached.
+    pub async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
+        match self {
+            Self::File(file) => Ok(file.current()),
+            Self::Web(web) => web.find(id).await,
+        }
+    }
+}
+
+impl FileKeys {
+    fn open(path: &Path) -> Result<Self, InternalError> {
+        let held = Self::read(path)?;
+        Ok(Self { path: path.to_owned(), held: RwLock::new(held) })
+    }
+
+    fn state(path: &Path) -> std::io::Result<FileState> {
+        let metadata = std::fs::metadata(path)?;
+        Ok((metadata.modified().ok(), metadata.len()))
+    }
+
+    fn read(path: &Path) -> Result<(FileState, Arc<[IssuerKey]>), InternalError> {
+        const WHAT: &str = "reading the file with the keys of the tokens' issuer";
+        // The state is read first, so that a change during the read is noticed next time.
+        let state = Self::state(path).map_err(InternalError::on(WHAT))?;
+        let bytes = std::fs::read(path).map_err(InternalError::on(WHAT))?;
+        Ok((state, read_set(&bytes).map_err(InternalError::on(WHAT))?.into()))
+    }
+
+    /// Returns the keys in the file; while it is missing or invalid, the previous ones.
+    fn current(&self) -> Arc<[IssuerKey]> {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // A file that is being replaced may be missing for a moment.
+        let Ok(state) = Self::state(&self.path) else {
+            return held.1;
+        };
+        if state == held.0 {
+            return held.1;
+        }
+        // Two threads that see a change may both read the file, so that none waits for a lock while
+        // a disk is read.
+        let fresh = Self::read(&self.path).unwrap_or_else(|fault| {
+            tracing::error!(cause = %fault.chain(), "the issuer's keys stay as they were");
+            // Logged once per state of the file.
+            (state, held.1)
+        });
+        let keys = Arc::clone(&fresh.1);
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        keys
+    }
+}
+
+impl WebKeys {
+    fn open(url: &str, means: &AuthDeps) -> Result<Self, InternalError> {
+        let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
+        let attempted = tokio::sync::Mutex::new(None);
+        let web = Arc::clone(&means.web);
+        let held = RwLock::new(None);
+        Ok(Self { url, web, clock: means.clock.clone(), held, attempted })
+    }
+
+    fn held(&self) -> Option<FetchedKeys> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
+        let now = self.clock.elapsed();
+        let has = |held: &FetchedKeys| {
+            id.is_none_or(|id| held.keys.iter().any(|key| key.id.as_deref() == Some(id)))
+        };
+        let held = self.held();
+        match &held {
+            Some(held) if has(held) => {
+                // One caller refreshes the keys, and the others continue with the current ones.
+                if now.saturating_sub(held.since) >= FRESH
+                    && let Ok(mut attempted) = self.attempted.try_lock()
+                {
+                    self.attempt(&mut attempted, now).await;
+                }
+            }
+            Some(_) | None => {
+                let mut attempted = self.attempted.lock().await;
+                // Another caller may have fetched the key while this one waited.
+                if !self.held().as_ref().is_some_and(has) {
+                    self.attempt(&mut attempted, now).await;
+                }
+            }
+        }
+        // Previous keys remain in use after a failed or postponed fetch.
+        let keys = self.held().map(|held| held.keys);
+        keys.ok_or_else(|| {
+            InternalError::new("checking a token", "the issuer's keys cannot be fetched")
+        })
+    }
+
+    async fn attempt(&self, attempted: &mut Option<Duration>, now: Duration) {
+        if attempted.is_some_and(|last| now.saturating_sub(last) < PAUSE) {
+            return;
+        }
+        // Recorded before the attempt, so that it counts when the fetch fails or its caller
+        // disconnects.
+        *attempted = Some(now);
+        match self.fetch().await {
+            Ok(keys) => {
+                let held = FetchedKeys { keys: keys.into(), since: now };
+                *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
+            }
+            Err(fault) => {
+                tracing::error!(cause = %fault.chain(), "the issuer's keys could not be fetched");
+            }
+        }
+    }
+
+    async fn fetch(&self) -> Result<Vec<IssuerKey>, InternalError> {
+        const WHAT: &str = "fetching the keys of the tokens' issuer";
+        let body = self.web.fetch(self.url.clone()).await.map_err(InternalError::on(WHAT))?;
+        read_set(&body).map_err(InternalError::on(WHAT))
+    }
+}

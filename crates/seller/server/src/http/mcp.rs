@@ -1,0 +1,243 @@
+//! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions: every
+//! message gets its own JSON answer. Without tools the path is unknown.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+use tradepost_a2a::error::A2aCode;
+use tradepost_a2a::jsonrpc::{self, Id};
+use tradepost_document::http::MediaType;
+use tradepost_document::http::own_page::is_own_loopback_page;
+use tradepost_document::json::JsonPieces;
+use tradepost_mcp::{self as mcp, McpError};
+
+use super::answers::{self, ErrorWriter as _};
+use super::denied;
+use super::exchange::{LogFields, LoggedResponse, stamped};
+use super::head::host;
+use super::intake::{self, BodyError};
+use super::jsonrpc::RpcErrors;
+use super::plain::{json_response, not_found};
+use crate::agent::{Caller, SharedAgent};
+use crate::registry::AgentRegistry;
+use crate::tools::{AuthRejected, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools};
+
+/// Path of the endpoint.
+pub const PATH: &str = "/mcp";
+
+/// Path with a slash, because clients join paths in different ways.
+pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
+
+/// Handles every method on the path.
+pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let Some((agent, tools)) = agent.as_ref().and_then(|agent| Some((agent, agent.tools()?)))
+    else {
+        return not_found().await;
+    };
+    let inside = CheckedRequest { desk: &desk, agent, tools, parts: &parts };
+    let answered = async {
+        match check_head(tools, &parts) {
+            Ok(()) => inside.take(body).await,
+            Err(fail) => respond(&fail, &Id::null()),
+        }
+    };
+    let answered = desk.guard(agent, "answering a request", answered).await;
+    let (mut response, stamp) =
+        answered.unwrap_or_else(|fault| RpcErrors(&Id::null()).broken(&**agent, &fault));
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    stamped(response, stamp, agent)
+}
+
+/// Checks the head of a request before its body is read.
+fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
+    let invalid = |status: StatusCode, message| {
+        Err(McpError::new(A2aCode::InvalidRequest, message).with_status(status.as_u16()))
+    };
+    // HTTP/2 has it in the place of `Host`.
+    let authority = parts.uri.authority().map(|authority| authority.as_str());
+    let host = authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok());
+    let known = |origin: &HeaderValue| {
+        let origin = origin.as_bytes();
+        let mut allowed = tools.origins().iter();
+        is_own_loopback_page(origin, host.unwrap_or_default())
+            || allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
+    };
+    // A request without the header does not come from a web page.
+    if !parts.headers.get_all(header::ORIGIN).iter().all(known) {
+        return invalid(StatusCode::FORBIDDEN, "web pages of this origin are not allowed here");
+    }
+    if parts.method != Method::POST {
+        let message = "send messages with POST; there are no sessions and no streams here";
+        return invalid(StatusCode::METHOD_NOT_ALLOWED, message);
+    }
+    if !reads_json(&parts.headers) {
+        let message = "the Accept header must permit application/json";
+        return invalid(StatusCode::NOT_ACCEPTABLE, message);
+    }
+    Ok(())
+}
+
+fn reads_json(headers: &HeaderMap) -> bool {
+    let mut named = headers.get_all(header::ACCEPT).iter().peekable();
+    // A missing header accepts everything (RFC 9110 §12.5.1).
+    if named.peek().is_none() {
+        return true;
+    }
+    let named = named.filter_map(|value| value.to_str().ok());
+    MediaType::listed(named).any(|range| range.covers("application/json"))
+}
+
+/// A request whose head has been checked.
+#[derive(Clone, Copy)]
+struct CheckedRequest<'a> {
+    desk: &'a AgentRegistry,
+    agent: &'a SharedAgent,
+    tools: &'a dyn Tools,
+    parts: &'a Parts,
+}
+
+impl CheckedRequest<'_> {
+    async fn take(self, body: Body) -> LoggedResponse {
+        let unread = match intake::receive(self.desk, self.parts, body).await {
+            Ok(bytes) => return self.answer(&bytes).await,
+            Err(unread) => unread,
+        };
+        // A signature over a body with two media types would be ambiguous, so it is checked first.
+        if unread == BodyError::OtherType
+            && let Some(Err(turned)) = self.admit(&[], None).await
+        {
+            return RpcErrors(&Id::null()).profile(*turned);
+        }
+        let refusal = unread.refusal();
+        let fail = McpError::new(refusal.code, refusal.message);
+        let fail = fail.with_status(unread.status().as_u16());
+        let (mut response, stamp) = respond(&fail, &Id::null());
+        unread.mark(&mut response);
+        (response, stamp)
+    }
+
+    /// Lets the agent authenticate the caller, if it does so itself.
+    async fn admit(
+        self,
+        bytes: &[u8],
+        request: Option<&mcp::McpRequest>,
+    ) -> Option<Result<Caller, AuthRejected>> {
+        let Self { desk, parts, .. } = self;
+        Some(self.tools.admit(ToolAuth { desk, parts, bytes, request })?.await)
+    }
+
+    async fn answer(self, bytes: &[u8]) -> LoggedResponse {
+        let message = match jsonrpc::read_message(bytes) {
+            Ok(message) => message,
+            Err(reject) => {
+                // A signature over a body with duplicate members would be ambiguous, so it is
+                // checked first.
+                if !reject.twice.is_empty()
+                    && let Some(Err(turned)) = self.admit(bytes, None).await
+                {
+                    return RpcErrors(&reject.id).profile(*turned);
+                }
+                return respond(&McpError::rejected(&reject), &reject.id);
+            }
+        };
+        let header = |name: &str| self.parts.headers.get(name).map(HeaderValue::as_bytes);
+        let request = match mcp::request(message, header) {
+            Ok(Some(request)) => request,
+            // Notifications are accepted and ignored.
+            Ok(None) => return (json_response(StatusCode::ACCEPTED, ""), LogFields::default()),
+            Err((id, fail)) => return respond(&fail, &id),
+        };
+        let caller = match self.admit(bytes, Some(&request)).await {
+            Some(Ok(caller)) => caller,
+            Some(Err(turned)) => return RpcErrors(&request.id).profile(*turned),
+            None => match intake::caller(self.desk, &**self.agent, self.parts).await {
+                Ok(caller) => caller,
+                Err(denied) => {
+                    return denied::respond(&**self.agent, &RpcErrors(&request.id), denied);
+                }
+            },
+        };
+        let operation = mcp::method(&request.method);
+        let (response, stamp) = if request.method == mcp::CALL {
+            self.call(&caller, request, bytes).await
+        } else {
+            self.introduce(&request)
+        };
+        (response, LogFields { operation, ..stamp.by(&caller) })
+    }
+
+    /// Answers every message that is not a tool call.
+    fn introduce(self, request: &mcp::McpRequest) -> LoggedResponse {
+        let introduction = || self.tools.introduction();
+        match mcp::answer(request, introduction, self.tools.listing()) {
+            Some(Ok(result)) => {
+                let body = mcp::body(&request.id, &result);
+                (json_response(StatusCode::OK, body), LogFields::default())
+            }
+            Some(Err(fail)) => respond(&fail, &request.id),
+            None => {
+                let message = "method not found; there are tools/list, tools/call, resources/list \
+                               and resources/read";
+                let fail = McpError::new(A2aCode::MethodNotFound, message);
+                respond(&fail.with_status(request.lifecycle.of_unknown_methods()), &request.id)
+            }
+        }
+    }
+
+    async fn call(
+        self,
+        caller: &Caller,
+        mut request: mcp::McpRequest,
+        bytes: &[u8],
+    ) -> LoggedResponse {
+        let Self { desk, agent, tools, parts } = self;
+        let tool = match request.tool(|name| tools.has(name)) {
+            // Copied, because the arguments are taken out of the request next.
+            Ok(tool) => &tool.to_owned(),
+            Err(fail) => return respond(&fail, &request.id),
+        };
+        let arguments = request.take_arguments();
+        let dialect = RpcErrors(&request.id);
+        let sent = intake::sent(parts, bytes);
+        let patience = desk.settings.request_timeout;
+        let call = ToolCall { tool, arguments, caller, sent, patience };
+        match desk.call(agent, tools, call).await {
+            ToolOutcome::Answer(answer) => {
+                let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
+                let body = body_of(result.body(&request.id, request.lifecycle));
+                let skill = tool;
+                let stamp =
+                    LogFields { code, skill, too_often, error_id, misfits, ..LogFields::default() };
+                (json_response(StatusCode::OK, body), stamp)
+            }
+            ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
+            ToolOutcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+            ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
+        }
+    }
+}
+
+/// Creates a body of a text, without copying when it has few pieces.
+fn body_of(text: JsonPieces) -> Body {
+    const FEW: RangeInclusive<usize> = 2..=8;
+    if !FEW.contains(&text.count()) {
+        return String::from(text).into();
+    }
+    answers::in_pieces(text.into_iter().map(Bytes::from_owner).collect())
+}
+
+fn respond(fail: &McpError, id: &Id) -> LoggedResponse {
+    let status = StatusCode::from_u16(fail.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let response = json_response(status, fail.body(id));
+    (response, LogFields { code: fail.name, ..LogFields::default() })
+}

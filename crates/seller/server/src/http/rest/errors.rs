@@ -1,0 +1,92 @@
+//! Errors in the format of google.rpc.Status (A2A 1.0 §11.6), a profile's with its own document as
+//! a second detail.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use tradepost_a2a::error::{A2aRefusal, StatusDetails, retry_info};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, json};
+
+use crate::agent::{Binding, PAUSE, ProfileRefusal, ResponsibleParty};
+use crate::http::answers::{self, ErrorWriter};
+use crate::http::exchange::LoggedResponse;
+use crate::http::plain::json_response;
+
+/// Writer of errors for this binding. `error.code` is the HTTP status.
+// All errors have this format (A2A 1.0 §11.6, E-09).
+pub(in crate::http) struct HttpJsonErrors;
+
+impl ErrorWriter for HttpJsonErrors {
+    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> LoggedResponse {
+        let mut response = json_response(code(refusal, status), body(refusal, status));
+        answers::mark_refusal(&mut response, refusal);
+        come_back(&mut response);
+        (response, answers::stamp_of(refusal))
+    }
+
+    fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
+        let ProfileRefusal { row, document, document_type, .. } = &refusal;
+        let status = match refusal.blame {
+            ResponsibleParty::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
+            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Us => {
+                status_of(row.http)
+            }
+        };
+        let mut object = Map::new();
+        object.insert("@type".to_owned(), format!("type.googleapis.com/{document_type}").into());
+        let Ok(document) = tradepost_document::json::from_str::<Map>(document.get()) else {
+            unreachable!("a profile's document is an object")
+        };
+        object.extend(document);
+        let mut details = vec![answers::error_info(&refusal), object.into()];
+        details.extend(refusal.wait.map(retry_info));
+        let body = json!({"error": {
+            "code": status.as_u16(),
+            "status": grpc(status, row.grpc.name()),
+            "message": refusal.message,
+            "details": details,
+        }});
+        let mut response = json_response(status, body.to_string());
+        answers::mark(&mut response, &refusal);
+        come_back(&mut response);
+        (response, answers::stamp(refusal))
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::HttpJson
+    }
+}
+
+/// Sets `Retry-After` on temporary errors.
+// Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
+fn come_back(response: &mut Response) {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        let wait = response.headers_mut().entry(header::RETRY_AFTER);
+        wait.or_insert_with(|| PAUSE.as_secs().into());
+    }
+}
+
+/// Returns the gRPC name of the status. The error catalogs have no row for temporary faults.
+fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
+    if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
+}
+
+/// Writes the body of a protocol error.
+pub(super) fn body(refusal: &A2aRefusal, status: Option<StatusCode>) -> String {
+    let status = code(refusal, status);
+    let error = json!({
+        "code": status.as_u16(),
+        "status": grpc(status, refusal.code.grpc()),
+        "message": refusal.message,
+        "details": StatusDetails(refusal),
+    });
+    json!({"error": error}).to_string()
+}
+
+fn code(refusal: &A2aRefusal, status: Option<StatusCode>) -> StatusCode {
+    status.unwrap_or_else(|| status_of(refusal.code.http()))
+}
+
+fn status_of(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}

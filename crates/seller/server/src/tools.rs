@@ -1,0 +1,136 @@
+//! Interface for an agent's MCP tools, in the terms of [`mcp`]. It knows HTTP only for the
+//! authentication of callers.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use futures_util::future::BoxFuture;
+use tradepost_document::json::Map;
+use tradepost_mcp as mcp;
+pub use tradepost_mcp::{Annotations, ListedTool, McpListing, Resource, ServerInfo, ToolResult};
+
+use crate::agent::{Caller, ProfileRefusal, RequestMeta};
+use crate::auth::AuthRefusal;
+use crate::fault::InternalError;
+use crate::permission::Permission;
+use crate::refusals::FieldError;
+use crate::registry::AgentRegistry;
+
+/// The MCP tools of an agent.
+pub trait Tools: fmt::Debug + Send + Sync {
+    /// Returns the description of the server.
+    fn introduction(&self) -> ServerInfo;
+
+    /// Returns the tools and resources, which are the same for every caller.
+    fn listing(&self) -> &McpListing;
+
+    /// Calls a known tool.
+    fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolOutcome>;
+
+    /// Returns true when there is a tool with this name, listed or not.
+    fn has(&self, name: &str) -> bool {
+        self.listing().names().any(|known| known == name)
+    }
+
+    /// Returns the permission that a tool requires. Arguments may require more, which the agent
+    /// checks after reading them.
+    fn required(&self, tool: &str) -> Option<Permission> {
+        let _ = tool;
+        None
+    }
+
+    /// Returns the origins of web pages that may call, such as `https://example.com`: browsers send
+    /// theirs with every request, also to a name that an attacker resolves to this server (DNS
+    /// rebinding).
+    fn origins(&self) -> &[String] {
+        &[]
+    }
+
+    /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
+    fn admit<'a>(
+        &'a self,
+        knock: ToolAuth<'a>,
+    ) -> Option<BoxFuture<'a, Result<Caller, AuthRejected>>> {
+        let _ = knock;
+        None
+    }
+}
+
+/// A request before authentication.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ToolAuth<'a> {
+    /// Agents of the process.
+    pub desk: &'a AgentRegistry,
+    /// Head of the request.
+    pub parts: &'a Parts,
+    /// Body of the request.
+    pub bytes: &'a [u8],
+    /// Parsed request; `None` for a body that is no message or is ambiguous. An authenticated
+    /// caller is then told what is wrong with it.
+    pub request: Option<&'a mcp::McpRequest>,
+}
+
+/// Refusal of authentication.
+pub type AuthRejected = Box<ProfileRefusal>;
+
+/// A call of a tool.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ToolCall<'a> {
+    /// Name of the tool.
+    pub tool: &'a str,
+    /// Arguments, unchecked.
+    pub arguments: Map,
+    /// Caller.
+    pub caller: &'a Caller,
+    /// Raw request data.
+    pub sent: RequestMeta<'a>,
+    /// Maximum time for an answer.
+    pub patience: Duration,
+}
+
+/// Result of a call.
+#[derive(Debug)]
+pub enum ToolOutcome {
+    /// An answer, also of a call that failed.
+    Answer(Box<ToolAnswer>),
+    /// A refusal by a profile, before the tool is called.
+    Profile(Box<ProfileRefusal>),
+    /// A refusal of authentication or permission.
+    Denied(AuthRefusal),
+    /// An internal error.
+    Broken(InternalError),
+}
+
+/// Answer of a tool, with its log fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolAnswer {
+    /// Result for the caller.
+    pub result: ToolResult,
+    /// Error code of the agent's catalog, or `OK`.
+    pub code: &'static str,
+    /// Name of the tool for the metrics.
+    pub tool: Option<&'static str>,
+    /// True when the sender exceeds a rate limit.
+    pub too_often: bool,
+    /// The id by which people find a refusal; its caller need not have it.
+    pub error_id: Option<String>,
+    /// Fields that were wrong in the request.
+    pub misfits: Vec<FieldError>,
+}
+
+impl From<ToolResult> for ToolOutcome {
+    fn from(result: ToolResult) -> Self {
+        let code = if result.is_error { "FAILED" } else { "OK" };
+        Self::Answer(Box::new(ToolAnswer {
+            result,
+            code,
+            tool: None,
+            too_often: false,
+            error_id: None,
+            misfits: Vec::new(),
+        }))
+    }
+}

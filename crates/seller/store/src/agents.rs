@@ -1,0 +1,180 @@
+//! Implements the traits by which the server reaches a store: key lookup, health, secrets, rate limit permits and the
+//! task log.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use sha2::{Digest as _, Sha256};
+use tradepost_document::fault::InternalError;
+use tradepost_server::auth::key::KeyLookup;
+use tradepost_server::health::Health;
+use tradepost_server::limit::{Lease, Permits, RateLimit};
+use tradepost_server::signed_text::Secrets;
+use tradepost_server::tasks::log::{LogListener, TxCallback, TxJob};
+
+use super::{
+    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, TaskFilter, TaskLog,
+    TaskOwner, TaskRow,
+};
+
+impl KeyLookup for Store {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
+        self.key_readers.any(|reader| {
+            let look = || reader.api_key(agent_id, id);
+            // Each connection to a file counts changes for itself, so there is only one of these readers.
+            match reader.0.version()? {
+                Some(version) => self.looked_up.find(version, agent_id, id, look),
+                None => look(),
+            }
+        })
+    }
+
+    fn note_use(&self, id: &str, day: Date) {
+        let id = id.to_owned();
+        // Not waited for: a request takes no longer because the use of its key is noted.
+        let submitted = self.writer.submit(
+            move |tx| tx.note_api_key_use(&id, day),
+            |outcome| {
+                if let Err(fault) = outcome {
+                    tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+                }
+            },
+        );
+        if let Err(fault) = submitted {
+            tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+        }
+    }
+}
+
+impl Health for Store {
+    fn check(&self) -> BoxFuture<'_, Result<(), &'static str>> {
+        Box::pin(async {
+            self.health.check(&self.writer).await.map_err(|why| why.trouble.message())
+        })
+    }
+
+    /// Logs an error when the files are not those that were opened.
+    fn intact(&self) -> Result<(), InternalError> {
+        self.health.intact()
+    }
+
+    fn remarks(&self) -> Vec<(&'static str, u64)> {
+        let dead = self.dead_deliveries();
+        let stale = self.stale_feeds();
+        vec![
+            // An unreadable store is reported by `check`.
+            ("dead_deliveries", dead.unwrap_or_default()),
+            ("stale_feeds", stale.unwrap_or_default()),
+        ]
+    }
+}
+
+impl Secrets for Store {
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, InternalError> {
+        self.write_blocking(move |tx| tx.secret(name, &fresh))
+    }
+}
+
+impl Permits for Store {
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError> {
+        let alone = || InternalError::new("leasing permits", "nobody shares this store");
+        let server = self.server.as_ref().ok_or_else(alone)?;
+        let window = i64::try_from(limit.window.as_micros()).unwrap_or(i64::MAX);
+        let each = (window / i64::from(limit.requests.max(1))).max(1);
+        let bucket = Sha256::digest(bucket).into();
+        let (permits, full_in, processes) = server.lease(bucket, limit.requests.into(), each)?;
+        let whole = |number: i64| u32::try_from(number).unwrap_or_default();
+        let wait = full_in + each - each * i64::from(limit.requests);
+        let wait = Duration::from_micros(u64::try_from(wait).unwrap_or_default());
+        Ok(Lease { permits: whole(permits), wait, processes: whole(processes) })
+    }
+}
+
+impl TaskLog for Store {
+    fn submit(&self, mut job: TxJob, done: TxCallback) -> Result<(), InternalError> {
+        // Keeps the order in which the events of a task happened.
+        self.writer.submit_in_order(move |tx| job(tx), done)
+    }
+
+    fn hear(&self, ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
+        Self::hear(self, move |news| {
+            let Some(ear) = ear.upgrade() else { return };
+            match news {
+                ChangeNotice::Appended { task_id, seq, ended } => {
+                    ear.appended(task_id, *seq, *ended)
+                }
+                ChangeNotice::Any => ear.look(),
+                ChangeNotice::Due | ChangeNotice::Changed => {}
+            }
+        })
+    }
+
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
+        self.read(|db| db.standing(task_id))
+    }
+
+    fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
+        self.read(|db| db.task(owner, task_id))
+    }
+
+    fn task_entries(
+        &self,
+        task_id: &str,
+        after: i64,
+        until: i64,
+        with_artifacts: bool,
+        limit: usize,
+    ) -> Result<Vec<LogEntry>, InternalError> {
+        self.read(|db| db.task_entries(task_id, after, until, with_artifacts, limit))
+    }
+
+    fn tasks(
+        &self,
+        owner: &TaskOwner,
+        filter: &TaskFilter,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<(Vec<TaskRow>, usize), InternalError> {
+        self.read(|db| db.tasks(owner, filter, after, limit))
+    }
+
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
+        self.read(|db| db.unfinished_tasks(agent_id))
+    }
+
+    fn push_configs(
+        &self,
+        owner: &TaskOwner,
+        task_id: &str,
+        only: Option<&str>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<PushPosition>, InternalError> {
+        self.read(|db| db.push_configs(owner, task_id, only, after, limit))
+    }
+
+    fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
+        self.read(|db| db.push_place(key))
+    }
+
+    fn push_due(
+        &self,
+        agent_id: &str,
+        now: Timestamp,
+        busy: &BlockedPushes,
+        limit: usize,
+    ) -> Result<Vec<PushPosition>, InternalError> {
+        self.read_due(|db| db.push_due(agent_id, now, busy, limit))
+    }
+
+    fn push_next_due(
+        &self,
+        agent_id: &str,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError> {
+        self.read_due(|db| db.push_next_due(agent_id, after))
+    }
+}

@@ -1,0 +1,302 @@
+//! Readiness of the store for new data: its files are still those that were opened, commits succeed, and there is
+//! enough disk space.
+//!
+//! Writing to a file that was deleted or replaced succeeds without an error, but the data is lost when the process
+//! ends. So the files are checked after every commit and before its outcome is reported, and a loss that was found once
+//! holds until the process is restarted.
+
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::ErrorCode;
+use tokio::time::Instant;
+use tradepost_document::fault::InternalError;
+use tradepost_server::background::piece;
+
+use super::sqlite;
+use super::writer::StoreWriter;
+
+/// Longest time that a readiness check may take, whatever the store is doing.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Time for which a result is reused, because each check costs a write.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Number of bytes written to test whether commits succeed again: more than a lead needs. A single row fits into the
+/// database's log even when the disk is full.
+const ROOM: usize = 512 * 1024;
+
+/// Reason why nothing new can be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreTrouble {
+    /// The files were deleted or replaced.
+    Gone,
+    /// Their content cannot be read any more.
+    Damaged,
+    /// There is too little disk space.
+    Full,
+    /// The last commit failed.
+    Failing,
+    /// No answer within the time limit.
+    Silent,
+}
+
+impl StoreTrouble {
+    /// Returns a message without internal details, which any caller may see.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::Gone => "the database was deleted or replaced; nothing is taken until a restart",
+            Self::Damaged => "the database is damaged; nothing is taken until a restart",
+            Self::Full => "there is too little free space",
+            Self::Failing => "the store cannot be written",
+            Self::Silent => "the store does not answer",
+        }
+    }
+}
+
+/// Reason why nothing new can be stored, with the cause for the log.
+#[derive(Debug, Clone)]
+pub struct NotReady {
+    /// The reason.
+    pub trouble: StoreTrouble,
+    /// The cause.
+    pub cause: Arc<InternalError>,
+}
+
+impl NotReady {
+    fn new(trouble: StoreTrouble, cause: impl Into<Arc<InternalError>>) -> Self {
+        Self { trouble, cause: cause.into() }
+    }
+}
+
+/// Identity of a file that does not depend on its name: device and inode.
+type Identity = (u64, u64);
+
+/// Known state of the store.
+#[derive(Debug)]
+pub(super) struct StoreHealth {
+    /// Path of the database file; `None` for a database server, whose files are not ours to check.
+    database: Option<PathBuf>,
+    files: Vec<(PathBuf, Identity)>,
+    /// Trouble that lasts until a restart.
+    lost: OnceLock<StoreTrouble>,
+    /// Cause why the last commit failed.
+    failed: Mutex<Option<Arc<InternalError>>>,
+    /// Disk space to keep free, in bytes.
+    least_free: AtomicU64,
+    /// The last result; the lock is held while a check runs.
+    asked: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
+}
+
+impl StoreHealth {
+    /// Creates the health state of an open file, or of a database server.
+    pub(super) fn new(database: Option<&Path>) -> Self {
+        let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
+        let files = database.map(files_of).into_iter().flatten().filter_map(known).collect();
+        Self {
+            database: database.map(Path::to_owned),
+            files,
+            lost: OnceLock::new(),
+            failed: Mutex::default(),
+            least_free: AtomicU64::new(0),
+            asked: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn keep_free(&self, bytes: u64) {
+        self.least_free.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Checks that the files are those that were opened.
+    ///
+    /// # Errors
+    /// When they are not, once were not, or are damaged.
+    pub(super) fn intact(&self) -> Result<(), InternalError> {
+        let changed =
+            |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
+        if self.lost.get().is_none() && self.files.iter().any(changed) {
+            self.lose(StoreTrouble::Gone);
+        }
+        match self.lost.get() {
+            None => Ok(()),
+            Some(trouble) => Err(InternalError::new("using the store", trouble.message())),
+        }
+    }
+
+    fn lose(&self, trouble: StoreTrouble) {
+        if self.lost.set(trouble).is_ok() {
+            tracing::error!(cause = trouble.message(), "the store is lost");
+        }
+    }
+
+    /// Checks that there is enough disk space for new data.
+    ///
+    /// # Errors
+    /// When there is not.
+    pub(super) fn has_room(&self) -> Result<(), InternalError> {
+        const WHAT: &str = "looking for free space";
+        let least = self.least_free.load(Ordering::Relaxed);
+        let Some(database) = &self.database else { return Ok(()) };
+        let folder = database.parent().unwrap_or(Path::new("."));
+        let DiskRoom { free, .. } = room(folder).map_err(InternalError::on(WHAT))?;
+        if free < least {
+            let cause = format!("{free} bytes are left, and server.min_free_space is {least}");
+            return Err(InternalError::new(WHAT, cause).transient());
+        }
+        Ok(())
+    }
+
+    /// Remembers the outcome of a commit.
+    pub(super) fn committed(&self, outcome: Result<(), &Arc<InternalError>>) {
+        let failed = outcome.err().cloned();
+        if let Some(fault) = &failed {
+            self.note(fault);
+            tracing::error!(cause = %fault.chain(), "the store could not commit");
+        }
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+    }
+
+    /// Remembers what an internal error in the middle of a job says about the files.
+    pub(super) fn note(&self, fault: &InternalError) {
+        let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
+        if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
+            self.lose(StoreTrouble::Damaged);
+        } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
+        {
+            let failed = Arc::new(InternalError::new("writing", fault.chain()));
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+        }
+    }
+
+    fn lost_or_failed(&self) -> Result<(), NotReady> {
+        if let Some(trouble) = self.lost.get() {
+            return Err(NotReady::new(
+                *trouble,
+                InternalError::new("using the store", trouble.message()),
+            ));
+        }
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        failed.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
+    }
+
+    /// Tests by writing, at most once a second, that new data can be stored.
+    pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
+        let silent = |_| {
+            let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
+            Err(NotReady::new(
+                StoreTrouble::Silent,
+                InternalError::new("asking the store", cause).transient(),
+            ))
+        };
+        // The limit includes waiting for a check that already runs.
+        tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
+    }
+
+    async fn ask(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
+        let mut asked = self.asked.lock().await;
+        // A failure since the last result makes that result outdated.
+        let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
+            at.elapsed() < FRESH && (answer.is_err() || self.lost_or_failed().is_ok())
+        };
+        if let Some((_, answer)) = asked.as_ref().filter(is_current) {
+            return answer.clone();
+        }
+        let answer = self.find_out(writer).await;
+        if let Err(NotReady { trouble, cause }) = &answer {
+            tracing::error!(why = trouble.message(), cause = %cause.chain(), "not ready");
+        }
+        *asked = Some((Instant::now(), answer.clone()));
+        answer
+    }
+
+    async fn find_out(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
+        let health = Arc::clone(self);
+        let look = move || {
+            if health.intact().is_ok()
+                && let Some(database) = &health.database
+                && let Err(fault) = sqlite::peek(database)
+            {
+                health.note(&fault);
+            }
+            health.has_room()
+        };
+        let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
+        self.lost_or_failed().or_else(|why| match why.trouble {
+            // A failed commit may have been temporary: writing once more shows whether it was.
+            StoreTrouble::Failing => Ok(()),
+            StoreTrouble::Gone
+            | StoreTrouble::Damaged
+            | StoreTrouble::Full
+            | StoreTrouble::Silent => Err(why),
+        })?;
+        room.map_err(|fault| NotReady::new(StoreTrouble::Full, fault))?;
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let bytes = if self.lost_or_failed().is_ok() { 0 } else { ROOM };
+        let written = writer.submit(
+            move |tx| tx.touch(bytes),
+            move |outcome| {
+                let _ = sender.send(outcome);
+            },
+        );
+        let written = match written {
+            Ok(()) => receiver
+                .await
+                .unwrap_or_else(|error| Err(InternalError::new("waiting for the writer", error))),
+            Err(fault) => Err(fault),
+        };
+        written.map_err(|fault| match self.lost.get() {
+            Some(trouble) => NotReady::new(*trouble, fault),
+            None => NotReady::new(StoreTrouble::Failing, fault),
+        })
+    }
+}
+
+/// Disk space in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskRoom {
+    /// Free bytes that may still be written.
+    pub free: u64,
+    /// Total size.
+    pub total: u64,
+}
+
+/// Returns the disk space of the file system that a folder is on.
+///
+/// # Errors
+/// When the file system cannot be queried.
+pub fn room(folder: &Path) -> std::io::Result<DiskRoom> {
+    let space = rustix::fs::statvfs(folder)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
+    Ok(DiskRoom { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
+}
+
+/// Returns SQLite's code for the cause of an internal error.
+pub(super) fn code_of(fault: &InternalError) -> Option<ErrorCode> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+            return error.sqlite_error_code();
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// Returns a database's files: the database, its log and the index of its log.
+pub(super) fn files_of(database: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|end| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(end);
+        name.into()
+    })
+}
+
+fn identity(path: &Path) -> std::io::Result<Identity> {
+    fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}

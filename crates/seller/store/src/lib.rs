@@ -1,0 +1,584 @@
+//! Data that must survive a crash: listings, leads, appointments, idempotency keys and agent cards. Every query is
+//! named for its intent; SQL is only in `tables`, in the modules that open a database, and in `inbox`.
+//!
+//! The data is kept in an SQLite file, which belongs to one process, or in PostgreSQL, which any number of processes
+//! share. A job is one transaction on both; see `writer` for the threads that run it.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_aap::Vehicle;
+use tradepost_dealer::consent::{ConsentCheck, Sha256Hash};
+use tradepost_dealer::import::Units;
+use tradepost_dealer::inventory::Tombstone;
+use tradepost_dealer::record::{LeadHistory, LeadRecord};
+use tradepost_document::fault::InternalError;
+use tradepost_keys::replay::UsedSignature;
+
+mod agents;
+mod change_notice;
+pub mod copies;
+mod counts;
+mod deliveries;
+mod erasure;
+mod health;
+mod hosting;
+pub mod inbox;
+mod key_cache;
+pub mod lost_key;
+mod postgres;
+pub mod privacy;
+mod publishers;
+mod readers;
+pub mod refusals;
+pub mod sign_in;
+mod snapshots;
+mod sql;
+mod sqlite;
+pub mod staff;
+pub mod staff_events;
+mod tables;
+mod transfer;
+pub mod verification;
+mod writer;
+
+pub use change_notice::ChangeNotice;
+pub use counts::{Amiss, Counted};
+pub use erasure::{CustomerLeads, Old, Proof};
+pub use health::{DiskRoom, NotReady, StoreTrouble, room};
+pub use hosting::Hosted;
+pub use postgres::DatabaseUrl;
+use privacy::ColumnCipher;
+pub use privacy::unlock::{Locked, Rekeyed, Sealing};
+use readers::Readers;
+use sql::{Connection, RowResult, SqlBackend, SqlRow, SqlValue};
+use tables::Database;
+pub use tables::StoreTransaction;
+pub use tables::alerts::AlertNotice;
+pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
+pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
+pub use tables::inventory::Replacement;
+pub use tables::privacy::Unreadable;
+pub use tables::probes::ProbeReport;
+pub use tradepost_server::auth::key::ApiKey;
+pub use tradepost_server::card::CardIdentity;
+use tradepost_server::limit::Permits;
+pub use tradepost_server::tasks::log::{
+    BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
+    TaskOwner, TaskRow,
+};
+pub use transfer::{MovedRows, NotMoved};
+
+/// The database's name in the data folder.
+const FILE: &str = "tradepost.sqlite";
+
+/// Number of server sessions that write, in addition to the one for jobs that keep their order.
+const WRITERS: usize = 4;
+
+/// Number of server sessions in each group of readers; groups do not wait for each other.
+const READERS: usize = 3;
+
+/// A store in a file or on a database server. Cheap to share behind an `Arc`.
+#[derive(Debug)]
+pub struct Store {
+    writer: writer::StoreWriter,
+    readers: Readers,
+    /// Used by every request with a key, so it must not wait for a long read of an inventory.
+    key_readers: Readers,
+    looked_up: key_cache::LookedUp,
+    /// Separate because publishers read for each request, too.
+    publishers: publishers::PublisherAccess,
+    /// Reads pending deliveries where only one of several processes delivers.
+    courier: Option<Readers>,
+    /// Database server, where the store is shared.
+    server: Option<Arc<postgres::PgServer>>,
+    health: Arc<health::StoreHealth>,
+    /// Snapshot files beside a database file; a server keeps snapshots in the database.
+    snapshots: Option<snapshots::Snapshots>,
+    /// Encrypts personal data.
+    vault: Arc<ColumnCipher>,
+}
+
+impl Store {
+    /// Opens or creates the store in a folder, and migrates it when it is of an older version. The caller must have
+    /// locked other servers out first.
+    ///
+    /// # Errors
+    /// When the folder or the database in it cannot be used.
+    pub fn open(directory: &Path) -> Result<Self, InternalError> {
+        Self::open_as(directory, sqlite::Schema::Migrate)
+    }
+
+    /// Opens or creates the store in a folder, also while a server is using it.
+    ///
+    /// # Errors
+    /// When the folder or the database in it cannot be used, or it is of another version.
+    pub fn attach(directory: &Path) -> Result<Self, InternalError> {
+        Self::open_as(directory, sqlite::Schema::Keep)
+    }
+
+    /// Opens the store in a PostgreSQL database, creates its tables when it has none, and migrates them when they are
+    /// of an older version. Other processes may be using it.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, InternalError> {
+        Self::connect_as(url, sqlite::Schema::Migrate)
+    }
+
+    /// Opens the store in a PostgreSQL database like [`Store::connect`], but does not migrate tables of an older
+    /// version.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or is of another version.
+    pub fn join(url: &DatabaseUrl) -> Result<Self, InternalError> {
+        Self::connect_as(url, sqlite::Schema::Keep)
+    }
+
+    fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, InternalError> {
+        create_private(directory).map_err(InternalError::on("creating the data folder"))?;
+        let path = directory.join(FILE);
+        restrict(&path).map_err(InternalError::on("creating the database"))?;
+        let connection = sqlite::schema::open(&path, schema)?;
+        let vault = Arc::new(ColumnCipher::default());
+        let reading = |count: usize| {
+            let mut connections = Vec::with_capacity(count);
+            for _ in 0..count {
+                let link = SqlBackend::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
+                connections.push(Connection::new(link, Arc::clone(&vault)));
+            }
+            Ok::<_, InternalError>(Readers::new(connections))
+        };
+        let readers = reading(1)?;
+        let key_readers = reading(1)?;
+        let shelf_readers = reading(publishers::READERS)?;
+        let publishers = publishers::PublisherAccess::new(shelf_readers, reading(1)?);
+        let health = Arc::new(health::StoreHealth::new(Some(&path)));
+        let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &vault)?;
+        Ok(Self {
+            writer,
+            readers,
+            key_readers,
+            looked_up: key_cache::LookedUp::default(),
+            publishers,
+            courier: None,
+            server: None,
+            health,
+            snapshots: Some(snapshots::Snapshots::new(directory)),
+            vault,
+        })
+    }
+
+    fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
+        let server = postgres::PgServer::at(url.clone())?;
+        let session = server.session();
+        postgres::check_locks(&session, &server.session())?;
+        postgres::prepare(&session, schema)?;
+        drop(session);
+        let vault = Arc::new(ColumnCipher::default());
+        let session =
+            |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&vault));
+        let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
+        let health = Arc::new(health::StoreHealth::new(None));
+        let writer = writer::StoreWriter::of_server(session(0), sessions(WRITERS), &health)?;
+        let readers = |count| Readers::new(sessions(count));
+        Ok(Self {
+            writer,
+            readers: readers(READERS),
+            key_readers: readers(READERS),
+            looked_up: key_cache::LookedUp::default(),
+            publishers: publishers::PublisherAccess::new(readers(publishers::READERS), readers(1)),
+            courier: Some(readers(1)),
+            server: Some(Arc::clone(&server)),
+            health,
+            snapshots: None,
+            vault: Arc::clone(&vault),
+        })
+    }
+
+    /// Sets the disk space in bytes to keep free: with less, nothing new is stored from now on.
+    pub fn keep_free(&self, bytes: u64) {
+        self.health.keep_free(bytes);
+    }
+
+    /// Returns true when a folder holds a store.
+    #[must_use]
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE).is_file()
+    }
+
+    /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or the commit fails,
+    /// nothing has changed. A server may abort the transaction because of others; then `job` is run again from the
+    /// start.
+    ///
+    /// # Errors
+    /// The error of the job, or that of the database.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.writer.submit(job, move |outcome| {
+            // The caller may have gone; the job is done all the same.
+            let _ = sender.send(outcome);
+        })?;
+        receiver.await.map_err(InternalError::on("waiting for the writer"))?
+    }
+
+    /// Does the same as [`Store::write`] for callers without an executor.
+    ///
+    /// # Errors
+    /// The error of the job, or that of the database.
+    pub fn write_blocking<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.writer.submit(job, move |outcome| {
+            let _ = sender.send(outcome);
+        })?;
+        receiver.recv().map_err(InternalError::on("waiting for the writer"))?
+    }
+
+    /// Does the same as [`Store::write`] for new data that takes disk space: with too little space, the job is not run.
+    ///
+    /// # Errors
+    /// The error of the job or of the database, or that there is too little disk space.
+    pub async fn take<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
+        let health = Arc::clone(&self.health);
+        // Checked inside the job, where waiting for the disk blocks no request, and as late as possible.
+        self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
+    }
+
+    /// Registers `ear` to be called with changes made by other processes on the database, on a thread that may wait for
+    /// the database. Does nothing for a file, which has no other processes.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hear(
+        &self,
+        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
+    ) -> Result<(), InternalError> {
+        let Some(server) = &self.server else { return Ok(()) };
+        self.write_blocking(|tx| tx.beat())?;
+        server.hear(ear)
+    }
+
+    /// Registers this process with the others before it writes anything, where there can be others.
+    ///
+    /// # Errors
+    /// When the database fails, or rows are being moved into it.
+    pub fn enter(&self) -> Result<(), InternalError> {
+        self.write_blocking(|tx| tx.beat())
+    }
+
+    /// Returns true for a database server, which other processes may use and which may be unreachable for a while.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Returns the source of permits for rate limits that several processes share; `None` for a file.
+    #[must_use]
+    pub fn permits(self: &Arc<Self>) -> Option<Arc<dyn Permits>> {
+        self.server.as_ref().map(|_| Arc::clone(self) as _)
+    }
+
+    fn read<T>(
+        &self,
+        job: impl FnOnce(&Database) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
+        self.readers.any(job).inspect_err(|fault| self.health.note(fault))
+    }
+
+    /// Reads every row of a query.
+    fn read_all<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
+    ) -> Result<Vec<T>, InternalError> {
+        self.read(|db| db.0.all(what, sql, values, read))
+    }
+
+    /// Reads the first row, if there is one.
+    fn read_first<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
+    ) -> Result<Option<T>, InternalError> {
+        self.read(|db| db.0.first(what, sql, values, read))
+    }
+
+    /// Reads the row of a query that always has one.
+    fn read_one<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
+    ) -> Result<T, InternalError> {
+        self.read(|db| db.0.one(what, sql, values, read))
+    }
+
+    /// Reads pending deliveries; returns nothing where another process delivers.
+    fn read_due<T: Default>(
+        &self,
+        job: impl FnOnce(&Database) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
+        let Some(courier) = &self.courier else { return self.read(job) };
+        courier.any(|database| match &database.0.link {
+            SqlBackend::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
+            SqlBackend::Postgres(_) | SqlBackend::Sqlite(_) => job(database),
+        })
+    }
+
+    /// Returns true when this process delivers. Of several that share a database one is chosen, until it ends or loses
+    /// the database.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_courier(&self) -> Result<bool, InternalError> {
+        self.read_due(|_| Ok(true))
+    }
+
+    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change. All or nothing.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub fn replace_inventory(
+        &self,
+        dealer_id: &str,
+        units: impl Into<Units>,
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Result<Replacement, InternalError> {
+        let dealer_id = dealer_id.to_owned();
+        let units = units.into();
+        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
+    }
+
+    /// Returns a dealer's listings, and the tombstones that are younger than `lifetime`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
+        self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
+    }
+
+    /// Passes a dealer's listings to `take`, one after another.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn each_listing(
+        &self,
+        dealer_id: &str,
+        take: impl FnMut(Vehicle),
+    ) -> Result<(), InternalError> {
+        self.read(|db| db.each_listing(dealer_id, take))
+    }
+
+    /// Frees the disk space that a large change took for the database's log.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn cut_log(&self) -> Result<(), InternalError> {
+        self.read(|db| db.0.empty_log())
+    }
+
+    /// Returns a number that grows whenever the dealer's inventory is replaced, by any process.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, InternalError> {
+        Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
+    }
+
+    /// Returns the generations of all dealers that have an inventory, in one query.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory_generations(&self) -> Result<HashMap<String, i64>, InternalError> {
+        Ok(self.read(|db| db.inventory_generations())?.into_iter().collect())
+    }
+
+    /// Returns the identity of a dealer's card with this content hash: a new one exactly when the content differs from
+    /// the one published last. `fresh_id` is the id of a new one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn card_identity(
+        &self,
+        dealer_id: &str,
+        content_hash: &str,
+        fresh_id: String,
+        now: Timestamp,
+    ) -> Result<CardIdentity, InternalError> {
+        // The identity is nearly always known, and thousands of dealers must not wait for a commit each.
+        if let Some(known) = self.read(|db| db.known_card(dealer_id, content_hash))? {
+            return Ok(known);
+        }
+        let dealer_id = dealer_id.to_owned();
+        let content_hash = content_hash.to_owned();
+        self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
+    }
+
+    /// Stores a new key. Without `same_caller` its name must never have been used by another key of the dealer, because
+    /// data belongs to the name of a caller. Returns true when it was stored.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_api_key(&self, key: ApiKey, same_caller: bool) -> Result<bool, InternalError> {
+        self.write_blocking(move |tx| tx.add_api_key(&key, same_caller))
+    }
+
+    /// Revokes a key now. Returns the key as it was before; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_api_key(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<ApiKey>, InternalError> {
+        let id = id.to_owned();
+        self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
+    }
+
+    /// Returns the signatures that were used at a publisher and have not expired.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn used_signatures(
+        &self,
+        publisher: &str,
+        now: Timestamp,
+    ) -> Result<Vec<UsedSignature>, InternalError> {
+        self.read(|db| db.used_signatures(publisher, now))
+    }
+
+    /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, InternalError> {
+        self.read(|db| db.leads(dealer_id))
+    }
+
+    /// Queues `job` and returns at once; `done` is called after the commit, in the order of the queue.
+    ///
+    /// # Errors
+    /// When the writer has stopped.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+    ) -> Result<(), InternalError> {
+        self.writer.submit_in_order(job, done)
+    }
+
+    /// Resumes webhooks that were given up, from their last position: all of them, those of a task, or one. Returns how
+    /// many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revive_push_configs(
+        &self,
+        task_id: Option<String>,
+        config_id: Option<String>,
+        now: Timestamp,
+    ) -> Result<usize, InternalError> {
+        self.write_blocking(move |tx| {
+            tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
+        })
+    }
+
+    /// Returns a lead with its full history.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
+        self.read(|db| db.lead_history(lead_id))
+    }
+
+    /// Records that a customer has withdrawn the consent of a lead. Returns true when there was one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
+        self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
+    }
+
+    /// Checks the consent chains of every dealer, or of one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn check_consents(
+        &self,
+        dealer_id: Option<&str>,
+        expected: Option<Sha256Hash>,
+    ) -> Result<Vec<ConsentCheck>, InternalError> {
+        self.read(|db| db.check_consents(dealer_id, expected))
+    }
+
+    /// Releases a lead that is held back. Returns true when there was one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
+        self.write_blocking(move |tx| tx.release_lead(&lead_id, now))
+    }
+}
+
+/// Returns the cut-off time of tombstones: listings removed then or earlier are forgotten.
+fn oldest(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
+    now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN)
+}
+
+/// Creates a folder that only its owner can read: it holds personal data.
+///
+/// # Errors
+/// When it cannot be created.
+pub fn create_private(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+/// Creates a database file that only its owner can read, and removes the permissions of all other users on existing
+/// files, whatever the folder permits. SQLite gives its other files the mode of the first.
+fn restrict(database: &Path) -> io::Result<()> {
+    // An existing file must not be opened here: closing it again would release the locks that SQLite holds on it
+    // (sqlite.org/howtocorrupt.html §2.2).
+    match File::options().write(true).create_new(true).mode(0o600).open(database) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(_) | Err(_) => {}
+    }
+    for file in health::files_of(database) {
+        let mode = fs::metadata(&file).map(|metadata| metadata.permissions().mode() & 0o777);
+        // Only the owner of a file can change its mode.
+        if mode.is_ok_and(|mode| mode != 0o600)
+            && let Err(error) = fs::set_permissions(&file, Permissions::from_mode(0o600))
+        {
+            tracing::warn!(%error, "a file of the data folder can be read by others");
+        }
+    }
+    Ok(())
+}

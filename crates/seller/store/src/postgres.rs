@@ -1,0 +1,596 @@
+//! The store's PostgreSQL backend, which any number of processes share.
+//!
+//! Changes of one dealer, publisher or agent are made by one transaction at a time: before it reads anything that its
+//! decision depends on, it takes the tenant's lock, and keeps it until it has ended. Every statement after that sees
+//! what the transaction before has committed (READ COMMITTED takes a new snapshot for each), so it is as if there were
+//! one writer.
+//!
+//! Round trips to the server cost the most time. Statements whose result is not needed are sent together with the next
+//! one that is waited for, in their order (pipelining, PostgreSQL 15 §55.2.4).
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::Future;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
+use tokio::time::{Instant, timeout};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tradepost_document::fault::InternalError;
+
+use super::change_notice::ChangeNotice;
+use super::sql::{SqlValue, params};
+use super::sqlite::Schema;
+use super::tables::permits::LEASE;
+
+mod address;
+mod connection;
+mod error;
+mod notify;
+mod schema;
+mod tx_state;
+mod values;
+
+pub use address::DatabaseUrl;
+use connection::{PgCall, PgConnection};
+use error::PgError;
+use notify::{NotifyListener, NotifyTarget};
+use tx_state::{TxStage, TxState};
+pub(crate) use values::cell;
+
+/// Time limit of a statement, including waiting for locks. Longer than the server's own limit (`SETUP`), so that the
+/// server gives up first and the session stays usable.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Time limit of a call that has to be quick.
+const QUICK: Duration = Duration::from_millis(250);
+
+/// Time after a failed connection attempt during which no other is made.
+const REFUSED: Duration = Duration::from_millis(500);
+
+/// Maximum number of times that a transaction is begun when others or the network abort it.
+const TRIES: u32 = 8;
+
+/// Maximum number of statements that are held back to be sent together.
+const KEPT_BACK: usize = 16;
+
+/// Statement that begins a transaction that writes.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// Settings of a session. The server gives up statements that take longer than their caller waits, and the locks of a
+/// process that is stuck or cut off from the network. Commits wait for the disk even where the server's default is not
+/// to.
+const SETUP: &str = "
+    SET statement_timeout = '12s';
+    SET idle_in_transaction_session_timeout = '5s';
+    SET tcp_keepalives_idle = 5;
+    SET tcp_keepalives_interval = 2;
+    SET tcp_keepalives_count = 3;
+    SET tcp_user_timeout = '10s';
+    SET client_min_messages = warning;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'";
+
+/// A database server and the thread that speaks to it.
+pub(crate) struct PgServer {
+    url: DatabaseUrl,
+    tls: Option<MakeRustlsConnect>,
+    runtime: Option<Runtime>,
+    /// Time and error of the last failed connection attempt.
+    refused: Mutex<Option<(Instant, PgError)>>,
+    /// Name of this process for the others.
+    process: String,
+    /// Exchanges notices with them, once this process has a listener.
+    herald: OnceLock<NotifyListener>,
+}
+
+impl PgServer {
+    /// Creates the server of this address. Does not connect yet.
+    pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store-postgres")
+            .enable_all()
+            .build()
+            .map_err(InternalError::on("starting the thread for the database"))?;
+        let tls = url.tls()?;
+        Ok(Arc::new(Self {
+            url,
+            tls,
+            runtime: Some(runtime),
+            refused: Mutex::default(),
+            process: uuid::Uuid::new_v4().to_string(),
+            herald: OnceLock::new(),
+        }))
+    }
+
+    /// Calls `ear` with changes made by other processes, and sends them those of this one, from now on.
+    pub(crate) fn hear(
+        &self,
+        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
+    ) -> Result<(), InternalError> {
+        let herald = match self.herald.get() {
+            Some(herald) => herald,
+            None => {
+                let config = self.url.config().clone();
+                let tls = self.tls.clone();
+                let way = NotifyTarget { config, tls, process: self.process.clone() };
+                let ended =
+                    || InternalError::new("listening to other processes", "its thread has ended");
+                let runtime = self.runtime.as_ref().ok_or_else(ended)?;
+                let fresh = NotifyListener::start(way, runtime.handle())?;
+                self.herald.get_or_init(|| fresh)
+            }
+        };
+        herald.add(Arc::new(ear));
+        Ok(())
+    }
+
+    /// Returns a session that connects when it is first used.
+    pub(crate) fn session(self: &Arc<Self>) -> PgSession {
+        PgSession {
+            server: Arc::clone(self),
+            link: RefCell::default(),
+            turn: RefCell::default(),
+            is_chosen: Cell::default(),
+        }
+    }
+
+    /// Takes permits of a bucket, quickly or not at all. Returns their number, the time in microseconds until the
+    /// bucket is full, and the number of processes.
+    pub(crate) fn lease(
+        &self,
+        bucket: [u8; 32],
+        permits: i64,
+        each: i64,
+    ) -> Result<(i64, i64, i64), InternalError> {
+        let client = self.herald.get().and_then(NotifyListener::client);
+        let gone = || PgError::Gone("nobody listens".to_owned());
+        let leased = client.ok_or_else(gone).and_then(|client| {
+            self.wait_at_most(QUICK, async move {
+                let types = [Type::BYTEA, Type::INT8, Type::INT8];
+                let bucket = bucket.as_slice();
+                let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
+                let values: Vec<_> = values.into_iter().zip(types).collect();
+                let row = client.query_typed(LEASE, &values).await?;
+                let row = row.first().map(|row| (row.get(0), row.get(1), row.get(2)));
+                Ok(row.unwrap_or_default())
+            })
+        });
+        leased.map_err(|broken| broken.while_doing("leasing permits"))
+    }
+
+    /// Runs `work` on the database's thread and blocks until it is done, in any context.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    ) -> Result<T, PgError> {
+        self.wait_at_most(PATIENCE, work)
+    }
+
+    fn wait_at_most<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    ) -> Result<T, PgError> {
+        let gone = || PgError::Gone("its thread has ended".to_owned());
+        let runtime = self.runtime.as_ref().ok_or_else(gone)?;
+        let (sender, receiver) = sync_channel(1);
+        runtime.spawn(async move {
+            let done = match timeout(patience, work).await {
+                Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
+                Err(_) => Err(PgError::Silent),
+            };
+            // The caller is waiting below.
+            let _ = sender.send(done);
+        });
+        let receive = || receiver.recv().unwrap_or_else(|_| Err(gone()));
+        // Other tasks of the caller's executor must not be blocked.
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
+            Ok(_) | Err(_) => receive(),
+        }
+    }
+
+    fn connect(&self) -> Result<Arc<PgConnection>, PgError> {
+        let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, why)) = lock().as_ref()
+            && at.elapsed() < REFUSED
+        {
+            return Err(why.clone());
+        }
+        let config = self.url.config().clone();
+        let tls = self.tls.clone();
+        let connected = self.wait(async move {
+            let client = notify::connect(&config, tls, |_| ()).await?;
+            Ok(Arc::new(PgConnection::new(client)))
+        });
+        *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
+        connected
+    }
+}
+
+impl Drop for PgServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Blocking on the shutdown is not allowed everywhere, and there is nothing to wait for.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for PgServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Server({})", self.url)
+    }
+}
+
+/// A session on a server, used by one thread at a time. It connects when it is first used, and again after the
+/// connection was lost.
+pub(crate) struct PgSession {
+    server: Arc<PgServer>,
+    link: RefCell<Option<Arc<PgConnection>>>,
+    turn: RefCell<TxState>,
+    is_chosen: Cell<bool>,
+}
+
+impl fmt::Debug for PgSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({:?})", self.server)
+    }
+}
+
+impl PgSession {
+    /// Returns true when this session is the one that delivers: it holds a lock that ends with its connection.
+    pub(crate) fn is_chosen(&self) -> Result<bool, InternalError> {
+        const SQL: &str = "SELECT pg_try_advisory_lock(hashtextextended('deliveries', 20260401))";
+        if self.is_connected() && self.is_chosen.get() {
+            return Ok(true);
+        }
+        let rows = self.query("asking who delivers", SQL, &[])?;
+        self.is_chosen.set(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)));
+        Ok(self.is_chosen.get())
+    }
+
+    fn is_connected(&self) -> bool {
+        self.link.borrow().as_ref().is_some_and(|link| !link.client.is_closed())
+    }
+
+    fn link(&self) -> Result<Arc<PgConnection>, PgError> {
+        let known = self.link.borrow().clone();
+        match known {
+            Some(link) if !link.client.is_closed() => Ok(link),
+            // The work of the transaction so far is lost.
+            Some(_) if self.turn.borrow().stage == TxStage::Begun => {
+                Err(PgError::Gone("the connection was lost".to_owned()))
+            }
+            Some(_) | None => {
+                let link = self.server.connect()?;
+                *self.link.borrow_mut() = Some(Arc::clone(&link));
+                // The lock ended with the connection that held it.
+                self.is_chosen.set(false);
+                Ok(link)
+            }
+        }
+    }
+
+    /// Remembers an error, and drops a connection that is no longer usable.
+    fn note(&self, broken: &PgError) {
+        if broken.is_gone() {
+            self.link.borrow_mut().take();
+        }
+        let mut turn = self.turn.borrow_mut();
+        if turn.stage != TxStage::None {
+            turn.broken.get_or_insert_with(|| broken.clone());
+        }
+    }
+
+    /// Sends the statements that were held back, then `work`. The first error is returned.
+    fn run<T, F>(&self, work: impl FnOnce(Arc<PgConnection>) -> F) -> Result<T, PgError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
+        if let Some(broken) = &self.turn.borrow().broken {
+            return Err(broken.clone());
+        }
+        let done = self.link().and_then(|link| {
+            let (is_first, kept_back) = {
+                let mut turn = self.turn.borrow_mut();
+                let is_first = turn.stage == TxStage::Planned;
+                if is_first {
+                    turn.stage = TxStage::Begun;
+                }
+                (is_first, std::mem::take(&mut turn.kept_back))
+            };
+            let last = work(Arc::clone(&link));
+            self.server.wait(async move {
+                // Waited for because without it each following statement would be a transaction of its own.
+                if is_first {
+                    link.client.batch_execute(BEGIN).await?;
+                }
+                link.send(&kept_back, last).await
+            })
+        });
+        done.inspect_err(|broken| self.note(broken))
+    }
+
+    /// Runs a statement whose result is not needed: in a transaction it is sent with the next one that is waited for,
+    /// which then also returns its error.
+    pub(crate) fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<(), InternalError> {
+        let kept_back = {
+            let mut turn = self.turn.borrow_mut();
+            if turn.stage == TxStage::None {
+                drop(turn);
+                return self.change(what, sql, values).map(drop);
+            }
+            turn.kept_back.push(PgCall::new(sql, values));
+            turn.kept_back.len()
+        };
+        if kept_back < KEPT_BACK {
+            return Ok(());
+        }
+        self.run(|_| async { Ok(()) }).map_err(|broken| broken.while_doing(what))
+    }
+
+    /// Runs a statement and returns the number of rows it has changed.
+    pub(crate) fn change(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<usize, InternalError> {
+        let call = PgCall::new(sql, values);
+        let changed = self.run(|link| async move { link.execute(&call).await });
+        let changed = changed.map_err(|broken| broken.while_doing(what))?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the rows of a query.
+    pub(crate) fn query(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<Vec<Row>, InternalError> {
+        let call = PgCall::new(sql, values);
+        let found = self.run(|link| async move { link.query(&call).await });
+        found.map_err(|broken| broken.while_doing(what))
+    }
+
+    fn batch(&self, sql: &'static str) -> Result<(), PgError> {
+        self.run(|link| async move { link.client.batch_execute(sql).await })
+    }
+
+    /// Takes a tenant's lock, which is released at the end of the transaction.
+    pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
+        const WHAT: &str = "waiting for a tenant's turn";
+        const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
+                                  CAST(pg_current_xact_id() AS TEXT)";
+        if self.turn.borrow().tenants.contains(tenant) {
+            return Ok(());
+        }
+        let rows = self.query(WHAT, SQL, params![tenant])?;
+        // Read now, because it is needed once the connection is lost.
+        let number = rows.first().and_then(|row| row.try_get(1).ok());
+        let mut turn = self.turn.borrow_mut();
+        turn.tenants.insert(tenant.to_owned());
+        turn.number = number;
+        Ok(())
+    }
+
+    /// Runs `work` in a transaction, and again from the start when others or the network have aborted it. `work`
+    /// returns true to commit.
+    pub(crate) fn transaction(&self, mut work: impl FnMut() -> bool) -> Result<(), InternalError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.attempt(&mut work) {
+                Err(broken) if tries < TRIES && broken.may_be_repeated() => {
+                    tracing::debug!(cause = %broken, tries, "a transaction is done again");
+                }
+                ended => return ended.map_err(|broken| broken.while_doing("committing")),
+            }
+        }
+    }
+
+    fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), PgError> {
+        *self.turn.borrow_mut() = TxState { stage: TxStage::Planned, ..TxState::default() };
+        let is_kept = work();
+        let broken = self.turn.borrow().broken.clone();
+        if let Some(broken) = broken {
+            // `work` may have ignored the error; COMMIT would roll everything back and report success.
+            self.undo();
+            // Work that is to be rolled back loses nothing by an error.
+            return if is_kept || broken.may_be_repeated() { Err(broken) } else { Ok(()) };
+        }
+        if !is_kept {
+            self.undo();
+            return Ok(());
+        }
+        let is_untouched = {
+            let turn = self.turn.borrow();
+            turn.stage == TxStage::Planned && turn.kept_back.is_empty()
+        };
+        let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
+        let turn = self.turn.take();
+        let ended = match committed {
+            Err(PgError::Gone(_) | PgError::Silent) => self.find_out(&turn),
+            ended => ended,
+        };
+        if ended.is_ok()
+            && let Some(herald) = self.server.herald.get()
+        {
+            herald.tell(turn.news);
+        }
+        ended
+    }
+
+    /// Notifies other processes once the transaction is committed.
+    pub(crate) fn tell(&self, news: ChangeNotice) {
+        let mut turn = self.turn.borrow_mut();
+        // The last entry of a task says all about it.
+        let is_later = |last: &ChangeNotice| match (last, &news) {
+            (
+                ChangeNotice::Appended { task_id: last, ended: false, .. },
+                ChangeNotice::Appended { task_id, .. },
+            ) => last == task_id,
+            (last, news) => last == news,
+        };
+        match turn.news.last_mut().filter(|last| is_later(last)) {
+            Some(last) => *last = news,
+            None => turn.news.push(news),
+        }
+    }
+
+    /// Returns the name of this process for the others.
+    pub(crate) fn process(&self) -> &str {
+        &self.server.process
+    }
+
+    /// Begins a transaction, on a new connection when the current one is lost.
+    fn begin(&self, how: &'static str) -> Result<(), PgError> {
+        self.turn.take();
+        match self.batch(how) {
+            // A connection that was lost while idle is noticed by its next use.
+            Err(broken) if broken.is_gone() => self.batch(how)?,
+            ended => ended?,
+        }
+        self.turn.borrow_mut().stage = TxStage::Begun;
+        Ok(())
+    }
+
+    fn undo(&self) {
+        let is_begun = self.turn.take().stage == TxStage::Begun;
+        if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
+            // Without a connection there is nothing to roll back.
+            self.link.borrow_mut().take();
+        }
+    }
+
+    /// Ends a transaction that has only read, without waiting for the server: what follows on this connection is done
+    /// after it.
+    fn send_rollback(&self) {
+        let link = self.link.borrow().clone().filter(|link| !link.client.is_closed());
+        let Some(link) = link else { return };
+        // The first poll sends the statement. Its answer is not needed.
+        let sent = link.client.batch_execute("ROLLBACK").now_or_never();
+        if sent.is_some_and(|answered| answered.is_err()) {
+            self.link.borrow_mut().take();
+        }
+    }
+
+    /// Finds out the outcome of a transaction whose connection was lost during its commit. Takes its locks first: they
+    /// are free only when it has ended.
+    fn find_out(&self, lost: &TxState) -> Result<(), PgError> {
+        const WHAT: &str = "finding out what became of a transaction";
+        let look = || -> Result<Option<String>, InternalError> {
+            let Some(number) = &lost.number else { return Ok(None) };
+            lost.tenants.iter().try_for_each(|tenant| self.lock(tenant))?;
+            let sql = "SELECT pg_xact_status(CAST($1 AS xid8))";
+            let rows = self.query(WHAT, sql, params![number])?;
+            Ok(rows.first().and_then(|row| row.try_get(0).ok()))
+        };
+        self.begin("BEGIN").map_err(|_| PgError::Doubtful)?;
+        let state = look();
+        self.undo();
+        match state.ok().flatten().as_deref() {
+            Some("committed") => Ok(()),
+            Some("aborted") => Err(PgError::Gone("the connection was lost".to_owned())),
+            Some(_) | None => Err(PgError::Doubtful),
+        }
+    }
+
+    /// Runs `read` in one consistent snapshot.
+    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
+        let begun = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        begun.map_err(|broken| broken.while_doing("beginning to read"))?;
+        read();
+        let broken = self.turn.borrow().broken.clone();
+        if let Some(broken) = broken {
+            self.undo();
+            return Err(broken.while_doing("reading"));
+        }
+        self.turn.take();
+        self.send_rollback();
+        Ok(())
+    }
+}
+
+/// Checks that a lock of one session excludes another. Some databases that speak PostgreSQL's protocol have the
+/// functions but grant every lock; poolers that share sessions give both the same one.
+pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), InternalError> {
+    const WHAT: &str = "trying the database's locks";
+    const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
+    const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
+    // A name of this process alone: others may be testing theirs.
+    let name = one.process().to_owned();
+    let ask = |session: &PgSession, sql| {
+        let rows = session.query(WHAT, sql, params![name])?;
+        Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
+    };
+    let first = ask(one, TAKE)?;
+    let second = ask(other, TAKE)?;
+    // A pooler of transactions may have released it on another session than the one that took it.
+    let given = ask(one, GIVE)?;
+    if first && !second && given {
+        return Ok(());
+    }
+    let cause = "its advisory locks keep nobody out, so that one thing could happen twice: connect to a \
+                 PostgreSQL, and to it or a pooler that keeps sessions";
+    Err(InternalError::new("opening the database", cause))
+}
+
+/// Migrates the schema, or returns why it cannot be used. Processes that start together do so one after the other.
+pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
+    let mut outcome = Ok(());
+    session.transaction(|| {
+        outcome = migrate(session, schema);
+        outcome.is_ok()
+    })?;
+    outcome
+}
+
+fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
+    const WHAT: &str = "opening the database";
+    session.lock("the schema of tradepost")?;
+    // Checked before the table is created: a role without CREATE can use tables that are up to date.
+    let found = session.query(WHAT, "SELECT to_regclass('tradepost_schema') IS NOT NULL", &[])?;
+    if !found.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
+        session.execute(WHAT, schema::VERSIONS, &[])?;
+    }
+    let known = session.query(WHAT, "SELECT max(version) FROM tradepost_schema", &[])?;
+    let done: Option<i64> = known.first().and_then(|row| row.try_get(0).ok()).flatten();
+    let done = usize::try_from(done.unwrap_or_default()).unwrap_or(usize::MAX);
+    if done > schema::MIGRATIONS.len() {
+        return Err(InternalError::new(WHAT, "it was written by a newer version of tradepost"));
+    }
+    if done == schema::MIGRATIONS.len() {
+        return Ok(());
+    }
+    if schema == Schema::Keep && done > 0 {
+        let cause = "it is of an older version of tradepost; `tradepost serve` or `tradepost migrate` \
+                     brings it up to date";
+        return Err(InternalError::new(WHAT, cause));
+    }
+    for step in schema::MIGRATIONS.iter().skip(done) {
+        session.batch(step).map_err(|broken| broken.while_doing("migrating the database"))?;
+    }
+    let version = schema::MIGRATIONS.len();
+    session.execute(
+        WHAT,
+        "INSERT INTO tradepost_schema (version) VALUES ($1)",
+        params![version],
+    )?;
+    Ok(())
+}

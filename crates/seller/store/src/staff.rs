@@ -1,0 +1,181 @@
+//! Console data in the store: staff members, their leads, and the audit log.
+
+use jiff::Timestamp;
+use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
+use tradepost_dealer::staff::{
+    LeadNote, NewAuditEntry, RecordCheck, StaffProgress, StaffRole, StaffStage,
+};
+use tradepost_document::fault::InternalError;
+
+use super::Store;
+
+/// Staff member who may sign in to the console.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StaffMember {
+    /// Name to sign in with.
+    pub name: String,
+    /// Dealer they work for; `None` for all dealers of the process.
+    pub dealer_id: Option<String>,
+    /// Their role.
+    pub role: StaffRole,
+    /// Hashed password: a PHC string.
+    pub password: String,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+impl std::fmt::Debug for StaffMember {
+    /// Leaves the password's hash out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Member");
+        shown.field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+/// Session of a staff member in a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaffSession {
+    /// Id by which it is listed and ended. It does not authenticate.
+    pub id: String,
+    /// Name of the staff member.
+    pub name: String,
+    /// Time at which it began.
+    pub begun_at: Timestamp,
+    /// Time of its last use, accurate to a minute.
+    pub seen_at: Timestamp,
+    /// Time at which it ends, however much it is used.
+    pub expires_at: Timestamp,
+    /// Browser as it identified itself, shortened.
+    pub browser: String,
+    /// Time at which the person last gave the password, or signed in anew at the provider. `None` for a session that an
+    /// older version began, or whose provider did not report it.
+    pub proven_at: Option<Timestamp>,
+}
+
+/// Filter for a list of leads.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeadFilter<'a> {
+    /// Leads of this dealer.
+    pub dealer_id: Option<&'a str>,
+    /// Leads in this state.
+    pub state: Option<LeadState>,
+    /// Leads at this stage.
+    pub stage: Option<StaffStage>,
+    /// True to list the oldest first instead of the latest.
+    pub oldest_first: bool,
+    /// Maximum number of leads.
+    pub limit: u32,
+    /// Number of leads to skip before.
+    pub skip: u32,
+}
+
+/// Maximum number of leads that a search reads, in the order in which they are listed.
+pub const SEARCHED_LEADS: usize = 20_000;
+
+/// Result of a search for leads.
+#[derive(Debug, Default)]
+pub struct FoundLeads {
+    /// The leads, each with its staff progress.
+    pub leads: Vec<(LeadRecord, StaffProgress)>,
+    /// True when there are more leads than [`SEARCHED_LEADS`], so that the rest was not searched.
+    pub is_cut: bool,
+}
+
+/// Origin of a submission of a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmissionOrigin {
+    /// Time of arrival.
+    pub at: Timestamp,
+    /// Name of the credential, or `anonymous`.
+    pub principal: String,
+    /// Name that the agent gives itself.
+    pub agent: Option<String>,
+    /// True when the lead was already known.
+    pub is_repeated: bool,
+    /// Reason why the lead was held back, if it was.
+    pub held_for: Option<HeldFor>,
+    /// Stage of the lead, if the staff has looked at it.
+    pub stage: Option<StaffStage>,
+}
+
+impl Store {
+    /// Returns the names of the chains in the audit log.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn chains(&self) -> Result<Vec<String>, InternalError> {
+        self.read(|db| db.chains())
+    }
+
+    /// Records which data was shown or exported to a staff member.
+    ///
+    /// # Errors
+    /// When the database fails; nothing may be shown then.
+    pub fn record_all(&self, entries: Vec<NewAuditEntry>) -> Result<(), InternalError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.write_blocking(move |tx| tx.record_all(&entries))
+    }
+
+    /// Checks all chains of the audit log.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn check_records(&self) -> Result<Vec<RecordCheck>, InternalError> {
+        self.read(|db| db.check_records())
+    }
+
+    /// Returns leads, each with its staff progress.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_list(
+        &self,
+        filter: &LeadFilter<'_>,
+    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
+        self.read(|db| db.lead_list(filter))
+    }
+
+    /// Finds leads by a text: words of the name, e-mail address, message, vehicle, stock number, rooftop, lead id and
+    /// notes, all of which must occur, regardless of case and accents, or a part of a telephone number in any notation.
+    /// The result is the same with encrypted personal data as without.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn find_leads(
+        &self,
+        filter: &LeadFilter<'_>,
+        text: &str,
+    ) -> Result<FoundLeads, InternalError> {
+        self.read(|db| db.find_leads(filter, text, SEARCHED_LEADS))
+    }
+
+    /// Returns the staff progress of a lead, and the notes on it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_work(
+        &self,
+        lead_id: &str,
+    ) -> Result<(StaffProgress, Vec<LeadNote>), InternalError> {
+        self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
+    }
+
+    /// Erases the customer's data of a lead, and records who did it. Returns true when there was something to erase.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn erase_lead(&self, lead_id: String, entry: NewAuditEntry) -> Result<bool, InternalError> {
+        let erased = self.write_blocking(move |tx| {
+            let erased = tx.erase_lead(&lead_id, entry.at)?;
+            if erased {
+                tx.record(&entry)?;
+            }
+            Ok(erased)
+        })?;
+        // Also when there was nothing to erase: an earlier call may have been interrupted before this line.
+        self.read(|db| db.0.empty_log())?;
+        Ok(erased)
+    }
+}

@@ -1,0 +1,358 @@
+//! Dealers that are hosted at run time, in addition to those of a configuration file: settings, state and host names.
+//!
+//! Every change takes the next revision number, and changes are made one after another, so that a reader of one
+//! revision can ask for later ones and miss nothing.
+
+use jiff::Timestamp;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::words;
+
+use super::{Database, StoreTransaction};
+use crate::Store;
+use crate::change_notice::ChangeNotice;
+use crate::sql::{Connection, RowResult, SqlRow, members, params};
+
+/// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
+const EVERYBODY: &str = "*hosting";
+
+words! {
+    /// State of a hosted dealer.
+    pub enum HostedState {
+        /// Requests are answered.
+        Serving = "serving",
+        /// No request is answered, and host names are kept.
+        Suspended = "suspended",
+        /// Removed; its stored data stays.
+        Removed = "removed",
+    }
+}
+
+/// Dealer that is hosted at run time.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HostedDealer {
+    /// Its id.
+    pub dealer_id: String,
+    /// Its state.
+    pub state: HostedState,
+    /// Its settings as a section of the configuration, as JSON. They may contain secrets.
+    pub document: String,
+    /// Revision number of its last change.
+    pub revision: i64,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub changed_at: Timestamp,
+}
+
+impl std::fmt::Debug for HostedDealer {
+    /// Leaves the document out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("HostedDealer");
+        shown
+            .field("dealer_id", &self.dealer_id)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of a hosted dealer to be stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewHosted {
+    /// Its id.
+    pub dealer_id: String,
+    /// Its document.
+    pub document: String,
+    /// Its host names, in lower case.
+    pub hosts: Vec<String>,
+}
+
+impl std::fmt::Debug for NewHosted {
+    /// Leaves the document out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewHosted").field("dealer_id", &self.dealer_id).finish_non_exhaustive()
+    }
+}
+
+/// Reason why a change is not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostingConflict {
+    /// There is a dealer with this id.
+    IdTaken(String),
+    /// A removed dealer had this id, and has left leads and consents under it.
+    IdRemoved(String),
+    /// There is no such dealer, or it was removed.
+    NoSuchDealer,
+    /// The dealer has changed since; this is its revision.
+    Changed(i64),
+    /// Others have these hosts: the dealer that wants each, its index in that dealer's list, and the host.
+    HostsTaken(Vec<(String, usize, String)>),
+}
+
+const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed_at";
+
+fn last_revision(connection: &Connection) -> Result<i64, InternalError> {
+    let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
+    connection.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+}
+
+impl Database {
+    /// Returns the dealers that have changed since a revision, in the order of the changes, removed dealers included.
+    pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, InternalError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM hosted_dealers WHERE revision > $1 ORDER BY revision");
+        self.0.all("reading the hosted dealers", &sql, params![revision], read)
+    }
+
+    /// Returns the last revision; 0 when there was no change.
+    pub(crate) fn hosted_revision(&self) -> Result<i64, InternalError> {
+        last_revision(&self.0)
+    }
+}
+
+impl Store {
+    /// Returns the ids of all dealers and publishers with stored data: those that are hosted, or have a lead, a
+    /// listing, a key, a staff member, a consent or an entry in the audit log.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn known_agents(&self) -> Result<Vec<String>, InternalError> {
+        let sql = "SELECT dealer_id FROM hosted_dealers
+                   UNION SELECT dealer_id FROM leads
+                   UNION SELECT dealer_id FROM inventories
+                   UNION SELECT dealer_id FROM api_keys
+                   UNION SELECT dealer_id FROM consent_log
+                   UNION SELECT dealer_id FROM feeds
+                   UNION SELECT dealer_id FROM staff WHERE dealer_id IS NOT NULL
+                   UNION SELECT chain FROM audit_log";
+        let mut ids: Vec<String> =
+            self.read_all("reading whose data is kept", sql, params![], |row| row.get(0))?;
+        // Chains and keys of all dealers have a name that no dealer can have.
+        ids.retain(|id| !id.starts_with('*'));
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// Returns up to `limit` hosted dealers after an id, in the order of ids; removed ones included.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, InternalError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id > $1 ORDER BY dealer_id LIMIT $2"
+        );
+        self.read_all("listing the hosted dealers", &sql, params![after, limit], read)
+    }
+
+    /// Returns a hosted dealer, also one that was removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, InternalError> {
+        let sql = format!("SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id = $1");
+        self.read_first("reading a hosted dealer", &sql, params![dealer_id], read)
+    }
+}
+
+impl StoreTransaction<'_> {
+    /// Adds dealers, all or none. With `again` an id may be that of a removed dealer: the data kept under it then
+    /// belongs to the new one.
+    pub(crate) fn host_dealers(
+        &self,
+        dealers: &[NewHosted],
+        again: bool,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+        self.0.lock(EVERYBODY)?;
+        let mut taken = Vec::new();
+        for dealer in dealers {
+            match self.state_of(&dealer.dealer_id)? {
+                None => {}
+                Some((HostedState::Removed, _)) if again => {}
+                Some((HostedState::Removed, _)) => {
+                    return Ok(Err(HostingConflict::IdRemoved(dealer.dealer_id.clone())));
+                }
+                Some((HostedState::Serving | HostedState::Suspended, _)) => {
+                    return Ok(Err(HostingConflict::IdTaken(dealer.dealer_id.clone())));
+                }
+            }
+            taken.extend(self.claim(dealer)?);
+        }
+        if !taken.is_empty() {
+            return Ok(Err(HostingConflict::HostsTaken(taken)));
+        }
+        // Read under the lock, without which two processes would give the same number.
+        let mut revision = self.last_revision()?;
+        for dealer in dealers {
+            revision += 1;
+            self.0.execute(
+                "writing a hosted dealer",
+                "INSERT INTO hosted_dealers
+                     (dealer_id, state, document, revision, created_at, changed_at)
+                 VALUES ($1, $2, $3, $4, $5, $5)
+                 ON CONFLICT (dealer_id) DO UPDATE SET state = excluded.state,
+                     document = excluded.document, revision = excluded.revision,
+                     created_at = excluded.created_at, changed_at = excluded.changed_at",
+                params![
+                    dealer.dealer_id,
+                    HostedState::Serving.name(),
+                    dealer.document,
+                    revision,
+                    now
+                ],
+            )?;
+        }
+        self.0.tell(ChangeNotice::Changed);
+        Ok(Ok(revision))
+    }
+
+    /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
+    pub(crate) fn change_hosted(
+        &self,
+        dealer: &NewHosted,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+        self.0.lock(EVERYBODY)?;
+        if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
+            return Ok(Err(conflict));
+        }
+        // Its own hosts too, so that a host which it keeps is not found taken.
+        self.release(&dealer.dealer_id)?;
+        // When a host belongs to another dealer, the caller rolls back the release as well.
+        let taken = self.claim(dealer)?;
+        if !taken.is_empty() {
+            return Ok(Err(HostingConflict::HostsTaken(taken)));
+        }
+        let revision = self.last_revision()? + 1;
+        self.0.execute(
+            "changing a hosted dealer",
+            "UPDATE hosted_dealers SET document = $2, revision = $3, changed_at = $4
+             WHERE dealer_id = $1",
+            params![dealer.dealer_id, dealer.document, revision, now],
+        )?;
+        self.0.tell(ChangeNotice::Changed);
+        Ok(Ok(revision))
+    }
+
+    /// Changes the state of a dealer. Removing a dealer frees its host names, revokes its keys and ends its staff's
+    /// sessions; it cannot be undone by this call.
+    pub(crate) fn set_hosted_state(
+        &self,
+        dealer_id: &str,
+        state: HostedState,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+        self.0.lock(EVERYBODY)?;
+        let known = match self.is_there(dealer_id, expected)? {
+            Ok(known) => known,
+            Err(conflict) => return Ok(Err(conflict)),
+        };
+        // Nothing changes, and without a new revision no process has to look.
+        if known.0 == state {
+            return Ok(Ok(known.1));
+        }
+        if state == HostedState::Removed {
+            self.release(dealer_id)?;
+            self.0.execute(
+                "revoking the keys of a removed dealer",
+                "UPDATE api_keys SET revoked_at = $2 WHERE dealer_id = $1 AND revoked_at IS NULL",
+                params![dealer_id, now],
+            )?;
+            self.0.execute(
+                "ending the sessions of a removed dealer",
+                "DELETE FROM staff_sessions
+                 WHERE name IN (SELECT name FROM staff WHERE dealer_id = $1)",
+                params![dealer_id],
+            )?;
+        }
+        let revision = self.last_revision()? + 1;
+        self.0.execute(
+            "changing how a hosted dealer stands",
+            "UPDATE hosted_dealers SET state = $2, revision = $3, changed_at = $4
+             WHERE dealer_id = $1",
+            params![dealer_id, state.name(), revision, now],
+        )?;
+        self.0.tell(ChangeNotice::Changed);
+        Ok(Ok(revision))
+    }
+
+    /// Returns true when a dealer was removed by this change. It stays so until the transaction ends.
+    pub(crate) fn was_removed_by(
+        &self,
+        dealer_id: &str,
+        revision: i64,
+    ) -> Result<bool, InternalError> {
+        let sql = format!(
+            "SELECT state = $3 FROM hosted_dealers WHERE dealer_id = $1 AND revision = $2{}",
+            self.0.for_update()
+        );
+        let removed = HostedState::Removed.name();
+        let values = params![dealer_id, revision, removed];
+        let found =
+            self.0.first("reading how a hosted dealer stands", &sql, values, |row| row.get(0));
+        Ok(found?.unwrap_or(false))
+    }
+
+    fn last_revision(&self) -> Result<i64, InternalError> {
+        last_revision(self.0)
+    }
+
+    fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, InternalError> {
+        let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
+        self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
+            Ok((standing(row, 0)?, row.get(1)?))
+        })
+    }
+
+    fn is_there(
+        &self,
+        dealer_id: &str,
+        expected: Option<i64>,
+    ) -> Result<Result<(HostedState, i64), HostingConflict>, InternalError> {
+        Ok(match self.state_of(dealer_id)? {
+            None | Some((HostedState::Removed, _)) => Err(HostingConflict::NoSuchDealer),
+            Some((_, revision)) if expected.is_some_and(|wanted| wanted != revision) => {
+                Err(HostingConflict::Changed(revision))
+            }
+            Some(known) => Ok(known),
+        })
+    }
+
+    /// Assigns hosts to a dealer; returns those that belong to another.
+    fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, InternalError> {
+        let mut taken = Vec::new();
+        for (place, host) in dealer.hosts.iter().enumerate() {
+            // The table's primary key decides, so that no other process can come in between.
+            let rows = self.0.change(
+                "claiming a host",
+                "INSERT INTO hosted_hosts (host, dealer_id) VALUES ($1, $2)
+                 ON CONFLICT (host) DO NOTHING",
+                params![host, dealer.dealer_id],
+            )?;
+            if rows == 0 {
+                taken.push((dealer.dealer_id.clone(), place, host.clone()));
+            }
+        }
+        Ok(taken)
+    }
+
+    fn release(&self, dealer_id: &str) -> Result<(), InternalError> {
+        let sql = "DELETE FROM hosted_hosts WHERE dealer_id = $1";
+        self.0.execute("giving hosts away", sql, params![dealer_id])
+    }
+}
+
+fn standing(row: &SqlRow<'_>, column: usize) -> RowResult<HostedState> {
+    let name: String = row.get(column)?;
+    HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
+}
+
+fn read(row: &SqlRow<'_>) -> RowResult<HostedDealer> {
+    Ok(members!(
+        row,
+        0,
+        HostedDealer { dealer_id, state: standing, document, revision, created_at, changed_at }
+    ))
+}

@@ -1,0 +1,455 @@
+//! Listings and tombstones.
+
+use std::collections::HashMap;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tradepost_aap::Vehicle;
+use tradepost_dealer::compressed::{Compressor, DecompressScratch, Decompressor, Dictionary};
+use tradepost_dealer::import::{FeedUnit, Units};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+
+use super::StoreTransaction;
+use crate::change_notice::ChangeNotice;
+use crate::sql::{Bind, Connection, RowResult, SqlCell, SqlColumn, SqlValue, params};
+
+mod reading;
+
+/// Status of a unit that is sold.
+const SOLD: &str = "sold";
+
+/// Result of replacing an inventory, or of a dry run. Its JSON form is read by programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Replacement {
+    /// Units on offer before.
+    pub before: usize,
+    /// Units that are new on offer.
+    pub added: usize,
+    /// Units whose listing changed.
+    pub changed: usize,
+    /// Units that did not change; their `updated_at` is confirmed.
+    pub unchanged: usize,
+    /// Units that were on offer and are missing from the feed or sold: now tombstones.
+    pub removed: usize,
+}
+
+/// Row of a unit. `updated_at` is a column beside the JSON, so that confirming an unchanged listing rewrites no JSON.
+pub(crate) struct UnitRow {
+    vehicle_id: String,
+    vin: Option<String>,
+    stock: Option<String>,
+    make: Option<String>,
+    model: Option<String>,
+    status: &'static str,
+    body: String,
+    updated_at: Timestamp,
+}
+
+impl UnitRow {
+    /// Converts a unit into its row.
+    pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
+        let vehicle = &unit.vehicle;
+        let lacks =
+            || InternalError::new("storing a unit", "it lacks vehicle_id, status or updated_at");
+        let vehicle_id = vehicle.vehicle_id.as_ref().ok_or_else(lacks)?;
+        let status = vehicle.status.ok_or_else(lacks)?;
+        let updated_at = vehicle.updated_at.ok_or_else(lacks)?;
+        let bare = Vehicle { updated_at: None, ..vehicle.clone() };
+        Ok(Self {
+            vehicle_id: vehicle_id.clone(),
+            vin: vehicle.vin.clone(),
+            stock: vehicle.stock.clone(),
+            make: vehicle.make.clone(),
+            model: vehicle.model.clone(),
+            status: if unit.sold { SOLD } else { status.name() },
+            body: tradepost_document::json::to_string(&bare)
+                .map_err(InternalError::on("writing a listing"))?,
+            updated_at,
+        })
+    }
+}
+
+/// Reads the texts of bodies of several dealers; the packing is loaded once for consecutive bodies of one dealer.
+pub(crate) struct Bodies<'c> {
+    connection: &'c Connection,
+    /// Dealer of the last body, with its packing.
+    latest: Option<(String, Option<BodyPacking>)>,
+}
+
+impl<'c> Bodies<'c> {
+    pub(crate) const fn new(connection: &'c Connection) -> Self {
+        Self { connection, latest: None }
+    }
+
+    pub(crate) fn text(&mut self, dealer_id: &str, body: Body) -> Result<String, InternalError> {
+        if self.latest.as_ref().is_none_or(|(latest, _)| latest != dealer_id) {
+            self.latest = Some((dealer_id.to_owned(), packing(self.connection, dealer_id)?));
+        }
+        BodyPacking::text(self.latest.as_mut().map_or(&mut None, |(_, packing)| packing), body)
+    }
+}
+
+/// Stored state of a unit before a replacement.
+struct Before {
+    body: BodyDigest,
+    is_sold: bool,
+    removed: bool,
+    /// True when the feed contains it.
+    seen: bool,
+}
+
+/// Hash by which bodies are compared, because all bodies of a large dealer take too much memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BodyDigest([u8; 16]);
+
+impl BodyDigest {
+    fn new(body: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(body).into();
+        Self(*hash.first_chunk().expect("half of a hash is shorter than the hash"))
+    }
+}
+
+/// JSON of a listing as stored. A file has it packed once there is a dictionary; PostgreSQL compresses long texts by
+/// itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    Text(String),
+    Packed(Vec<u8>),
+}
+
+impl Body {
+    /// Body of a unit that is no longer on offer, and which is not returned any more.
+    const NONE: &str = "";
+}
+
+impl SqlColumn for Body {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        match cell {
+            SqlCell::Blob(_) => Vec::from_cell(cell).map(Self::Packed),
+            SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
+                String::from_cell(cell).map(Self::Text)
+            }
+        }
+    }
+}
+
+impl Bind for Body {
+    const NONE: SqlValue<'static> = SqlValue::Text(None);
+
+    fn bind(&self) -> SqlValue<'_> {
+        match self {
+            Self::Text(text) => text.bind(),
+            Self::Packed(bytes) => bytes.bind(),
+        }
+    }
+}
+
+/// Compressor and decompressor for the bodies of a dealer.
+struct BodyPacking {
+    packer: Compressor,
+    unpacker: Decompressor,
+    bench: DecompressScratch,
+}
+
+impl BodyPacking {
+    fn new(dictionary: &Dictionary) -> Result<Self, InternalError> {
+        let unpacker =
+            Decompressor::new(dictionary).map_err(InternalError::on("reading a dictionary"))?;
+        Ok(Self {
+            packer: Compressor::new(dictionary),
+            unpacker,
+            bench: DecompressScratch::default(),
+        })
+    }
+
+    /// Returns the text of a body.
+    fn text(packing: &mut Option<Self>, body: Body) -> Result<String, InternalError> {
+        const WHAT: &str = "unpacking a listing";
+        match (body, packing) {
+            (Body::Text(text), _) => Ok(text),
+            (Body::Packed(bytes), Some(packing)) => {
+                let text = packing.unpacker.unpack(&mut packing.bench, &bytes);
+                text.map_err(InternalError::on(WHAT))
+            }
+            (Body::Packed(_), None) => Err(InternalError::new(WHAT, "its dictionary is missing")),
+        }
+    }
+}
+
+/// Returns the packing of a dealer's bodies, where there is a dictionary.
+fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPacking>, InternalError> {
+    if connection.is_shared() {
+        return Ok(None);
+    }
+    let dictionary = connection.first(
+        "reading a dictionary",
+        "SELECT dictionary FROM inventories WHERE dealer_id = $1",
+        params![dealer_id],
+        |row| row.get::<Option<Vec<u8>>>(0),
+    )?;
+    dictionary.flatten().map(|bytes| BodyPacking::new(&Dictionary::from_bytes(bytes))).transpose()
+}
+
+/// Number of bytes of a snapshot in one row of the database: one statement must not take long.
+const PART: usize = 1024 * 1024;
+
+/// State of a dealer's inventory as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct InventoryState {
+    /// Number that grows with each replacement; 0 before the first.
+    pub(crate) generation: i64,
+    /// Name of its snapshot, where there is one, and the generation that is in it.
+    snapshot: Option<(String, i64)>,
+}
+
+impl InventoryState {
+    /// Returns the snapshot of the current generation, where there is one.
+    pub(crate) fn current(&self) -> Option<&str> {
+        let (name, generation) = self.snapshot.as_ref()?;
+        (*generation == self.generation).then_some(name)
+    }
+
+    /// Returns the snapshot of any generation.
+    pub(crate) fn latest(&self) -> Option<&str> {
+        self.snapshot.as_ref().map(|(name, _)| name.as_str())
+    }
+}
+
+impl StoreTransaction<'_> {
+    pub(crate) fn replace_inventory(
+        &self,
+        dealer_id: &str,
+        units: &Units,
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Result<Replacement, InternalError> {
+        self.0.lock(dealer_id)?;
+        let mut packing = packing(self.0, dealer_id)?;
+        let mut before = self.stored(dealer_id, &mut packing)?;
+        // Learned once: listings packed with one dictionary cannot be read with another.
+        let learned = match packing {
+            Some(_) => None,
+            None if dry_run || self.0.is_shared() => None,
+            None => learn(units),
+        };
+        if let Some(dictionary) = &learned {
+            packing = Some(BodyPacking::new(dictionary)?);
+        }
+        let mut done = Replacement {
+            before: before.values().filter(|unit| !unit.removed).count(),
+            ..Replacement::default()
+        };
+        each_row(units, |row| {
+            let row = &row;
+            let mut known = before.get_mut(&row.vehicle_id);
+            let on_offer = known.as_ref().is_some_and(|unit| !unit.removed);
+            if let Some(known) = &mut known {
+                known.seen = true;
+            }
+            let sold = row.status == SOLD;
+            match (sold, known) {
+                // The unit is a tombstone already, and keeps its age.
+                (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
+                (true, _) => done.removed += usize::from(on_offer),
+                (false, Some(unit)) if on_offer && unit.body == BodyDigest::new(&row.body) => {
+                    done.unchanged += 1;
+                    // Until there was a dictionary nothing was packed; with the first one everything is.
+                    if !dry_run && learned.is_none() {
+                        self.confirm_listing(dealer_id, row)?;
+                    } else if !dry_run {
+                        self.put_listing(dealer_id, row, None, &mut packing)?;
+                    }
+                    return Ok(());
+                }
+                (false, _) if on_offer => done.changed += 1,
+                (false, _) => done.added += 1,
+            }
+            if !dry_run {
+                self.put_listing(dealer_id, row, sold.then_some(now), &mut packing)?;
+            }
+            Ok(())
+        })?;
+        // The row stays: buyers are told that a unit is gone, and what a sold unit was.
+        for (vehicle_id, _) in before.iter().filter(|(_, unit)| !unit.removed && !unit.seen) {
+            done.removed += 1;
+            if !dry_run {
+                self.0.execute(
+                    "removing a listing",
+                    "UPDATE listings SET removed_at = $3, body = $4
+                     WHERE dealer_id = $1 AND vehicle_id = $2",
+                    params![dealer_id, vehicle_id, now, Body::NONE],
+                )?;
+            }
+        }
+        if !dry_run {
+            self.0.execute(
+                "counting the replacement",
+                "INSERT INTO inventories (dealer_id, generation) VALUES ($1, 1)
+                 ON CONFLICT (dealer_id) DO UPDATE SET generation = inventories.generation + 1",
+                params![dealer_id],
+            )?;
+            self.0.tell(ChangeNotice::Changed);
+        }
+        if let Some(dictionary) = learned {
+            self.0.execute(
+                "keeping a dictionary",
+                "UPDATE inventories SET dictionary = $2 WHERE dealer_id = $1",
+                params![dealer_id, dictionary.as_bytes()],
+            )?;
+        }
+        Ok(done)
+    }
+
+    /// Records the snapshot of a generation. Returns the state before; `None` when the inventory has been replaced
+    /// meanwhile.
+    pub(crate) fn note_snapshot(
+        &self,
+        dealer_id: &str,
+        generation: i64,
+        name: &str,
+    ) -> Result<Option<InventoryState>, InternalError> {
+        let before = state(self.0, dealer_id)?;
+        let noted = self.0.change(
+            "noting a snapshot",
+            "UPDATE inventories SET snapshot = $3, snapshot_of = $2
+             WHERE dealer_id = $1 AND generation = $2",
+            params![dealer_id, generation, name],
+        )?;
+        Ok((noted > 0).then_some(before))
+    }
+
+    /// Stores a snapshot in the database in place of the former one: `parts` are its bytes.
+    pub(crate) fn put_snapshot(
+        &self,
+        dealer_id: &str,
+        name: &str,
+        parts: &[&[u8]],
+    ) -> Result<(), InternalError> {
+        let gone = "DELETE FROM snapshots WHERE dealer_id = $1";
+        self.0.execute("removing a snapshot", gone, params![dealer_id])?;
+        let parts = parts.iter().flat_map(|part| part.chunks(PART));
+        for (number, bytes) in parts.enumerate() {
+            let sql =
+                "INSERT INTO snapshots (dealer_id, name, part, bytes) VALUES ($1, $2, $3, $4)";
+            self.0.execute("writing a snapshot", sql, params![dealer_id, name, number, bytes])?;
+        }
+        Ok(())
+    }
+
+    fn put_listing(
+        &self,
+        dealer_id: &str,
+        row: &UnitRow,
+        removed_at: Option<Timestamp>,
+        packing: &mut Option<BodyPacking>,
+    ) -> Result<(), InternalError> {
+        let body = match (removed_at, packing) {
+            (Some(_), _) => Body::Text(Body::NONE.to_owned()),
+            (None, Some(packing)) => {
+                let packed = packing.packer.pack(&row.body);
+                Body::Packed(packed.map_err(InternalError::on("packing a listing"))?)
+            }
+            (None, None) => Body::Text(row.body.clone()),
+        };
+        self.0.execute(
+            "writing a listing",
+            "INSERT INTO listings (dealer_id, vehicle_id, vin, stock, make, model, status, body,
+                                   updated_at, removed_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             ON CONFLICT (dealer_id, vehicle_id) DO UPDATE SET vin = excluded.vin,
+                 stock = excluded.stock, make = excluded.make, model = excluded.model,
+                 status = excluded.status, body = excluded.body,
+                 updated_at = excluded.updated_at, removed_at = excluded.removed_at",
+            params![
+                dealer_id,
+                row.vehicle_id,
+                row.vin,
+                row.stock,
+                row.make,
+                row.model,
+                row.status,
+                body,
+                row.updated_at,
+                removed_at,
+            ],
+        )
+    }
+
+    fn confirm_listing(&self, dealer_id: &str, row: &UnitRow) -> Result<(), InternalError> {
+        self.0.execute(
+            "confirming a listing",
+            "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
+            params![dealer_id, row.vehicle_id, row.updated_at],
+        )
+    }
+
+    fn stored(
+        &self,
+        dealer_id: &str,
+        packing: &mut Option<BodyPacking>,
+    ) -> Result<HashMap<String, Before>, InternalError> {
+        let mut stored = HashMap::new();
+        self.0.each(
+            "reading listings",
+            "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
+             WHERE dealer_id = $1",
+            params![dealer_id],
+            |row| {
+                let body = BodyDigest::new(&BodyPacking::text(packing, row.get(1)?)?);
+                let is_sold = row.get::<String>(2)? == SOLD;
+                let unit = Before { body, is_sold, removed: row.get(3)?, seen: false };
+                stored.insert(row.get(0)?, unit);
+                Ok(true)
+            },
+        )?;
+        Ok(stored)
+    }
+}
+
+/// Number of rows that are prepared before the database takes them.
+const AHEAD: usize = 64;
+
+/// Passes the rows of units to `take`, one after another. They are built on another thread, because everything else
+/// waits for the writer.
+fn each_row(
+    units: &Units,
+    mut take: impl FnMut(UnitRow) -> Result<(), InternalError>,
+) -> Result<(), InternalError> {
+    thread::scope(|scope| {
+        let (made, rows) = sync_channel(AHEAD);
+        let making = thread::Builder::new().spawn_scoped(scope, move || {
+            for unit in units {
+                // The receiver is gone when the database has failed.
+                if made.send(UnitRow::new(&unit)).is_err() {
+                    return;
+                }
+            }
+        });
+        making.map_err(InternalError::on("making rows"))?;
+        rows.into_iter().try_for_each(|row| take(row?))
+    })
+}
+
+/// Learns a dictionary from the listings on offer, where they are enough.
+fn learn(units: &Units) -> Option<Dictionary> {
+    let offered = units.iter().filter(|unit| !unit.sold);
+    // A unit that cannot be written is reported where it is stored.
+    let body = |unit: FeedUnit| UnitRow::new(&unit).map(|row| row.body).unwrap_or_default();
+    let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
+    let dictionary = Dictionary::of_samples(units.offered(), samples);
+    (!dictionary.as_bytes().is_empty()).then_some(dictionary)
+}
+
+fn state(connection: &Connection, dealer_id: &str) -> Result<InventoryState, InternalError> {
+    const WHAT: &str = "reading the inventory's generation";
+    let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
+    let found = connection.first(WHAT, sql, params![dealer_id], |row| {
+        let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
+        Ok(InventoryState { generation: row.get(0)?, snapshot })
+    });
+    Ok(found?.unwrap_or_default())
+}

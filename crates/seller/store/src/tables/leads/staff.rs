@@ -1,0 +1,276 @@
+//! Work of the dealer's staff on leads, and their lists of leads.
+
+use jiff::Timestamp;
+use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_dealer::staff::{LeadNote, NewAuditEntry, StaffProgress, StaffStage, note_detail};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::format::hex;
+use tradepost_document::json::Value;
+
+use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
+use super::super::{Database, StoreTransaction};
+use super::{LEAD, lead_record, word};
+use crate::Store;
+use crate::privacy::{AadContext, random, readable};
+use crate::sql::{RowResult, SqlRow, params};
+use crate::staff::{LeadFilter, SubmissionOrigin};
+
+/// First column of the staff progress, after the lead's own columns.
+pub(super) const FIRST: usize = 34;
+
+impl StoreTransaction<'_> {
+    /// Records that the dealer's staff has seen a lead; the first time is kept.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), InternalError> {
+        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
+        self.0.lock(&lead.dealer_id)?;
+        self.0.execute(
+            "noting that a lead was seen",
+            "INSERT INTO lead_progress (lead_id, dealer_id, stage, seen_at)
+             VALUES ($1, $2, 'new', $3)
+             ON CONFLICT (lead_id) DO UPDATE
+                 SET seen_at = coalesce(lead_progress.seen_at, excluded.seen_at)",
+            params![lead.lead_id, lead.dealer_id, now],
+        )
+    }
+
+    /// Sets the stage of a lead; returns `false` when it has that stage already. The first stage other than `new`
+    /// records the time of the answer. The appointment of a lost lead is cancelled, and its time is free again.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn set_stage(
+        &self,
+        lead: &LeadRecord,
+        stage: StaffStage,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<bool, InternalError> {
+        // Setting a lead back to `new` is not an answer.
+        let answered = (stage != StaffStage::New).then_some(now);
+        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
+        self.0.lock(&lead.dealer_id)?;
+        let is_changed = self.0.changes(
+            "noting how far a lead is",
+            "INSERT INTO lead_progress
+                     (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)
+                 VALUES ($1, $2, $3, $4, $5, $4, $6)
+                 ON CONFLICT (lead_id) DO UPDATE SET stage = excluded.stage,
+                     changed_at = excluded.changed_at, changed_by = excluded.changed_by,
+                     seen_at = coalesce(lead_progress.seen_at, excluded.seen_at),
+                     answered_at = coalesce(lead_progress.answered_at, excluded.answered_at)
+                 WHERE lead_progress.stage <> excluded.stage",
+            params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
+        )?;
+        if is_changed
+            && stage == StaffStage::Lost
+            // As it is now: the caller may have read it before this transaction.
+            && let Some(lead) = self.own_lead(&lead.lead_id)?
+        {
+            self.end_appointment_of(lead, now)?;
+        }
+        Ok(is_changed)
+    }
+
+    /// Sets a lost lead back to `new`, because its agent has booked a time again.
+    pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), InternalError> {
+        self.0.execute(
+            "putting a lost lead back among the new ones",
+            "UPDATE lead_progress SET stage = 'new', changed_at = NULL, changed_by = NULL
+             WHERE lead_id = $1 AND stage = 'lost'",
+            params![lead_id],
+        )
+    }
+
+    /// Adds a note to a lead, and records it by an entry that has the note's hash. Returns `false` when the lead has
+    /// been erased, because no data of its customer may be kept.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_note(
+        &self,
+        lead_id: &str,
+        note: &LeadNote,
+        entry: &NewAuditEntry,
+    ) -> Result<bool, InternalError> {
+        let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
+        let Some(lead) = lead else {
+            return Ok(false);
+        };
+        let vault = self.0.vault();
+        let text = vault.seal(
+            &AadContext::lead(NOTE, &lead.dealer_id, lead_id, note.at),
+            note.text.as_deref().unwrap_or_default(),
+        )?;
+        let salt = hex(&random::<16>()?);
+        let digest = note.digest(&lead.dealer_id, lead_id, &salt);
+        let salt_of = AadContext::lead(NOTE_SALT, &lead.dealer_id, lead_id, note.at);
+        let key = self.sealing_key(note.at)?;
+        self.0.execute(
+            "writing a note",
+            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text, sealed_by, salt)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            params![
+                lead_id,
+                lead.dealer_id,
+                note.at,
+                note.author,
+                text,
+                key,
+                vault.seal(&salt_of, &salt)?,
+            ],
+        )?;
+        let detail = digest.as_ref().map(note_detail);
+        self.record(&NewAuditEntry { detail, ..entry.clone() })?;
+        Ok(true)
+    }
+
+    /// Erases the notes on a lead.
+    pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), InternalError> {
+        let sql = "DELETE FROM lead_notes WHERE lead_id = $1";
+        self.0.execute("erasing notes", sql, params![lead_id])
+    }
+}
+
+impl Database {
+    /// Returns leads, each with its staff progress, the latest first, or the oldest.
+    pub(crate) fn lead_list(
+        &self,
+        filter: &LeadFilter<'_>,
+    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
+        let order = if filter.oldest_first { "ASC" } else { "DESC" };
+        self.0.all(
+            "reading a list of leads",
+            &format!(
+                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
+                     AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)
+                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $4 OFFSET $5",
+                with_progress()
+            ),
+            params![
+                filter.dealer_id,
+                filter.state.map(LeadState::name),
+                filter.stage.map(StaffStage::name),
+                filter.limit,
+                filter.skip,
+            ],
+            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
+        )
+    }
+
+    /// Returns the staff progress of a lead.
+    pub(crate) fn progress(&self, lead_id: &str) -> Result<StaffProgress, InternalError> {
+        let found = self.0.first(
+            "reading how far a lead is",
+            "SELECT stage, changed_at, changed_by, seen_at, answered_at FROM lead_progress
+             WHERE lead_id = $1",
+            params![lead_id],
+            |row| progress(row, 0),
+        )?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Returns the notes on a lead, oldest first.
+    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<LeadNote>, InternalError> {
+        self.0.all(
+            "reading notes",
+            "SELECT at, author, text, dealer_id, sealed_by FROM lead_notes WHERE lead_id = $1
+             ORDER BY key",
+            params![lead_id],
+            |row| {
+                let at: Timestamp = row.get(0)?;
+                let dealer: String = row.get(3)?;
+                let key: Option<String> = row.get(4)?;
+                let of = AadContext::lead(NOTE, &dealer, lead_id, at);
+                let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
+                Ok(LeadNote { at, author: row.get(1)?, text })
+            },
+        )
+    }
+}
+
+impl Store {
+    /// Counts the leads in a state and at a stage.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn count_leads(
+        &self,
+        dealer_id: Option<&str>,
+        state: LeadState,
+        stage: Option<StaffStage>,
+    ) -> Result<u32, InternalError> {
+        self.read_one(
+            "counting leads",
+            "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+             WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
+                 AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
+            params![dealer_id, state.name(), stage.map(StaffStage::name)],
+            |row| row.get(0),
+        )
+    }
+
+    /// Returns the origins of submissions since a moment.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn origins(
+        &self,
+        dealer_id: Option<&str>,
+        since: Timestamp,
+    ) -> Result<Vec<SubmissionOrigin>, InternalError> {
+        self.read_all(
+            "reading where leads came from",
+            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,
+                    s.dealer_id, s.lead_id, s.sealed_by
+             FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
+             LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+             WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
+            params![dealer_id, since],
+            |row| {
+                let dealer: String = row.get(6)?;
+                let lead: String = row.get(7)?;
+                let key: Option<String> = row.get(8)?;
+                let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
+                let payload = payload(row, 2, key.as_deref(), &of)?.unwrap_or(Value::Null);
+                let named = payload.pointer("/source_agent/name");
+                let named = named.or_else(|| payload.get("source_agent"));
+                Ok(SubmissionOrigin {
+                    at: row.get(0)?,
+                    principal: row.get(1)?,
+                    agent: named.and_then(|name| name.as_str()).map(str::to_owned),
+                    is_repeated: row.get(3)?,
+                    held_for: row.get::<Option<String>>(4)?.map(|_| word(row, 4)).transpose()?,
+                    stage: row.get::<Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
+                })
+            },
+        )
+    }
+}
+
+/// Returns the query for leads, each with its staff progress, and then the lead's number.
+pub(super) fn with_progress() -> String {
+    let columns =
+        ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, l.seq FROM leads l ";
+    // After the others, so that the columns of a lead keep their numbers.
+    let lead = LEAD.replacen(" FROM leads l ", columns, 1);
+    format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
+}
+
+/// Reads the staff progress of a lead, starting at a column.
+pub(super) fn progress(row: &SqlRow<'_>, first: usize) -> RowResult<StaffProgress> {
+    let Some(_) = row.get::<Option<String>>(first)? else {
+        return Ok(StaffProgress::default());
+    };
+    let at: Option<Timestamp> = row.get(first + 1)?;
+    let by: Option<String> = row.get(first + 2)?;
+    Ok(StaffProgress {
+        stage: word(row, first)?,
+        changed: at.zip(by),
+        seen_at: row.get(first + 3)?,
+        answered_at: row.get(first + 4)?,
+    })
+}

@@ -1,0 +1,126 @@
+//! Store of a publisher, as a part of the process's store.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Notify;
+use tradepost_publisher::services::BoxFuture;
+use tradepost_publisher::store::{Job, PublisherStore, StoreTurn, StoreTx, StoreWork, TxEnd};
+use tradepost_server::fault::InternalError;
+use tradepost_store::Store;
+
+/// Part of the store that belongs to one publisher.
+#[derive(Debug, Clone)]
+pub struct StoreVault {
+    store: Arc<Store>,
+    publisher: Arc<str>,
+    stir: Arc<Notify>,
+}
+
+impl StoreVault {
+    /// Returns the part of the publisher with this id.
+    #[must_use]
+    pub fn new(store: Arc<Store>, publisher: &str) -> Self {
+        Self { store, publisher: publisher.into(), stir: Arc::default() }
+    }
+
+    /// Returns the store of the process.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Runs a job in one transaction for a caller without an async runtime. Nothing changes when
+    /// the job fails.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the inner error is the job's.
+    pub fn act<T: Send + 'static, E: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
+    ) -> Result<Result<T, E>, InternalError> {
+        let stopped = Arc::new(Mutex::new(None));
+        let note = Arc::clone(&stopped);
+        let publisher = Arc::clone(&self.publisher);
+        let done = self.store.write_blocking(move |tx| {
+            tx.shelf(&publisher, &mut job)?.map_err(|why| {
+                *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                InternalError::new("working for a publisher", "it stopped")
+            })
+        });
+        match done {
+            Ok(done) => Ok(Ok(done)),
+            Err(fault) => {
+                // The job's own error is more precise than that of the rollback.
+                let why = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+                why.map(Err).ok_or(fault)
+            }
+        }
+    }
+
+    /// Returns the notification for new data, for tasks that process it.
+    #[must_use]
+    pub fn stir(&self) -> Arc<Notify> {
+        Arc::clone(&self.stir)
+    }
+}
+
+impl PublisherStore for StoreVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+        let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
+        let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
+        // Other tasks of the runtime must not block with it.
+        if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+            tokio::task::block_in_place(read)
+        } else {
+            read()
+        }
+    }
+
+    fn turn<'a>(&'a self, caller: &'a str, work: StoreWork) -> BoxFuture<'a, StoreTurn<'a>> {
+        Box::pin(async move {
+            let turn: StoreTurn<'a> = Box::new(self.store.shelf_turn(caller, work).await);
+            turn
+        })
+    }
+
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
+        // The store rolls back a job that fails.
+        let undone = Arc::new(AtomicBool::new(false));
+        let note = Arc::clone(&undone);
+        let publisher = Arc::clone(&self.publisher);
+        let written = self.store.write(move |tx| {
+            let end = tx.shelf(&publisher, |shelf| job(shelf))?;
+            // The job may be retried, and end differently.
+            note.store(end == TxEnd::Undo, Ordering::Relaxed);
+            match end {
+                TxEnd::Keep => Ok(()),
+                TxEnd::Undo => Err(InternalError::new("working for a publisher", "it stopped")),
+            }
+        });
+        Box::pin(async move {
+            match written.await {
+                Ok(()) => self.stir.notify_one(),
+                Err(_) if undone.load(Ordering::Relaxed) => {}
+                Err(fault) => return Err(broken(fault)),
+            }
+            Ok(())
+        })
+    }
+
+    fn version(&self) -> Option<u64> {
+        // A failure here counts as unknown; the read that follows reports it.
+        self.store.shelf_version().ok().flatten()
+    }
+
+    fn may_be_away(&self) -> bool {
+        self.store.is_shared()
+    }
+}
+
+fn broken(fault: InternalError) -> InternalError {
+    let is_passing = fault.is_transient();
+    let fault = InternalError::new("using the store", fault);
+    if is_passing { fault.transient() } else { fault }
+}

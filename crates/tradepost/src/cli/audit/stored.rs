@@ -1,0 +1,95 @@
+//! Checks data beside the chains: notes and staff against the audit log, and that everything
+//! encrypted can be decrypted.
+
+use tradepost_document::json::{Value, json};
+use tradepost_store::Store;
+use tradepost_store::verification::{NoteCheck, NoteFault, SealedCheck, StaffCheck, StaffFault};
+
+use crate::cli::Context;
+use crate::cli::output::CommandFailure;
+
+/// Result of these checks.
+pub(super) struct ContentsCheck {
+    notes: NoteCheck,
+    staff: StaffCheck,
+    sealed: SealedCheck,
+}
+
+impl ContentsCheck {
+    /// Checks a store.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be read, also because something is encrypted and no key was
+    /// given.
+    pub(super) fn read(store: &Store) -> Result<Self, CommandFailure> {
+        Ok(Self {
+            notes: store.check_notes()?,
+            staff: store.check_staff()?,
+            sealed: store.check_sealed()?,
+        })
+    }
+
+    /// Describes the mismatches, line by line.
+    pub(super) fn fault_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for NoteFault { lead_id, kind } in &self.notes.faults {
+            lines.push(format!("{lead_id}: {}", kind.summary()));
+        }
+        for StaffFault { name, kind } in &self.staff.faults {
+            lines.push(format!("member {name} {}", kind.summary()));
+        }
+        for (table, lead_id) in &self.sealed.faults {
+            let whose = lead_id.as_deref().unwrap_or("a lead that is not known");
+            lines.push(format!(
+                "{whose}: a row of {table} does not open: it was changed, or moved here from another row"
+            ));
+        }
+        lines
+    }
+
+    /// Returns the result as JSON.
+    pub(super) fn document(&self) -> Value {
+        let note =
+            |fault: &NoteFault| json!({"lead": fault.lead_id, "fault": fault.kind.summary()});
+        let member =
+            |fault: &StaffFault| json!({"member": fault.name, "fault": fault.kind.summary()});
+        let row = |(table, lead_id): &(&'static str, Option<String>)| json!({"table": table, "lead": lead_id});
+        json!({
+            "notes": json!({
+                "verified": self.notes.verified,
+                "unverified": self.notes.unverified,
+                "faults": self.notes.faults.iter().map(note).collect::<Vec<_>>(),
+            }),
+            "staff": json!({
+                "members": self.staff.members,
+                "unverified_passwords": self.staff.unverified_passwords,
+                "faults": self.staff.faults.iter().map(member).collect::<Vec<_>>(),
+            }),
+            "sealed": json!({
+                "opened": self.sealed.opened,
+                "faults": self.sealed.faults.iter().map(row).collect::<Vec<_>>(),
+            }),
+        })
+    }
+
+    /// Prints the result for people, and what cannot be checked.
+    pub(super) fn tell(&self, context: &Context) {
+        let output = context.output;
+        output.line(format!("notes: {} as recorded", self.notes.verified));
+        output.line(format!("staff: {} as recorded", self.staff.members));
+        output.line(format!("encrypted rows: {} open", self.sealed.opened));
+        if self.notes.unverified > 0 {
+            output.talk(format!(
+                "{} notes cannot be verified: they were written before the record had their hashes",
+                self.notes.unverified
+            ));
+        }
+        if self.staff.unverified_passwords > 0 {
+            output.talk(format!(
+                "{} passwords cannot be verified: they were set before the record named them; \
+                 `tradepost console user set-password` sets them anew",
+                self.staff.unverified_passwords
+            ));
+        }
+    }
+}

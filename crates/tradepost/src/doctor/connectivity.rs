@@ -1,0 +1,140 @@
+//! Checks of connections to other servers: destinations, feed addresses, token issuers. A mail server is
+//! logged in to; for other servers only a connection is made.
+
+use jiff::Timestamp;
+use reqwest::Url;
+use tradepost_server::auth::KeySource;
+use tradepost_server::tls::peer::{self, PeerError};
+
+use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
+use crate::config::delivery::DeliveryConfig;
+use crate::config::feeds::{FeedLocation, From, Sftp};
+use crate::delivery::channel;
+use crate::feeds::sftp;
+
+impl Examiner {
+    pub(super) fn look_at_ways(&self, looks: &mut Looks) {
+        for dealer in &self.config.dealers {
+            let id = &dealer.terms.id;
+            for delivery in &dealer.deliveries {
+                let name = format!("{id}/{}", delivery.destination.name);
+                self.look_at_destination(looks, name, delivery);
+            }
+            for feed in &dealer.feeds {
+                if let From::Pull(pull) = &feed.from {
+                    let about = FindingSubject::new(
+                        Area::Feed,
+                        format!("{id}/{} (its address)", feed.name),
+                    );
+                    match &pull.place {
+                        FeedLocation::Web(web) => {
+                            self.look_at_address(looks, about, web.url.clone())
+                        }
+                        FeedLocation::Sftp(place) => look_at_sftp(looks, about, place.clone()),
+                    }
+                }
+            }
+            if let Some(jwt) = &dealer.auth.jwt
+                && let KeySource::Url(url) = &jwt.keys
+            {
+                let about = FindingSubject::new(Area::Issuer, format!("{id}: jwks_url"));
+                self.look_at_address(looks, about, url.to_string());
+            }
+        }
+        for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
+            let name = format!("alerts/{}", delivery.destination.name);
+            self.look_at_destination(looks, name, delivery);
+        }
+        if let Some(traces) = &self.config.traces {
+            let about = FindingSubject::new(Area::Delivery, "traces.endpoint");
+            self.look_at_address(looks, about, traces.endpoint.clone());
+        }
+        for publisher in &self.config.publishers {
+            let id = &publisher.profile.id;
+            for wanted in &publisher.deliveries {
+                let name = format!("{id}/{}", wanted.delivery.destination.name);
+                self.look_at_destination(looks, name, &wanted.delivery);
+            }
+            if let Some(upstream) = &publisher.upstream {
+                let about = FindingSubject::new(Area::Delivery, format!("{id}: upstream.url"));
+                self.look_at_address(looks, about, upstream.url.clone());
+            }
+        }
+    }
+
+    pub(super) fn look_at_destination(
+        &self,
+        looks: &mut Looks,
+        name: String,
+        delivery: &DeliveryConfig,
+    ) {
+        let about = FindingSubject::new(Area::Delivery, name);
+        let way = channel::open(delivery, &self.clock);
+        looks.begin(about.clone(), async move {
+            let found = match way {
+                Err(why) => about.bad(why, "correct what is named in the configuration"),
+                Ok(way) => match way.knock().await {
+                    Ok(says) => about.ok(says),
+                    Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
+                },
+            };
+            found.into()
+        });
+    }
+
+    fn look_at_address(&self, looks: &mut Looks, about: FindingSubject, url: String) {
+        let now = self.now();
+        looks.begin(about.clone(), async move { address(&about, &url, now).await.into() });
+    }
+}
+
+/// Checks that an SFTP server has the expected host key and accepts our login.
+fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
+    looks.begin(about.clone(), async move {
+        let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
+                    this machine may connect there";
+        let knocked = sftp::knock(&place).await;
+        let lets_in = knocked.map(|()| about.ok("its host key is known, and it lets us in"));
+        lets_in.unwrap_or_else(|why| about.bad(why, hint)).into()
+    });
+}
+
+/// Returns the action for an answer, which is one of our own texts.
+fn mend(answer: &str) -> &'static str {
+    // 530, 534 and 535 are about the login (RFC 4954 §6).
+    if answer.starts_with("SMTP 53") {
+        "correct `user` and `password_file` of the destination; the server does not take them"
+    } else if answer.contains("TLS") {
+        "see that `tls` and `port` fit together and that the certificate is in force; `ca_file` names an \
+         authority of your own"
+    } else {
+        "see that the address is right, and that this machine may connect there"
+    }
+}
+
+/// Checks the connection to an address, which may contain a secret.
+async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFinding {
+    let unusable = || about.bad("is no address", "correct it in the configuration");
+    let Ok(url) = Url::parse(url) else { return unusable() };
+    let Some(host) = url.host_str() else { return unusable() };
+    let Some(port) = url.port_or_known_default() else { return unusable() };
+    match peer::look(host, port, url.scheme() == "https").await {
+        Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
+            // Only a certificate that ends soon replaces the finding below.
+            finding if finding.hint.is_some() => finding,
+            _ => about.ok("takes connections, with a certificate that is trusted"),
+        },
+        Ok(None) => about.ok("takes connections"),
+        Err(PeerError::Unreachable(why)) => about.bad(
+            format!("no connection: {why}"),
+            "see that the address is right, and that this machine may connect there",
+        ),
+        Err(PeerError::Untrusted(why)) => {
+            about.bad(format!("no TLS that can be trusted: {why}"), "see to the certificate there")
+        }
+        Err(PeerError::NoRoots) => about.bad(
+            "this machine has no certificates to trust",
+            "install the system's certificates (ca-certificates)",
+        ),
+    }
+}
