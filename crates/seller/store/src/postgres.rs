@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::join;
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
@@ -25,13 +26,13 @@ use tradepost_document::fault::InternalError;
 
 use super::change_notice::ChangeNotice;
 use super::sql::{SqlValue, params};
-use super::sqlite::Schema;
 use super::tables::permits::LEASE;
 
 mod address;
 mod connection;
 mod error;
 mod notify;
+mod prepare;
 mod schema;
 mod tx_state;
 mod values;
@@ -40,6 +41,7 @@ pub use address::DatabaseUrl;
 use connection::{PgCall, PgConnection};
 use error::PgError;
 use notify::{NotifyListener, NotifyTarget};
+pub(crate) use prepare::{check_locks, prepare};
 use tx_state::{TxStage, TxState};
 pub(crate) use values::cell;
 
@@ -61,6 +63,9 @@ const KEPT_BACK: usize = 16;
 
 /// Statement that begins a transaction that writes.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// Statement that begins a transaction that reads one consistent snapshot.
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Settings of a session. The server gives up statements that take longer than their caller waits, and the locks of a
 /// process that is stuck or cut off from the network. Commits wait for the disk even where the server's default is not
@@ -300,19 +305,25 @@ impl PgSession {
             return Err(broken.clone());
         }
         let done = self.link().and_then(|link| {
-            let (is_first, kept_back) = {
-                let mut turn = self.turn.borrow_mut();
-                let is_first = turn.stage == TxStage::Planned;
-                if is_first {
-                    turn.stage = TxStage::Begun;
-                }
-                (is_first, std::mem::take(&mut turn.kept_back))
-            };
+            let mut turn = self.turn.borrow_mut();
+            let stage = turn.stage;
+            if stage != TxStage::None {
+                turn.stage = TxStage::Begun;
+            }
+            let kept_back = std::mem::take(&mut turn.kept_back);
+            drop(turn);
             let last = work(Arc::clone(&link));
             self.server.wait(async move {
-                // Waited for because without it each following statement would be a transaction of its own.
-                if is_first {
-                    link.client.batch_execute(BEGIN).await?;
+                match stage {
+                    // Waited for because without it each following statement would be a transaction of its own.
+                    TxStage::Planned => link.client.batch_execute(BEGIN).await?,
+                    // Sent ahead, and not waited for: what was read without it is dropped.
+                    TxStage::PlannedRead => {
+                        let rest = link.send(&kept_back, last);
+                        let (begun, done) = join(link.client.batch_execute(BEGIN_READ), rest).await;
+                        return begun.and(done);
+                    }
+                    TxStage::None | TxStage::Begun => (),
                 }
                 link.send(&kept_back, last).await
             })
@@ -363,8 +374,23 @@ impl PgSession {
         sql: &str,
         values: &[SqlValue<'_>],
     ) -> Result<Vec<Row>, InternalError> {
-        let call = PgCall::new(sql, values);
-        let found = self.run(|link| async move { link.query(&call).await });
+        let call = Arc::new(PgCall::new(sql, values));
+        let read = || {
+            let call = Arc::clone(&call);
+            self.run(|link| async move { link.query(&call).await })
+        };
+        let is_first_read = {
+            let turn = self.turn.borrow();
+            turn.stage == TxStage::PlannedRead && turn.kept_back.is_empty()
+        };
+        let found = match read() {
+            // A connection that was lost while idle is noticed by its next use.
+            Err(broken) if is_first_read && broken.is_gone() => {
+                self.plan(TxStage::PlannedRead);
+                read()
+            }
+            found => found,
+        };
         found.map_err(|broken| broken.while_doing(what))
     }
 
@@ -404,8 +430,13 @@ impl PgSession {
         }
     }
 
+    /// Starts a transaction that begins with its first statement.
+    fn plan(&self, stage: TxStage) {
+        *self.turn.borrow_mut() = TxState { stage, ..TxState::default() };
+    }
+
     fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), PgError> {
-        *self.turn.borrow_mut() = TxState { stage: TxStage::Planned, ..TxState::default() };
+        self.plan(TxStage::Planned);
         let is_kept = work();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
@@ -459,11 +490,11 @@ impl PgSession {
     }
 
     /// Begins a transaction, on a new connection when the current one is lost.
-    fn begin(&self, how: &'static str) -> Result<(), PgError> {
+    fn begin(&self) -> Result<(), PgError> {
         self.turn.take();
-        match self.batch(how) {
+        match self.batch("BEGIN") {
             // A connection that was lost while idle is noticed by its next use.
-            Err(broken) if broken.is_gone() => self.batch(how)?,
+            Err(broken) if broken.is_gone() => self.batch("BEGIN")?,
             ended => ended?,
         }
         self.turn.borrow_mut().stage = TxStage::Begun;
@@ -501,7 +532,7 @@ impl PgSession {
             let rows = self.query(WHAT, sql, params![number])?;
             Ok(rows.first().and_then(|row| row.try_get(0).ok()))
         };
-        self.begin("BEGIN").map_err(|_| PgError::Doubtful)?;
+        self.begin().map_err(|_| PgError::Doubtful)?;
         let state = look();
         self.undo();
         match state.ok().flatten().as_deref() {
@@ -513,84 +544,16 @@ impl PgSession {
 
     /// Runs `read` in one consistent snapshot.
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
-        let begun = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        begun.map_err(|broken| broken.while_doing("beginning to read"))?;
+        self.plan(TxStage::PlannedRead);
         read();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
             self.undo();
             return Err(broken.while_doing("reading"));
         }
-        self.turn.take();
-        self.send_rollback();
+        if self.turn.take().stage == TxStage::Begun {
+            self.send_rollback();
+        }
         Ok(())
     }
-}
-
-/// Checks that a lock of one session excludes another. Some databases that speak PostgreSQL's protocol have the
-/// functions but grant every lock; poolers that share sessions give both the same one.
-pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), InternalError> {
-    const WHAT: &str = "trying the database's locks";
-    const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
-    const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
-    // A name of this process alone: others may be testing theirs.
-    let name = one.process().to_owned();
-    let ask = |session: &PgSession, sql| {
-        let rows = session.query(WHAT, sql, params![name])?;
-        Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
-    };
-    let first = ask(one, TAKE)?;
-    let second = ask(other, TAKE)?;
-    // A pooler of transactions may have released it on another session than the one that took it.
-    let given = ask(one, GIVE)?;
-    if first && !second && given {
-        return Ok(());
-    }
-    let cause = "its advisory locks keep nobody out, so that one thing could happen twice: connect to a \
-                 PostgreSQL, and to it or a pooler that keeps sessions";
-    Err(InternalError::new("opening the database", cause))
-}
-
-/// Migrates the schema, or returns why it cannot be used. Processes that start together do so one after the other.
-pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
-    let mut outcome = Ok(());
-    session.transaction(|| {
-        outcome = migrate(session, schema);
-        outcome.is_ok()
-    })?;
-    outcome
-}
-
-fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
-    const WHAT: &str = "opening the database";
-    session.lock("the schema of tradepost")?;
-    // Checked before the table is created: a role without CREATE can use tables that are up to date.
-    let found = session.query(WHAT, "SELECT to_regclass('tradepost_schema') IS NOT NULL", &[])?;
-    if !found.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
-        session.execute(WHAT, schema::VERSIONS, &[])?;
-    }
-    let known = session.query(WHAT, "SELECT max(version) FROM tradepost_schema", &[])?;
-    let done: Option<i64> = known.first().and_then(|row| row.try_get(0).ok()).flatten();
-    let done = usize::try_from(done.unwrap_or_default()).unwrap_or(usize::MAX);
-    if done > schema::MIGRATIONS.len() {
-        return Err(InternalError::new(WHAT, "it was written by a newer version of tradepost"));
-    }
-    if done == schema::MIGRATIONS.len() {
-        return Ok(());
-    }
-    if schema == Schema::Keep && done > 0 {
-        let cause = "it is of an older version of tradepost; `tradepost serve` or `tradepost migrate` \
-                     brings it up to date";
-        return Err(InternalError::new(WHAT, cause));
-    }
-    for step in schema::MIGRATIONS.iter().skip(done) {
-        session.batch(step).map_err(|broken| broken.while_doing("migrating the database"))?;
-    }
-    let version = schema::MIGRATIONS.len();
-    session.execute(
-        WHAT,
-        "INSERT INTO tradepost_schema (version) VALUES ($1)",
-        params![version],
-    )?;
-    Ok(())
 }

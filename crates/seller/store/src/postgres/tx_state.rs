@@ -14,6 +14,8 @@ pub(super) enum TxStage {
     None,
     /// BEGIN is sent before the first statement.
     Planned,
+    /// The BEGIN of a transaction that only reads is sent together with the first statement.
+    PlannedRead,
     /// BEGIN was sent.
     Begun,
 }
