@@ -16,7 +16,7 @@ use tradepost_dealer::staff::{AuditAction, AuditEntry, NewAuditEntry};
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::{base64, rfc3339};
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Proof, Store};
 
@@ -173,7 +173,7 @@ pub fn entry(entry: &AuditEntry) -> Value {
 
 fn entry_with(entry: &AuditEntry, before: Option<&Sha256Hash>) -> Value {
     let said = &entry.said;
-    json!({
+    object!({
         "of": said.chain,
         "entry": entry.seq,
         "at": rfc3339(said.at),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::parse::reject;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_keys::private::SigningKey;
@@ -126,7 +126,7 @@ impl HostingRefusal {
         let listed = self.problems.listed();
         let problems = tradepost_document::json::to_value(listed).unwrap_or_default();
         let more = Some(self.problems.total() - listed.len()).filter(|more| *more > 0);
-        json!({
+        object!({
             "code": self.code.name(), "message": self.message, "hint": self.code.hint(),
             "problems"?: (!listed.is_empty()).then_some(problems), "problems_not_listed"?: more,
         })

@@ -18,7 +18,7 @@ use tradepost_a2a::jsonrpc::{self, RpcIncoming};
 use tradepost_document::fault::is_timeout;
 use tradepost_document::http::MediaType;
 use tradepost_document::http::own_page::{host_name, is_loopback_host, is_own_loopback_page};
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::problem::Problems;
 use tradepost_mcp::{self as mcp, Lifecycle};
 
@@ -86,7 +86,7 @@ impl AccessRefused {
     fn respond(self) -> Response {
         let issues = (!self.issues.is_empty()).then(|| jsonrpc::places(&self.issues));
         let data = issues.map(|issues| json!({"issues": issues}));
-        let error = json!({"code": self.code, "message": self.message, "data"?: data});
+        let error = object!({"code": self.code, "message": self.message, "data"?: data});
         let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
         let mut response = written(self.status, body.to_string());
         if self.status == StatusCode::METHOD_NOT_ALLOWED {

@@ -19,7 +19,7 @@ use tradepost_client::{BearerToken, HttpTransport};
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_mcp::AgreementForm;
 
 use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
@@ -290,7 +290,7 @@ impl Bridge {
                     if is_form_unanswered {
                         text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
                     }
-                    let document = json!({
+                    let document = object!({
                         "status": "confirmation_required", "seller": seller.id,
                         "question": question, "confirmation": confirmation,
                         "confirmation_expires_at": rfc3339(until),
@@ -417,7 +417,7 @@ fn document(
     let status = standing.map_or("completed".to_owned(), |standing| quoted(standing.name(), WORD));
     let data = cleaner.clean(&answer.payload);
     let again: Vec<_> = answer.again.iter().map(|again| cleaner.clean(&again.payload)).collect();
-    json!({
+    object!({
         "seller": seller.id, "status": status, "data": data,
         "idempotency_key"?: key.as_ref().filter(|_| row.task.mutates()),
         "doubt"?: doubt.in_doubt().then(|| doubt.to_string()),

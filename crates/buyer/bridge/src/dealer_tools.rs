@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tradepost_aap::Skill;
 use tradepost_client::text::SENTENCE;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use super::dealer_list::DealerList;
 use super::dealers::{DealerAddress, terms};
@@ -69,7 +69,7 @@ impl Bridge {
                 || payload.as_object().is_some_and(search::asks_in_words);
             let message = search::said(answer.message()).filter(|_| speaks);
             search::add_facets(&mut sum, &facets);
-            dealers.push(json!({"dealer": dealer.id, "message"?: message}));
+            dealers.push(object!({"dealer": dealer.id, "message"?: message}));
         }
         let sum = Value::Object(sum);
         let text = show::facets(&sum, &dealers, &errors);
@@ -114,7 +114,7 @@ impl Bridge {
         let mut data = cleaner.clean(answer.data());
         doubtful::mark_one(&mut data);
         let message = search::said(answer.message());
-        let document = json!({
+        let document = object!({
             "type": Skill::InventoryVehicle.response_type(), "dealer": dealer.id, "data": data,
             "truncated": cleaner.cut, "message"?: message,
         });

@@ -12,7 +12,7 @@ use tradepost_client::refusal::{ProtocolError, RefusalForm, SellerRefusal};
 use tradepost_client::text::{SENTENCE, WORD};
 use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::problem::{MAX_LISTED, Problem, Problems};
 
 use super::sanitize::{Cleaner, dealer_text, identifier, quoted};
@@ -317,7 +317,7 @@ impl BridgeError {
         let wanted = self.wanted.iter().flat_map(|wanted| &wanted.challenges);
         let wanted = wanted.map(|challenge| Cleaner::brief().clean(&challenge.document()));
         let challenges: Vec<_> = wanted.collect();
-        json!({
+        object!({
             "code": self.code,
             "from": (if self.wording == Wording::Theirs { whom } else { "bridge" }),
             "dealer"?: named("dealer"),

@@ -12,7 +12,7 @@ use tradepost_client::text::plain;
 use tradepost_document::canonical;
 use tradepost_document::catalog::{Open, Vocabulary as _};
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_mcp::AgreementForm;
 
 use super::arguments::LeadArguments;
@@ -57,7 +57,7 @@ impl Bridge {
             Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
             Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
             Agreement::ByModel { confirmation, until, is_form_unanswered } => {
-                let document = json!({
+                let document = object!({
                     "status": "confirmation_required",
                     "dealer": dealer.id,
                     "consent_text": consent_text,
@@ -109,7 +109,7 @@ impl Bridge {
         // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
         let conversation =
             answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
-        let document = json!({
+        let document = object!({
             "type": Skill::LeadSubmit.response_type(),
             "status": "sent",
             "dealer": dealer.id,
@@ -153,7 +153,7 @@ impl Bridge {
             // In 1.0 the source agent is a text, and is repeated in the consent.
             Version::V1_0 => (name.into(), Some(name)),
         };
-        let consent = json!({
+        let consent = object!({
             "granted_at": rfc3339(confirmed.granted_at),
             "allowed_channels": arguments.lead.consent.allowed_channels,
             "consent_text": consent_text,

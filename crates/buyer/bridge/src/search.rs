@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tradepost_aap::Skill;
 use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use super::arguments::SearchArguments;
 use super::dealers::DealerAddress;
@@ -109,7 +109,7 @@ pub(super) fn merge(
     let mut more = false;
     let mut cut = false;
     for (dealer, found) in found {
-        dealers.push(json!({
+        dealers.push(object!({
             "dealer": dealer.id, "total": found.total,
             "left_out"?: Some(found.left_out).filter(|count| *count > 0),
             "message"?: found.message,
@@ -132,7 +132,7 @@ pub(super) fn merge(
     let mut page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
     // Sorted within the page, so that no vehicle is on two pages or on none. Equal vehicles keep their order.
     page.sort_by_key(doubtful::is_marked);
-    json!({
+    object!({
         "type": Skill::InventorySearch.response_type(),
         "data": {
             "total": total, "skip": arguments.skip, "limit": arguments.limit, "vehicles": page,

@@ -8,7 +8,7 @@ pub(crate) use tradepost_a2a::A2aRelease;
 use tradepost_a2a::older::OlderKind;
 use tradepost_a2a::{self as a2a, Operation};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use tradepost_a2a::protobuf::{self, schema};
 
@@ -226,7 +226,7 @@ impl AgentBinding {
                 (Some("message"), "user")
             }
         };
-        json!({"kind"?: kind, "messageId": id, "role": role, "parts": parts,
+        object!({"kind"?: kind, "messageId": id, "role": role, "parts": parts,
             "contextId"?: about.context_id, "taskId"?: about.task_id})
     }
 
@@ -256,7 +256,7 @@ fn older_part(part: &mut Map) {
     };
     let name = part.swap_remove("filename");
     let media_type = part.swap_remove("mediaType");
-    let file = json!({"bytes": bytes, "name"?: name, "mimeType"?: media_type});
+    let file = object!({"bytes": bytes, "name"?: name, "mimeType"?: media_type});
     part.insert("file".into(), file);
     part.insert("kind".into(), "file".into());
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 
 use crate::text::{SENTENCE, WORD, plain};
 
@@ -66,7 +66,7 @@ impl Challenge {
     /// Returns the challenge as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        json!({
+        object!({
             "scheme": self.scheme, "realm"?: self.realm, "scope"?: self.scope,
             "resource_metadata"?: self.resource_metadata, "error"?: self.error,
             "error_description"?: self.error_description,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use tradepost_aap::{DealerTerms, Skill};
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 use uuid::Uuid;
 
 use crate::answer::{self, SkillAnswer};
@@ -186,7 +186,7 @@ impl SkillClient {
         payload: Value,
         id: &str,
     ) -> Vec<u8> {
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": {
+        let request = object!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": {
             "tenant"?: self.choice.interface.tenant,
             "message": {
                 "messageId": self.new_id(), "role": "ROLE_USER",

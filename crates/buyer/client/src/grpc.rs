@@ -9,7 +9,7 @@ use reqwest::Url;
 use tradepost_a2a::protobuf::{self, schema};
 use tradepost_a2a::status::RpcStatus;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 
 use crate::card::SellerInterface;
 use crate::discover::endpoint;
@@ -139,7 +139,7 @@ impl GrpcEnd {
     #[must_use]
     pub fn as_error(&self) -> Value {
         let status = self.status().map(RpcStatus::name);
-        json!({"code": self.number, "status": status, "message": self.message,
+        object!({"code": self.number, "status": status, "message": self.message,
             "details"?: self.listed()})
     }
 
@@ -170,6 +170,8 @@ fn decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tradepost_document::json::json;
+
     use super::*;
 
     #[test]

@@ -9,7 +9,7 @@ use tradepost_aap::dealer::Address;
 use tradepost_aap::lead::{AppointmentRequest, Channel, PreferredContact, SourceAgent};
 use tradepost_aap::{Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 /// Customer's permission, with the text that the customer agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,10 +246,10 @@ impl Lead {
             Version::V1_0 => (Some(&agent.name), json!(agent.name)),
             Version::V1_1 => {
                 let SourceAgent { name, url, agent_card_url } = agent;
-                (None, json!({"name": name, "url"?: url, "agent_card_url"?: agent_card_url}))
+                (None, object!({"name": name, "url"?: url, "agent_card_url"?: agent_card_url}))
             }
         };
-        json!({
+        object!({
             "type": Skill::LeadSubmit.request_type(),
             "customer": {
                 "first_name": first_name, "last_name": last_name,
@@ -271,7 +271,7 @@ impl Lead {
 }
 
 fn appointment(appointment: &AppointmentRequest) -> Value {
-    json!({
+    object!({
         "appointment_type": appointment.kind.name(), "appointment_at"?: appointment.at.map(moment),
         "duration_minutes"?: appointment.duration_minutes, "notes"?: appointment.notes,
     })

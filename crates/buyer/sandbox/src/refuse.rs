@@ -14,7 +14,7 @@ use tradepost_aap::{AapCode, AapRefusal};
 use tradepost_adcp::AdcpAnswer;
 use tradepost_adcp::error::{AdcpCode as TaskCode, AdcpError, Recovery};
 use tradepost_document::catalog::Vocabulary;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_mcp::ToolResult;
 
 use super::script::{BodyKind, RefusalWords};
@@ -186,7 +186,7 @@ pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) ->
         | ProtocolCode::ExtendedAgentCardNotConfigured => {}
     }
     let data = refusal.has_details().then_some(&refusal);
-    let error = json!({"code": code.jsonrpc(), "message": refusal.message, "data"?: data});
+    let error = object!({"code": code.jsonrpc(), "message": refusal.message, "data"?: data});
     let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
     let mut whole = WholeAnswer::json(status(words, usual), &body);
     if let Some(wait) = wait {

@@ -32,6 +32,7 @@ pub use serde_json::{
 pub use value::{Value, ValueIndex, ValueStep};
 
 pub use crate::__json as json;
+pub use crate::__object as object;
 
 /// The prefix of the member names with which `serde_json` passes numbers and raw text through
 /// serde. `serde_json` would misread a document with such a member.

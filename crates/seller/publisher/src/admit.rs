@@ -5,7 +5,7 @@
 use tradepost_adcp::AdcpTool;
 use tradepost_adcp::error::AdcpCode;
 use tradepost_document::canonical;
-use tradepost_document::json::{Map, json};
+use tradepost_document::json::{Map, object};
 use tradepost_document::typed::Typed as _;
 
 use crate::account::{Account, AccountStatus};
@@ -217,6 +217,6 @@ pub(crate) fn await_review(account: &mut Account, review: Option<&AccountReview>
     let Some(review) = review.filter(|_| !account.sandbox) else {
         return;
     };
-    account.setup = Some(json!({"url"?: review.url, "message": review.message}));
+    account.setup = Some(object!({"url"?: review.url, "message": review.message}));
     account.status = AccountStatus::PendingApproval;
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed::Typed as _;
 
 use crate::account::{self, Account};
@@ -217,7 +217,7 @@ pub(crate) fn activity(
         // Without query and fragment, in which buyers may have put secrets.
         let shown_url = notice.url.split(['?', '#']).next();
         let mut note = |attempt: usize, fired_at: Timestamp, done: Option<&NotificationAttempt>| {
-            let shown = json!({
+            let shown = object!({
                 "idempotency_key": about.key,
                 "subscriber_id": about.subscriber_id,
                 "fired_at": fired_at,

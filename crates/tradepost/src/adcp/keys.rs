@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_adcp::signing::SignedKind;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_keys::adcp::{PostToSign, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_keys::{Algorithm, encode};
@@ -90,7 +90,7 @@ impl GovernanceKey {
         let alg = self.0.algorithm().name();
         let kid = self.0.kid();
         let critical = (!critical.is_empty()).then_some(critical);
-        let header = json!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws", "crit"?: critical});
+        let header = object!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws", "crit"?: critical});
         let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
         let signature = self.0.sign(signed.as_bytes()).ok()?;
         Some(format!("{signed}.{}", encode(signature)))

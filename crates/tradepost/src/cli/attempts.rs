@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tradepost_client::client::random_ids;
 use tradepost_client::record::FailureRecord;
 use tradepost_client::retry::{GaveUp, Machine, Recoverer, RetryClock, RetryLimits, Sizes};
-use tradepost_document::json::json;
+use tradepost_document::json::object;
 
 use super::output::{CommandFailure, INTERRUPTED, Output, in_doubt};
 use super::serve::stop_signal;
@@ -61,7 +61,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
         let waited = spent.waited.as_secs_f64();
         out.lines.push(format!("sent {} times, with {waited:.1} s between", spent.attempts));
     }
-    out.with_facts(in_doubt(doubt.in_doubt())).with_facts(json!({
+    out.with_facts(in_doubt(doubt.in_doubt())).with_facts(object!({
         "advice": advice.name(),
         "attempts": spent.attempts, "idempotency_key"?: key,
     }))

@@ -14,7 +14,7 @@ use tradepost_dealer::staff::{
 };
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -375,7 +375,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
     let document = |member: &StaffMember| {
         let is_of_publisher = member.role.is_of_publisher();
         let whose = member.dealer_id.as_ref();
-        json!({
+        object!({
             "name": member.name, "role": member.role,
             "dealer": whose.filter(|_| !is_of_publisher),
             "publisher"?: whose.filter(|_| is_of_publisher),

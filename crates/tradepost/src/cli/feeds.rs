@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_dealer::demo;
 use tradepost_dealer::demo::feed::formats::DemoFormat;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
@@ -201,7 +201,7 @@ fn about(known: &KnownFeed) -> Value {
 /// Returns a run as JSON.
 fn document(run: &FeedRun, with_report: bool) -> Value {
     let report: Value = tradepost_document::json::from_str(&run.report).unwrap_or_default();
-    json!({
+    object!({
         "run_id": run.run_id,
         "began_at": run.began_at.to_string(),
         "ended_at": run.ended_at.to_string(),

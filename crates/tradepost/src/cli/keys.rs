@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan as _, civil};
 use tradepost_client::text::escape_json;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 use tradepost_document::toml::parse_duration;
 use tradepost_server::auth::key::{NewApiKey, is_name};
 use tradepost_server::clock::Clock;
@@ -227,7 +227,7 @@ fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> 
 
 /// Returns a key as JSON; `text` is the key itself, which is shown only once.
 fn document(key: &ApiKey, text: Option<String>, now: Timestamp) -> Value {
-    json!({
+    object!({
         "id": key.id,
         "dealer": key.agent_id,
         "name": key.name,

@@ -30,7 +30,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tradepost_client::text::escape_json;
 use tradepost_document::catalog::Vocabulary;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::fault::{InternalError, chain};
 
 pub mod seller;
@@ -347,7 +347,7 @@ impl Output {
             return ExitCode::from(failure.exit);
         }
         if self.json {
-            let mut error = json!({
+            let mut error = object!({
                 "message": failure.message, "exit_code": failure.exit, "hint"?: failure.hint,
             });
             let data = failure.data.as_ref().and_then(Value::as_object);

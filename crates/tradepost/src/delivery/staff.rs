@@ -6,7 +6,7 @@ use tradepost_dealer::adf::one_line;
 use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, MessageFormat, WrittenMessage, chat};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
 use tradepost_server::fault::InternalError;
@@ -269,7 +269,7 @@ impl StaffMessage<'_> {
         };
         let changes: Vec<_> = event.changes.iter().map(|change| change.name()).collect();
         let is_of = |subject| event.subject == subject && !event.named.is_empty();
-        json!({
+        object!({
             "type": "tradepost.publisher_event",
             "event": event.event.name(),
             "subject": event.subject.name(),

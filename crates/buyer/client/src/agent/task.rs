@@ -3,7 +3,7 @@
 
 use tradepost_a2a::TaskState;
 use tradepost_document::catalog::Open;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::binding::BindingItem;
 use crate::failure::{CallFailure, Defect, KeptResponse};
@@ -284,7 +284,7 @@ impl AgentTask {
     pub fn document(&self) -> Value {
         let artifacts: Vec<_> = self.artifacts.iter().map(TaskArtifact::document).collect();
         let said = self.said.as_ref().map(AgentMessage::document);
-        json!({"id": self.id, "contextId": self.context_id,
+        object!({"id": self.id, "contextId": self.context_id,
             "status": {"state": self.state.name(), "message"?: said}, "artifacts": artifacts})
     }
 }

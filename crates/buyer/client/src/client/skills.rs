@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::inventory::Sort;
 use tradepost_aap::{self as aap, DealerTerms, Filters, Search, Skill, VehicleQuery};
 use tradepost_document::catalog::Vocabulary;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::SkillClient;
 use crate::answer::SkillAnswer;
@@ -125,15 +125,15 @@ impl SkillClient {
 
 fn facets_payload(filters: &Filters) -> Value {
     let kind = Skill::InventoryFacets.request_type();
-    json!({"type": kind, "filters"?: there(filters_of(filters))})
+    object!({"type": kind, "filters"?: there(filters_of(filters))})
 }
 
 fn search_payload(search: &Search) -> Value {
     let skip = Some(search.skip).filter(|skip| *skip > 0);
-    json!({
+    object!({
         "type": Skill::InventorySearch.request_type(),
         "filters"?: there(filters_of(&search.filters)),
-        "pagination"?: there(json!({"skip"?: skip, "limit"?: search.limit})),
+        "pagination"?: there(object!({"skip"?: skip, "limit"?: search.limit})),
         "sort"?: search.sort.map(sort_of),
     })
 }
@@ -141,7 +141,7 @@ fn search_payload(search: &Search) -> Value {
 fn vehicle_payload(query: &VehicleQuery) -> Value {
     let VehicleQuery { vin, stock, vehicle_id } = query;
     let kind = Skill::InventoryVehicle.request_type();
-    json!({"type": kind, "vin"?: vin, "stock"?: stock, "vehicle_id"?: vehicle_id})
+    object!({"type": kind, "vin"?: vin, "stock"?: stock, "vehicle_id"?: vehicle_id})
 }
 
 fn sort_of(sort: Sort) -> Value {
@@ -173,7 +173,7 @@ fn filters_of(filters: &Filters) -> Value {
         stock,
         query,
     } = filters;
-    json!({
+    object!({
         "make"?: some(make), "model"?: some(model), "trim"?: some(trim),
         "condition"?: some(condition), "transmission"?: some(transmission), "fuel"?: some(fuel),
         "driveline"?: some(driveline), "body"?: some(body),

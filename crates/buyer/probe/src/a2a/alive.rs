@@ -7,7 +7,7 @@ use tradepost_a2a::status::RpcStatus;
 use tradepost_a2a::{Operation, check_version};
 use tradepost_client::card::SellerInterface;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::json;
+use tradepost_document::json::{json, object};
 
 use crate::binding::{Binding, address};
 use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if};
@@ -71,7 +71,7 @@ fn request(
 ) -> OutgoingRequest {
     let id = run.unknown_id();
     let tenant = interface.tenant.as_deref().filter(|tenant| !tenant.is_empty());
-    let params = json!({"id": id, "tenant"?: tenant});
+    let params = object!({"id": id, "tenant"?: tenant});
     let ask = asking(interface);
     match binding {
         Binding::JsonRpc => {

@@ -5,7 +5,7 @@ use tradepost_aap::error::AapCode;
 use tradepost_aap::{Skill, Version};
 use tradepost_client::text::{WORD, plain};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::check::{CheckResult, CheckVerdict, needed, not_here_if, one_of, unseen};
 use crate::reply::{AnswerContent, ProbedAnswer};
@@ -169,7 +169,7 @@ impl ProbeRun {
         parts: Value,
     ) -> Result<DealerAnswer, CheckVerdict> {
         let id = self.fresh("m");
-        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts,
+        let message = object!({"messageId": id, "role": "ROLE_USER", "parts": parts,
             "contextId"?: conversation});
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});

@@ -4,7 +4,7 @@
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_adcp::{AccountNeed, AdcpTool};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, json};
+use tradepost_document::json::{Map, json, object};
 use tradepost_document::typed::Typed as _;
 
 use crate::account::{Account, AccountStatus};
@@ -94,7 +94,7 @@ pub(crate) fn task(
     let message = "the caller may not call this task for this account; authorization in \
                    list_accounts says what it may call";
     let account = account.map(|id| json!({"account_id": id}));
-    let hint = json!({"task": "list_accounts", "account"?: account});
+    let hint = object!({"task": "list_accounts", "account"?: account});
     let error = refusals::error(AdcpCode::ScopeInsufficient, message);
     Err(error.with("introspection_hint", hint).into())
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use super::CatalogueMistake;
 
@@ -110,12 +110,12 @@ impl TargetingSupport {
         let matching =
             |types: &[String]| (!types.is_empty()).then(|| json!({"supported_match_types": types}));
         let methods = &self.age_verification_methods;
-        json!({
+        object!({
             "geo_countries": true,
             "geo_regions"?: self.geo_regions.then_some(true),
             "geo_metros"?: flags(&self.geo_metros),
             "geo_postal_areas"?: (!self.geo_postal_areas.is_empty()).then_some(&self.geo_postal_areas),
-            "age_restriction"?: self.age_restriction.then(|| json!({
+            "age_restriction"?: self.age_restriction.then(|| object!({
                 "supported": true,
                 "verification_methods"?: (!methods.is_empty()).then_some(methods),
             })),

@@ -2,7 +2,7 @@
 
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use crate::account::Account;
 use crate::admit::gates;
@@ -41,7 +41,7 @@ fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
         work.publisher.tools().into_iter().filter(may).map(AdcpTool::name).collect();
     let mut fields = granted.map(|granted| granted.field_scopes.clone()).unwrap_or_default();
     fields.retain(|task, _| tasks.contains(&task.as_str()));
-    json!({
+    object!({
         "allowed_tasks": tasks,
         "field_scopes"?: (!fields.is_empty()).then_some(fields),
         "scope_name"?: granted.and_then(|granted| granted.scope_name.as_ref()),

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::buyer_records::{self, Wanted};
 use crate::account::Account;
@@ -52,7 +52,7 @@ pub(super) fn perform(
             shown.push(remove(work, id, kept)?);
         }
     }
-    let body = json!({"audiences": shown, "sandbox"?: work.sandbox()});
+    let body = object!({"audiences": shown, "sandbox"?: work.sandbox()});
     Ok(ToolReply::completed("each audience has its own result", body))
 }
 
@@ -121,7 +121,7 @@ fn digests(members: &[forms::AudienceMember]) -> BTreeSet<String> {
 fn show(audience: &StoredAudience, action: &str, uploaded: u64, now: Timestamp) -> Value {
     let status = audience.status_at(now);
     let given = |name: &str| audience.given.get(name);
-    json!({
+    object!({
         "audience_id": audience.audience_id,
         "action": action,
         "status": status,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use tradepost_adcp::AdcpTool;
-use tradepost_document::json::{JsonPieces, SharedJson, Value, json};
+use tradepost_document::json::{JsonPieces, SharedJson, Value, json, object};
 
 use super::controller;
 use crate::catalogue::{Catalogue, Product};
@@ -133,7 +133,7 @@ fn media_buy(profile: &PublisherProfile) -> Value {
         let metrics = metrics.flat_map(|metrics| metrics.supported_metrics.iter().flatten());
         metrics.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     });
-    json!({
+    object!({
         "supported_pricing_models"?: (!models.is_empty()).then_some(models),
         "buying_modes": ["brief", "wholesale", "refine"],
         "supports_proposals": catalogue.makes_proposals(),
@@ -154,7 +154,7 @@ fn portfolio(profile: &PublisherProfile) -> Value {
     let countries = Some(&said.primary_countries).filter(|countries| !countries.is_empty());
     let text = |text: &String| Some(json!(text)).filter(|_| !text.is_empty());
     // Empty members are omitted.
-    json!({
+    object!({
         "publisher_domains": [profile.domain],
         "primary_channels"?: (!channels.is_empty()).then_some(channels),
         "primary_countries"?: countries,

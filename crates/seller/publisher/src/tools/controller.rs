@@ -8,7 +8,7 @@ use tradepost_adcp::AdcpTool;
 use tradepost_adcp::rules::{self, Internals};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use crate::account::Account;
 use crate::forms::controller::{Comply, Params};
@@ -131,7 +131,7 @@ pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply
         Ok(body) => Ok(ToolReply::completed("the sandbox did it", body)),
         // Refusals are part of a completed reply.
         Err(ScenarioFailed::Refused(error, detail, state)) => {
-            let body = json!({
+            let body = object!({
                 "success": false, "error": error, "error_detail": detail, "current_state"?: state,
             });
             Ok(ToolReply::completed("the sandbox did nothing", body))

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_adcp::error::{AdcpCode, AdcpError};
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed;
 
 use super::buys;
@@ -56,7 +56,7 @@ pub(super) fn perform(
     }
     let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
     currencies.dedup();
-    let body = json!({
+    let body = object!({
         "reporting_period": {"start": period.start, "end": period.end},
         "currency": currencies.first().copied().unwrap_or(&house),
         "media_buy_deliveries": rows,
@@ -157,7 +157,7 @@ fn row(
     let mut models: Vec<_> = buy.packages.iter().filter_map(model).collect();
     models.dedup();
     let windowed = form.include_window_breakdown && form.time_granularity.is_some();
-    json!({
+    object!({
         "media_buy_id": buy.media_buy_id,
         "status": buy.status_at(now),
         "totals": report::metrics(reports),

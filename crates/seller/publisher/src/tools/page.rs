@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tradepost_document::canonical;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use crate::forms::Pagination;
 use crate::refusals::{self, AdcpRefusal, ToolError};
@@ -189,7 +189,7 @@ fn pagination(next: usize, total: usize, scope: &str) -> Value {
 
 /// Returns `pagination` of a page with the cursor of the next one.
 fn described(cursor: Option<String>, total: u64) -> Value {
-    json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor})
+    object!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor})
 }
 
 /// Returns the number of matches as text.

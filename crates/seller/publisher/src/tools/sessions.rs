@@ -5,7 +5,7 @@
 use tradepost_adcp::error::AdcpCode;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::buy::MediaBuy;
 use crate::catalogue::Offering;
@@ -44,7 +44,7 @@ pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolRep
     let most = usize::try_from(form.product_limit.unwrap_or(PRODUCTS)).unwrap_or(usize::MAX);
     let intent = form.intent.as_deref().unwrap_or_default();
     let found = form.include_products.then(|| offering.products(intent));
-    let body = json!({
+    let body = object!({
         "available": unavailable.is_none(),
         "ttl_seconds": FRESH_SECONDS,
         "checked_at": work.ask.now,
@@ -85,7 +85,7 @@ pub(super) fn initiate(
         reason: None,
     };
     work.add(&session.session_id, (&work.admitted.reach.tenant, None), "", &session)?;
-    let body = json!({
+    let body = object!({
         "session_id": session.session_id,
         "session_status": session.status,
         "session_ttl_seconds": LIFE.as_secs(),
@@ -109,7 +109,7 @@ pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<Too
     kept.thing.turns = kept.thing.turns.saturating_add(1);
     kept.thing.spoken_at = work.ask.now;
     work.shelf.change(&mut kept, work.ask.now)?;
-    let body = json!({
+    let body = object!({
         "session_id": kept.thing.session_id,
         "session_status": kept.thing.status,
         "response": offering::answer(offering, said.unwrap_or_default(), work.ask.now),
@@ -137,7 +137,7 @@ pub(super) fn terminate(
     // The first reason counts: ending it again with another reason must not start a purchase.
     let sold = kept.thing.reason.as_deref() == Some(SessionEndReason::HandoffTransaction.name());
     let checkout = checkout.filter(|_| sold);
-    let body = json!({
+    let body = object!({
         "session_id": kept.thing.session_id,
         "terminated": true,
         "session_status": kept.thing.status,

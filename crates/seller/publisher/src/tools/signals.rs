@@ -2,7 +2,7 @@
 //! be activated on this agent.
 
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::catalogue::SignalTerms;
 use crate::forms::signals::{DestinationKind, SignalDestination};
@@ -37,7 +37,7 @@ fn deployment(work: &ToolContext<'_>, handle: &str) -> Result<Value, InternalErr
     let terms = signal.map(|signal| &signal.terms).filter(|_| live.is_some());
     let key =
         |terms: &SignalTerms| json!({"type": "key_value", "key": terms.key, "value": terms.value});
-    Ok(json!({
+    Ok(object!({
         "type": "agent",
         "agent_url": catalogue.agent_url,
         "is_live": live.is_some(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use expect_test::expect;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_publisher::buy::force;
 use tradepost_publisher::creative::Creative;
 use tradepost_publisher::proposal::Proposal;
@@ -115,7 +115,7 @@ fn put_proposals(shop: &Shop) {
             let allocation = json!({
                 "product_id": "early", "pricing_option_id": "cpm", "percentage": 100, "rationale": "",
             });
-            let proposal = json!({
+            let proposal = object!({
                 "proposal_id": id, "name": id, "description": "", "status": status,
                 "expires_at": expires_at, "allocations": [allocation],
                 "envelope": {"currency": "USD"}, "bought_as"?: bought_as,

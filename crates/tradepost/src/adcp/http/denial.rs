@@ -12,7 +12,7 @@ use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_adcp::signing;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Map, json};
+use tradepost_document::json::{Map, object};
 use tradepost_publisher::refusals;
 use tradepost_publisher::services::LimitWait;
 use tradepost_publisher::{order, tool_call};
@@ -121,7 +121,7 @@ impl Denial {
         self.error.pin(arguments.map_or(AdcpRelease::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
         let context = context.filter(|context| tool_call::may_be_repeated(context));
-        let document = json!({"adcp_error": self.error, "context"?: context});
+        let document = object!({"adcp_error": self.error, "context"?: context});
         let document = tradepost_document::json::to_raw_value(&document)
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();

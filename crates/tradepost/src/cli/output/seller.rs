@@ -16,7 +16,7 @@ use tradepost_client::refusal::{Adcp, ProtocolError, RefusalForm, SellerRefusal}
 use tradepost_client::text::{SENTENCE, WORD, plain};
 use tradepost_client::transport::CertificateProblem;
 use tradepost_document::catalog::Vocabulary;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::problem::MAX_LISTED;
 
 use super::{CommandFailure, UNTRUSTED, in_doubt};
@@ -280,7 +280,7 @@ fn from_refused(message: String, refused: &SellerRefusal) -> CommandFailure {
         (false, _) => "retry: no, the same request would be refused again".to_owned(),
     });
     let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-    out.with_facts(json!({
+    out.with_facts(object!({
         "retryable": refused.is_retryable(),
         "retry_after_ms"?: refused.retry_after.map(milliseconds),
         "challenges"?: Some(challenges).filter(|challenges| !challenges.is_empty()),
@@ -307,7 +307,7 @@ fn from_received(
     if !error.error_id.is_empty() {
         lines.push(format!("error id: {}", plain(&error.error_id, WORD)));
     }
-    let data = json!({
+    let data = object!({
         "code": error.code.name(), "jsonrpc_code": jsonrpc, "error_id": error.error_id,
         "details"?: Some(&error.details).filter(|details| !details.is_null()),
     });

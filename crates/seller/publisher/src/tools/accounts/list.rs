@@ -2,7 +2,7 @@
 
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::json;
+use tradepost_document::json::{json, object};
 
 use super::{ToolContext, ToolReply, shown};
 use crate::account::Account;
@@ -61,7 +61,8 @@ pub(in crate::tools) fn perform(
     accounts.retain(|account| query.reaches(&account.record));
     let accounts = arranged(accounts, &query);
     let PageWithCursor { items: accounts, cursor } = PageWithCursor::new(accounts, query, &scope);
-    let pagination = json!({"has_more": cursor.is_some(), "cursor"?: cursor, "total_count": total});
+    let pagination =
+        object!({"has_more": cursor.is_some(), "cursor"?: cursor, "total_count": total});
     let rows: Vec<_> = accounts.iter().map(|account| shown(work, &account.thing)).collect();
     let message = match rows.len() {
         1 => "1 account".to_owned(),

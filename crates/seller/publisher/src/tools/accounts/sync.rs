@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed;
 
 use super::{ToolContext, ToolReply, errors, notifications, proof, shown, tally};
@@ -44,7 +44,7 @@ pub(in crate::tools) fn perform(
         rows.extend(desk.close_missing()?);
     }
     let message = tally(&rows, "action");
-    let body = json!({"accounts": rows, "dry_run"?: form.dry_run.then_some(true)});
+    let body = object!({"accounts": rows, "dry_run"?: form.dry_run.then_some(true)});
     Ok(ToolReply::completed(message, body))
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed::{self, LenientList};
 
 use super::BuyContext;
@@ -89,7 +89,7 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     let overlays = live.filter_map(|package| package.shown.targeting_overlay.clone());
     let aimed = overlays.filter_map(|overlay| typed::read::<Targeting>(overlay)?.geo_countries);
     let countries: BTreeSet<String> = aimed.flatten().collect();
-    json!({
+    object!({
         // A new media buy has no id yet.
         "media_buy_id"?: Some(&buy.media_buy_id).filter(|id| !id.is_empty()),
         "start_time": buy.start_time,

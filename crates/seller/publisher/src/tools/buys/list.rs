@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_adcp::error::AdcpCode;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed::OneOrMore;
 
 use super::account_of;
@@ -38,7 +38,7 @@ pub(in crate::tools) fn perform(
         let library = known.creatives(work, kept)?;
         shown.push(row(work, form, kept, account.as_ref(), &offer, &library)?);
     }
-    let body = json!({
+    let body = object!({
         "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
     });
     Ok(ToolReply::completed("media buys", body))
@@ -210,7 +210,7 @@ fn packages(
         Vec::new()
     };
     let mut snapshots = shares.iter().map(report::metrics).map(|metrics| {
-        json!({
+        object!({
             "as_of": now,
             "staleness_seconds": 0,
             "impressions": metrics.get("impressions").unwrap_or(&Value::from(0)),
@@ -247,7 +247,7 @@ fn approvals(package: &Package, library: &[Stored<Creative>], now: Timestamp) ->
             Review::Rejected => "rejected",
         };
         let reason = &creative.rejection_reason;
-        Some(json!({"creative_id": id, "approval_status": status, "rejection_reason"?: reason}))
+        Some(object!({"creative_id": id, "approval_status": status, "rejection_reason"?: reason}))
     };
     package.creative_assignments.iter().filter_map(approval).collect()
 }

@@ -2,7 +2,7 @@
 //! its tools, because buyers' clients call no tool of an unclaimed protocol.
 
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::catalogue::{Product, Signal};
 use crate::profile::PublisherProfile;
@@ -41,7 +41,7 @@ pub(super) fn conversations(profile: &PublisherProfile) -> Value {
         .map(|endpoint| json!({"type": endpoint.transport.name(), "url": endpoint.url}));
     let transports: Vec<_> = transports.collect();
     let preferred = endpoints.first().map(|first| first.transport.name());
-    json!({
+    object!({
         "endpoint": {"transports": transports, "preferred"?: preferred},
         "capabilities": sessions::capabilities(),
     })

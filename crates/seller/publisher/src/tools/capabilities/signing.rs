@@ -4,7 +4,7 @@
 use tradepost_adcp::AdcpTool;
 use tradepost_adcp::signing::SignedKind;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::profile::{RequestSigning, Signing};
 
@@ -28,7 +28,7 @@ pub(super) fn sections(signing: &Signing, tools: &[AdcpTool]) -> Vec<(&'static s
 fn request_signing(requests: &RequestSigning, tools: &[AdcpTool]) -> Value {
     let supported: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
     let methods = Some(&requests.methods_required_for).filter(|methods| !methods.is_empty());
-    json!({
+    object!({
         "supported": true,
         "covers_content_digest": requests.digest.name(),
         "required_for": requests.required_for,
@@ -44,7 +44,7 @@ fn identity(signing: &Signing, url: &str) -> Value {
     let end = url.get(after..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| after + at);
     let origin = url.get(..end).filter(|_| signing.webhooks.is_some());
     let origins = origin.map(|origin| json!({"webhook_signing": origin}));
-    json!({"brand_json_url": url, "key_origins"?: origins})
+    object!({"brand_json_url": url, "key_origins"?: origins})
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 use super::{ScenarioContext, ScenarioFailed, invalid, moved, need, no_way_from, not_found, taken};
 use crate::account::Account;
@@ -41,7 +41,7 @@ pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, Sce
     arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
     // Only a submitted task has an id.
     let task = arm.task_id.filter(|_| arm.arm == PreparedAnswer::Submitted);
-    Ok(json!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
+    Ok(object!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
 }
 
 /// `force_task_completion`.

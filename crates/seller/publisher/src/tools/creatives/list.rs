@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use tradepost_adcp::error::AdcpCode;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed::Typed as _;
 
 use super::Buys;
@@ -378,7 +378,7 @@ impl ListCreatives {
             json!({"assignment_count": packages.len(), "assigned_packages": packages});
         let has_assignments = self.include_assignments.unwrap_or(true) && wanted("assignments");
         let has_snapshot = self.include_snapshot && wanted("snapshot");
-        json!({
+        object!({
             // The schema requires these whatever `fields` says.
             "creative_id": creative.creative_id,
             "name": creative.name(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::demand::{self, Demands};
 use super::{Buys, assigns, buys_of, runs, wanted};
@@ -421,7 +421,7 @@ impl Sync<'_> {
                 SyncAction::Archive(_) | SyncAction::Remove(_) => ("deleted", None, None),
                 SyncAction::Fail(errors) => ("failed", None, Some(errors)),
             };
-            json!({
+            object!({
                 "creative_id": item.creative_id,
                 "action": action,
                 "status"?: item.action.creative().map(|creative| creative.status_at(now)),
@@ -431,7 +431,7 @@ impl Sync<'_> {
                 "assignment_errors"?: (!item.refused.is_empty()).then_some(&item.refused),
             })
         };
-        json!({
+        object!({
             "creatives": self.items.iter().map(shown).collect::<Vec<_>>(),
             "dry_run"?: dry_run.then_some(true),
             "sandbox"?: self.work.sandbox(),

@@ -1,7 +1,7 @@
 //! `log_event`: events of a source, each counted once.
 
 use tradepost_adcp::error::AdcpCode;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::creative::judge;
 use crate::event::{StoredEvent, StoredEventSource};
@@ -34,7 +34,7 @@ pub(in crate::tools) fn perform(
         }
     }
     let warning = || [format!("{known} of the events were known already, and count once")];
-    let body = json!({
+    let body = object!({
         "events_received": form.events.len(),
         "events_processed": processed,
         "partial_failures"?: (!failures.is_empty()).then_some(failures),

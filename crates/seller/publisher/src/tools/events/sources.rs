@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::event::StoredEventSource;
 use crate::forms::audiences::SyncEventSources;
@@ -64,13 +64,13 @@ pub(in crate::tools) fn perform(
             shown.push(json!({"event_source_id": id, "action": "deleted"}));
         }
     }
-    let body = json!({"event_sources": shown, "sandbox"?: work.sandbox()});
+    let body = object!({"event_sources": shown, "sandbox"?: work.sandbox()});
     Ok(ToolReply::completed("each event source has its own result", body))
 }
 
 fn show(source: &StoredEventSource, action: &str) -> Value {
     let given = |name: &str| source.given.get(name);
-    json!({
+    object!({
         "event_source_id": source.event_source_id,
         "action": action,
         "managed_by": "buyer",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::{history, read, require};
 use crate::forms::plans::GetPlanAuditLogs;
@@ -92,7 +92,7 @@ impl<'a> PlanHistory<'a> {
             read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
         let left = if self.committed < total { total - self.committed } else { MoneyAmount::ZERO };
         let used = MoneyAmount::whole(100).share(self.committed, total);
-        Ok(json!({
+        Ok(object!({
             "plan_id": self.plan.thing.plan_id,
             "plan_version": self.plan.record.revision,
             "status": "active",
@@ -124,7 +124,7 @@ impl<'a> PlanHistory<'a> {
         let kind = checks.first().map(|check| &check.purchase_type);
         let mut latest = outcomes.iter().rev();
         let reference = latest.find_map(|outcome| outcome.seller_reference.as_ref());
-        json!({
+        object!({
             // An action without a token is named by its first check.
             "governance_context": token.unwrap_or(action),
             "purchase_type"?: kind.or_else(|| Some(&outcomes.first()?.purchase_type)),
@@ -165,7 +165,7 @@ impl<'a> PlanHistory<'a> {
 
 fn check(kept: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
     let check = &kept.thing;
-    json!({
+    object!({
         "id": check.check_id,
         "type": "check",
         "timestamp": kept.record.created_at,
@@ -187,7 +187,7 @@ fn check(kept: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
 
 fn outcome(kept: &Stored<GovernanceOutcome>, plan_id: Option<&str>) -> Value {
     let outcome = &kept.thing;
-    json!({
+    object!({
         "id": outcome.outcome_id,
         "type": "outcome",
         "timestamp": kept.record.created_at,

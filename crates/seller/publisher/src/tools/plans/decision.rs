@@ -6,7 +6,7 @@ use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::format::hex;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::forms::plans::{CheckGovernance, GovernancePhase, KeptPlan};
 use crate::money::MoneyAmount;
@@ -69,7 +69,7 @@ impl PlanFinding {
     }
 
     pub(super) fn show(&self) -> Value {
-        json!({
+        object!({
             "category_id": self.category,
             "policy_id"?: self.policy_id,
             "severity": self.severity,
@@ -83,7 +83,7 @@ impl PlanFinding {
 
     fn condition(&self) -> Option<Value> {
         let (field, value) = self.cure.as_ref()?;
-        Some(json!({"field": field, "required_value"?: value, "reason": self.explanation}))
+        Some(object!({"field": field, "required_value"?: value, "reason": self.explanation}))
     }
 }
 
@@ -213,7 +213,7 @@ impl DecisionDraft<'_> {
         let whose = (work.admitted.reach.tenant.as_str(), None);
         work.add(&check.check_id, whose, &self.form.plan_id, &check)?;
         let has_conditions = verdict == PlanVerdict::Conditions && !conditions.is_empty();
-        Ok(json!({
+        Ok(object!({
             "check_id": check.check_id,
             "verdict": verdict,
             "plan_id": self.form.plan_id,
@@ -262,7 +262,7 @@ impl DecisionDraft<'_> {
         // Sellers see the token but not the findings, so that it contains only their digest.
         let log = hex(&Sha256::digest(canonical::to_string(&log)));
         let qualified = check.verdict != PlanVerdict::Approved;
-        let claims = json!({
+        let claims = object!({
             "iss": issuer,
             "sub": form.plan_id,
             "aud": seller,

@@ -2,7 +2,7 @@
 
 use tradepost_adcp::error::AdcpCode;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::decision::PlanFinding;
 use super::{history, read, require};
@@ -54,7 +54,7 @@ pub(in crate::tools) fn perform(
     let money = form.outcome != Reported::Delivery;
     let left = if all < total { total - all } else { MoneyAmount::ZERO };
     let state = if outcome.findings.is_empty() { "accepted" } else { "findings" };
-    let body = json!({
+    let body = object!({
         "outcome_id": outcome.outcome_id,
         "outcome_state": state,
         "committed_budget"?: money.then_some(committed),

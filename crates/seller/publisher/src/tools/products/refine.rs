@@ -3,7 +3,7 @@
 
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 
 use super::offer::Offer;
 use super::plan::{MediaPlan, PlanProgress};
@@ -24,7 +24,7 @@ impl RefineEntry {
             Self::Product { product_id, .. } => ("product", Some(product_id), None),
             Self::Proposal { proposal_id, .. } => ("proposal", None, Some(proposal_id)),
         };
-        json!({
+        object!({
             "scope": scope, "product_id"?: product, "proposal_id"?: proposal,
             "status": status, "notes": notes,
         })

@@ -1,7 +1,7 @@
 //! `validate_property_delivery`: checks delivery records against a property list.
 
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use super::require;
 use crate::forms::properties::{PropertyDelivery, ValidatePropertyDelivery};
@@ -51,7 +51,7 @@ pub(in crate::tools) fn perform(
         .collect();
     let sold: Vec<_> =
         form.records.iter().filter(|record| record.sales_agent_url.is_some()).collect();
-    let body = json!({
+    let body = object!({
         "compliant": compliant,
         "list_id": list.list_id,
         "summary": summary.into_iter().collect::<Value>(),

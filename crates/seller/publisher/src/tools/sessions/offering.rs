@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 
 use crate::catalogue::{OfferedProduct, Offering};
 use crate::tool_context::ToolContext;
@@ -50,7 +50,7 @@ impl Offering {
 
     /// Returns the offering as `si_get_offering` shows it.
     pub(super) fn published(&self, now: Timestamp) -> Value {
-        json!({
+        object!({
             "offering_id": self.id(),
             "availability_status": self.unavailable(now).unwrap_or("available"),
             "summary"?: self.description.as_ref().or(self.name.as_ref()),
@@ -121,7 +121,7 @@ pub(super) fn answer(offering: Option<&Offering>, message: &str, now: Timestamp)
         |text: String| if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") };
     let text = sentences.into_iter().map(ended).collect::<Vec<_>>().join(" ");
     let link = |url| json!([{"type": "link", "data": {"url": url, "label": name}}]);
-    json!({"message": text, "ui_elements"?: offering.landing_url.as_ref().map(link)})
+    object!({"message": text, "ui_elements"?: offering.landing_url.as_ref().map(link)})
 }
 
 /// Returns the words of a text in lower case, without short ones.

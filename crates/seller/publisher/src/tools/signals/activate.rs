@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_adcp::error::{AdcpCode, AdcpError};
-use tradepost_document::json::json;
+use tradepost_document::json::object;
 
 use super::{deployment, is_here, record_id};
 use crate::catalogue::Signal;
@@ -63,7 +63,7 @@ pub(in crate::tools) fn perform(
         None => {}
     }
     let message = if live { "the signal can be used" } else { "the signal is no longer used" };
-    let body = json!({"deployments": [deployment(work, handle)?], "sandbox"?: work.sandbox()});
+    let body = object!({"deployments": [deployment(work, handle)?], "sandbox"?: work.sandbox()});
     Ok(ToolReply::completed(message, body))
 }
 

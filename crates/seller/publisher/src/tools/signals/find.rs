@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::canonical;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed::Typed as _;
 
 use super::{deployment, is_here};
@@ -57,7 +57,7 @@ pub(in crate::tools) fn perform(
     let total = shown.len();
     let page = page::requested(shown, form.page().as_ref(), &scope)?;
     let signals: Vec<_> = page.items.into_iter().map(|signal| projected(signal, form)).collect();
-    let body = json!({
+    let body = object!({
         "signals": signals,
         "pagination": page.pagination,
         "cache_scope": cache_scope,
