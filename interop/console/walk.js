@@ -1,6 +1,6 @@
-// Walks the console in Debian's Chromium: every page, every role, wide and narrow, light and dark. axe-core
-// must find nothing, no page may complain in the console or be wider than the screen, and what buyers
-// write must stay text.
+// Opens the console in Debian's Chromium: every page, in every role, wide and narrow, light and dark. axe-core
+// must find no violation, no page may log an error or be wider than the screen, and texts of buyers must not
+// run as script.
 //
 //   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA PROVIDER_PORT [FOLDER_FOR_SCREENSHOTS]
 import { execFileSync } from "node:child_process";
@@ -54,7 +54,7 @@ function lead(first, last, email, more = {}) {
   };
 }
 
-// What there is to see.
+// Leads for the pages.
 const search = await call({ type: "inventory.search.request", filters: {}, pagination: { limit: 5 } });
 const vins = [...JSON.stringify(search.json).matchAll(/"vin":"([A-Z0-9]{17})"/g)].map((m) => m[1]);
 const noon = new Date(Date.now() + 3 * 86_400_000);
@@ -80,11 +80,11 @@ const ids = [];
 for (const payload of sent) {
   const answer = await call(payload);
   if (!answer.lead) console.log(JSON.stringify(answer.json).slice(0, 600));
-  check("a lead is taken", answer.lead !== undefined);
+  check("a lead is accepted", answer.lead !== undefined);
   ids.push(answer.lead);
 }
 
-// What is refused, with an id that a buyer may read out.
+// Refused requests, with an error id that a buyer may quote.
 const noConsent = lead("Nobody", "Refused", "refused@buyer.example");
 delete noConsent.consent;
 const refusedAnswer = await call({ ...lead("Bad", "Address", "no-address"), [EVIL.slice(0, 60)]: 1 });
@@ -95,12 +95,12 @@ for (const payload of [
   { type: "inventory.vehicle.request", vin: "1HGCM82633A004352" },
   { type: "inventory.search.request", filters: { price: { max: "cheap" } } },
 ]) {
-  check("what cannot be taken is refused", (await call(payload)).json.error !== undefined);
+  check("an invalid request is refused", (await call(payload)).json.error !== undefined);
 }
 const errorId = JSON.stringify(refusedAnswer.json).match(/"error_id":"([^"]+)"/)?.[1];
 check("a refusal has an id", errorId !== undefined, JSON.stringify(refusedAnswer.json));
 
-// A provider with which people sign in. Browsers come to it as to another site.
+// A sign-in provider. For browsers it is another site.
 const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const provider = createServer((request, response) => {
   const url = new URL(request.url, `http://localhost:${providerPort}`);
@@ -159,7 +159,7 @@ const SCREENS = {
 
 async function open(screen) {
   const context = await browser.newContext({ ...SCREENS[screen], bypassCSP: false });
-  // Nobody's photos are there; everything else of elsewhere would be a mistake.
+  // The photos do not exist; a request for anything else from another site is an error.
   const elsewhere = [];
   await context.route(/^(?!http:\/\/127\.0\.0\.1)/, (route) => {
     elsewhere.push(route.request().url());
@@ -183,15 +183,15 @@ async function signIn(page, name, word) {
 }
 
 async function look(page, said, name, shot) {
-  // Nothing of the page's own is evaluated: axe comes in by the protocol, beside the policy.
+  // axe is injected through the DevTools protocol, so the page's content security policy does not block it.
   await page.evaluate(axe);
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   const told = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)} ${one.nodes[0].failureSummary}`);
   check(`axe finds nothing: ${name}`, told.length === 0, `\n      ${told.join("\n      ")}`);
   const over = await page.evaluate(() => document.documentElement.scrollWidth);
   check(`fits the screen: ${name}`, over <= page.viewportSize().width, `${over} pixels wide`);
-  check(`nothing ran that a buyer wrote: ${name}`, !(await page.evaluate(() => window.broken)));
-  check(`no complaints: ${name}`, said.length === 0, said.splice(0).join("; "));
+  check(`no text of a buyer ran as script: ${name}`, !(await page.evaluate(() => window.broken)));
+  check(`no errors in the console: ${name}`, said.length === 0, said.splice(0).join("; "));
   if (shots) await page.screenshot({ path: join(shots, `${shot}.png`), fullPage: true });
 }
 
@@ -214,56 +214,56 @@ const MAY = {
 {
   const { context, page, said } = await open("wide");
   await page.goto(site);
-  check("whoever is not in has to sign in", page.url().includes("/sign-in"));
+  check("a visitor without a session has to sign in", page.url().includes("/sign-in"));
   await look(page, said, "sign-in", "sign-in");
   await page.getByLabel("Name").fill("dora");
   await page.getByLabel("Password").fill("wrong wrong wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
-  check("a wrong password is told", await page.getByRole("alert").isVisible());
+  check("a wrong password is reported", await page.getByRole("alert").isVisible());
   said.splice(0);
   await look(page, said, "sign-in refused", "sign-in-refused");
   await signIn(page, "demo", password);
-  check("the demo's user is let in", (await page.title()).startsWith("Inbox"));
+  check("the demo's user can sign in", (await page.title()).startsWith("Inbox"));
   await context.close();
 }
 
-// The prober looks at the agent before everybody looks at what it found.
+// The prober runs before the pages with its report are opened.
 {
   const { context, page, said } = await open("wide");
   await signIn(page, people.engineer, secret);
   await page.goto(`${site}/checklist`);
   await page.getByRole("link", { name: "prober" }).click();
-  await look(page, said, "nothing is probed yet", "probe-before");
+  await look(page, said, "no run yet", "probe-before");
   await page.getByRole("button", { name: "Probe now" }).click();
-  check("it is told that the prober has begun", await page.getByRole("status").isVisible());
-  await page.getByRole("heading", { name: "At work" }).waitFor();
-  await page.getByText(/[1-9]\d* of \d+ looked at/).waitFor();
-  await look(page, said, "the prober is at work", "probe-at-work");
+  check("the page says that the prober has started", await page.getByRole("status").isVisible());
+  await page.getByRole("heading", { name: "Running" }).waitFor();
+  await page.getByText(/[1-9]\d* of \d+ checks done/).waitFor();
+  await look(page, said, "the prober is running", "probe-at-work");
   await page.getByRole("heading", { name: /^Grade/ }).waitFor({ timeout: 300_000 });
-  check("the demo's agent keeps to the rules", await page.getByRole("heading", { name: "Grade A" }).isVisible());
+  check("the demo's agent conforms to the specifications", await page.getByRole("heading", { name: "Grade A" }).isVisible());
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("link", { name: /the whole report/ }).click(),
   ]);
-  check("the report is taken away", download.suggestedFilename() === "probe.html");
+  check("the report is downloaded", download.suggestedFilename() === "probe.html");
   await page.goto(`${site}/refusals`);
   await page.getByRole("searchbox").fill(errorId);
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByRole("heading", { name: "INVALID_CONSENT" }).or(page.getByRole("heading", { name: "SCHEMA_VALIDATION_FAILED" })).waitFor();
-  check("it is told where the request was wrong", await page.getByText("/customer/email").isVisible());
-  check("nothing is told that the caller wrote", !(await page.content()).includes("onerror"));
+  check("the page shows the wrong field of the request", await page.getByText("/customer/email").isVisible());
+  check("the page shows no text of the caller", !(await page.content()).includes("onerror"));
   await context.close();
 }
 
-// By way of the provider, which is another site.
+// Sign-in with the provider, which is another site.
 {
   const context = await browser.newContext(SCREENS.wide);
   const page = await context.newPage();
   await page.goto(`${site}/leads`);
   await page.getByRole("link", { name: "Sign in with Walkers" }).click();
   await page.waitForURL(`${site}/leads`);
-  check("whom the provider vouches for is in", await page.getByText("oidc:grace").isVisible());
-  check("as what their groups give", (await page.goto(`${site}/audit`)).status() === 403);
+  check("a person whom the provider confirms is signed in", await page.getByText("oidc:grace").isVisible());
+  check("with the role of their groups", (await page.goto(`${site}/audit`)).status() === 403);
   await context.close();
   provider.close();
 }
@@ -282,12 +282,12 @@ for (const [role, name] of Object.entries(people)) {
       if (may) await look(page, said, `${what} as ${role} (${screen})`, `${what}-${role}-${screen}`);
     }
     const wrong = elsewhere.filter((url) => !url.startsWith("https://photos.larkspur-motors.example/"));
-    check(`nothing comes from elsewhere (${role}, ${screen})`, wrong.length === 0, wrong.join(" "));
+    check(`no request to another site (${role}, ${screen})`, wrong.length === 0, wrong.join(" "));
     await context.close();
   }
 }
 
-// A day at the desk, by keyboard where that is the way.
+// A working day, with the keyboard where the console supports it.
 {
   const { context, page, said } = await open("wide");
   await signIn(page, people.manager, secret);
@@ -303,24 +303,24 @@ for (const [role, name] of Object.entries(people)) {
   await page.waitForURL(/q=lovelace/);
   await page.getByRole("link", { name: /Ada Lovelace/ }).click();
   await page.getByRole("button", { name: "Working" }).click();
-  check("what was done is told", await page.getByRole("status").isVisible());
+  check("the result of the action is shown", await page.getByRole("status").isVisible());
   check("the stage is pressed", (await page.getByRole("button", { name: "Working" }).getAttribute("aria-pressed")) === "true");
   await page.getByLabel("Add a note for your colleagues").fill(`Called back. ${EVIL}`);
-  await page.getByRole("button", { name: "Keep note" }).click();
-  check("a note is kept", await page.locator(".note").getByText("Called back.").isVisible());
+  await page.getByRole("button", { name: "Save note" }).click();
+  check("a note is saved", await page.locator(".note").getByText("Called back.").isVisible());
   check("a phone that the consent does not cover is not shown", !(await page.content()).includes("4155551230"));
   await look(page, said, "a lead that is worked on", "worked-on");
   await page.getByRole("link", { name: "Erase…" }).click();
   await page.getByRole("checkbox").check();
-  await page.getByRole("button", { name: "Erase for good" }).click();
-  check("an erased lead says nothing of its customer", !(await page.content()).includes("Lovelace"));
+  await page.getByRole("button", { name: "Erase permanently" }).click();
+  check("an erased lead shows no customer data", !(await page.content()).includes("Lovelace"));
   await look(page, said, "an erased lead", "erased");
   await page.goto(`${site}/audit`);
-  check("the record says who erased", await page.getByRole("row", { name: /maria erased/ }).isVisible());
+  check("the audit record names the person who erased", await page.getByRole("row", { name: /maria erased/ }).isVisible());
   await look(page, said, "audit after a day", "audit-after");
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.goto(`${site}/leads`);
-  check("whoever has signed out is out", page.url().includes("/sign-in"));
+  check("after sign-out a page needs a sign-in", page.url().includes("/sign-in"));
   await context.close();
 }
 

@@ -158,9 +158,12 @@ impl Orders {
         let code = standing.code.filter(|_| standing.failures >= SEVERAL || unserved)?;
         let next = standing
             .next_at
-            .map_or_else(String::new, |at| format!("; the next try is on {}", rfc3339(at)));
+            .map_or_else(String::new, |at| format!("; the next attempt is on {}", rfc3339(at)));
         let times = if standing.failures == 1 { "once" } else { "several times in a row" };
-        Some((format!("{NONE}, {times} ({code}): {}{next}", code.hint()), unserved))
+        Some((
+            format!("ordering a certificate failed {times} ({code}): {}{next}", code.hint()),
+            unserved,
+        ))
     }
 
     /// Returns the number of failed orders in a row.

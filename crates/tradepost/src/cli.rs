@@ -65,80 +65,82 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Put one or more dealers online.
+    /// Run the server for one or more dealers and publishers.
     Serve(serve::Arguments),
-    /// Write a configuration file in which every key is explained.
+    /// Write a configuration file that explains every key.
     Init(init::Arguments),
-    /// Read a configuration file and report every mistake in it.
+    /// Check a configuration file and report every mistake in it.
     CheckConfig(check_config::Arguments),
-    /// Look whether everything that the configuration names is there and works.
+    /// Check the configuration against the running environment.
     Doctor(doctor::Arguments),
     /// Add, list, change, suspend and remove dealers while the server runs.
     #[command(subcommand)]
     Dealer(dealer::Command),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
-    /// List, show and run the feeds that bring inventories by themselves.
+    /// List, show and run the configured feeds, which import inventories automatically.
     #[command(subcommand)]
     Feeds(feeds::Command),
-    /// Read, show and export the leads received.
+    /// List, show and export the received leads.
     #[command(subcommand)]
     Leads(leads::Command),
-    /// List the appointments, and confirm, move, cancel and block times.
+    /// List, confirm, move and cancel appointments, and block times.
     #[command(subcommand)]
     Appointments(Box<appointments::Command>),
-    /// Say who may come into the console, and read the record of what they did.
+    /// Manage the users of the console, and read its audit log.
     #[command(subcommand)]
     Console(console::Command),
-    /// Read, check and take away the record of who saw, changed and erased what.
+    /// List, verify and export the audit log of who read, changed and erased which data.
     #[command(subcommand)]
     Audit(audit::Command),
-    /// List what was refused, and look an error id up that a buyer was given.
+    /// List refused requests, and look up the error id that a buyer received.
     #[command(subcommand)]
     Refusals(refusals::Command),
-    /// Encrypt personal data, and do what a customer may ask for.
+    /// Encrypt personal data, and export or erase the data of a customer.
     #[command(subcommand)]
     Privacy(privacy::Command),
-    /// Create, list and revoke the keys with which callers say who they are.
+    /// Create, list and revoke the API keys that identify callers.
     #[command(subcommand)]
     Keys(keys::Command),
-    /// See what a publisher has sold, and decide what waits for its people: accounts, creatives and media buys.
+    /// List a publisher's media buys, and decide on accounts, creatives and media buys that wait
+    /// for approval.
     #[command(subcommand)]
     Publisher(publisher::Command),
-    /// Bring a data folder or a database of an older version up to date.
+    /// Update a data folder or a database of an older version.
     Migrate(migrate::Arguments),
-    /// Move what a data folder keeps to a PostgreSQL.
+    /// Move the data of a data folder to a PostgreSQL database.
     MigrateStore(migrate_store::Arguments),
-    /// Write what a data folder keeps into one file, also while a server uses it.
+    /// Write the data of a data folder to one backup file, also while a server uses the folder.
     Backup(backup::Arguments),
-    /// Put what is in a backup into a data folder, and check that it took.
+    /// Restore a backup to a data folder, and verify the result.
     Restore(restore::Arguments),
-    /// List the webhooks that could not be called, and take them on again.
+    /// List failed webhooks and retry them.
     #[command(subcommand)]
     Push(push::Command),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
-    /// Call a skill of a dealer, or say something to an agent of any kind.
+    /// Call a skill of a dealer, or send a message to an agent of any kind.
     Call(Box<call::Arguments>),
-    /// List what a seller of AdCP offers, and have it carry out tasks.
+    /// List the tasks that an AdCP seller offers, and call them.
     #[command(subcommand)]
     Adcp(adcp::Command),
-    /// Let a language model search dealers and contact them: an MCP server.
+    /// Run an MCP server, through which a language model searches and contacts dealers.
     Mcp(mcp::Arguments),
-    /// Find out how well an agent keeps to A2A, AAP and AdCP, and grade it.
+    /// Check an agent for A2A, AAP and AdCP conformance, and grade it.
     Probe(Box<probe::Arguments>),
-    /// Take the push deliveries of sellers, keep each once, and hand them on.
+    /// Receive push deliveries of sellers, store each once, and pass them on.
     Receive(Box<receive::Arguments>),
-    /// Play a scripted seller that grades whoever buys from it.
+    /// Run a scripted seller that grades the buyers that call it.
     Sandbox(sandbox::Arguments),
-    /// Sign an agent card, verify one, or make a key for it.
+    /// Sign or verify an agent card, or create a key for it.
     #[command(subcommand)]
     Card(card::Command),
     /// Explain an error code.
     Explain(explain::Arguments),
-    /// Write a shell's completions, to be installed where it looks for them.
+    /// Write the completion script of a shell to standard output, for installation in the shell's
+    /// folder.
     Completions(manual::Completions),
-    /// Write the manual pages into a folder.
+    /// Write the manual pages to a folder.
     Man(manual::Man),
 }
 

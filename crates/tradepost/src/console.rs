@@ -348,7 +348,7 @@ async fn handle(State(console): State<Arc<Console>>, request: Request) -> Respon
 async fn respond(console: Arc<Console>, request: Request) -> Response {
     let (parts, mut body) = request.into_parts();
     let Some(path) = route::path(parts.uri.path()) else {
-        return early(bare(StatusCode::NOT_FOUND, "nothing is here\n"), &parts, body);
+        return early(bare(StatusCode::NOT_FOUND, "not found\n"), &parts, body);
     };
     let mut asked = Arc::new(ConsoleRequest::of_head(&parts, path, console.trust_forwarded_for));
     let Some((row, id)) = ConsoleRoute::find(&parts.method, path) else {
@@ -401,12 +401,10 @@ fn early(mut response: Response, parts: &Parts, body: Body) -> Response {
 fn unreadable(unread: BodyError) -> Response {
     let text = match unread {
         BodyError::TooLarge(_) => "the form is too large\n",
-        BodyError::OtherType | BodyError::Encoded => {
-            "a form is sent as it is, without an encoding\n"
-        }
+        BodyError::OtherType | BodyError::Encoded => "send the form without a content encoding\n",
         BodyError::Broken => "the form ended early\n",
         BodyError::Late(_) | BodyError::Slow => "the form took too long\n",
-        BodyError::NoRoom => "too many forms are under way; send it again in a moment\n",
+        BodyError::NoRoom => "too many forms are in progress; send it again in a moment\n",
     };
     let mut response = bare(unread.status(), text);
     unread.mark(&mut response);

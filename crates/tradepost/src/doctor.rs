@@ -167,7 +167,7 @@ impl Looks {
             let seen = timeout(patience, look).await;
             let late = |_| {
                 let says = format!("no answer in {} s", patience.as_secs());
-                let hint = "see what holds it up; --timeout waits longer";
+                let hint = "find out what delays it; --timeout sets a longer timeout";
                 CheckOutcome::from(about.bad(says, hint))
             };
             (number, seen.unwrap_or_else(late))
@@ -183,9 +183,7 @@ impl Looks {
         let broken = about.clone();
         self.begin(about, async move {
             let seen = tokio::task::spawn_blocking(look).await;
-            seen.unwrap_or_else(|_| {
-                broken.bad("the look at it failed", "report this as a bug").into()
-            })
+            seen.unwrap_or_else(|_| broken.bad("the check failed", "report this as a bug").into())
         });
     }
 }
@@ -244,10 +242,10 @@ fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     let about = FindingSubject::new(Area::Clock, "this machine");
     let seconds = ahead.abs().as_secs();
     let way = if ahead.is_negative() { "ahead of" } else { "behind" };
-    let says = format!("{seconds} s {way} the one of {whose}");
-    let hint = "have the system keep the time (NTP): consents, tokens and signatures depend on it";
+    let says = format!("{seconds} s {way} the clock of {whose}");
+    let hint = "synchronise the clock (NTP): consents, tokens and signatures depend on it";
     Some(if ahead.abs() <= HARMLESS {
-        about.ok(format!("as the one of {whose}, give or take {} s", HARMLESS.as_secs()))
+        about.ok(format!("within {} s of the clock of {whose}", HARMLESS.as_secs()))
     } else if ahead.abs() <= HARMFUL {
         about.warning(says, hint)
     } else {
@@ -264,15 +262,15 @@ pub(crate) fn judge_end(
     end: Option<Timestamp>,
     now: Timestamp,
 ) -> DoctorFinding {
-    let hint = "renew it: whoever renews it by itself should have done so by now";
+    let hint = "renew it: an automatic renewal should have happened by now";
     match end {
-        None => about.ok("trusted; when it ends cannot be read"),
+        None => about.ok("trusted; its expiry cannot be read"),
         Some(end) if end <= now => about.bad(format!("expired on {end}"), hint),
         Some(end) if end.duration_since(now) < SOON => {
             let days = end.duration_since(now).as_hours() / 24;
-            about.warning(format!("ends on {end}, in {days} days"), hint)
+            about.warning(format!("expires on {end}, in {days} days"), hint)
         }
-        Some(end) => about.ok(format!("in force until {end}")),
+        Some(end) => about.ok(format!("valid until {end}")),
     }
 }
 

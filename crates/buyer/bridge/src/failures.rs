@@ -29,15 +29,15 @@ catalog! {
     }
     /// The arguments do not satisfy the tool's schema or its rules.
     InvalidArguments = "INVALID_ARGUMENTS" { hint: "correct every entry of problems and call again" }
-    /// The confirmation is not that of this call: made up, damaged, or something has changed.
+    /// The confirmation does not belong to this call: it is forged or damaged, or something has changed.
     ConfirmationInvalid = "CONFIRMATION_INVALID" {
         hint: "call again without confirmation, and show the user the new consent text"
     }
-    /// The confirmation is too old.
+    /// The confirmation has expired.
     ConfirmationExpired = "CONFIRMATION_EXPIRED" {
         hint: "call again without confirmation, and ask the user again"
     }
-    /// The person said no.
+    /// The person declined.
     Declined = "DECLINED" { hint: "nothing was sent; do not call again unless the user asks for it" }
     /// The person did not answer.
     PersonSilent = "PERSON_SILENT" {
@@ -45,23 +45,23 @@ catalog! {
     }
     /// The person has too many other questions to answer.
     PersonBusy = "PERSON_BUSY" {
-        hint: "nothing was sent; call again when the others are answered"; retryable: true
+        hint: "nothing was sent; call again when the other questions are answered"; retryable: true
     }
     /// The client's answer for the person does not fit the form.
     AnswerInvalid = "ANSWER_INVALID" {
         hint: "nothing was sent; tell the user that their client cannot ask them properly"
     }
-    /// The operator wants the person asked by the client, and it cannot.
+    /// The operator requires that the client asks the person, and the client cannot.
     ElicitationRequired = "ELICITATION_REQUIRED" {
         hint: "nothing was sent; the user needs a client with elicitation of MCP 2025-06-18 or later"
     }
-    /// No connection could be made.
+    /// The bridge could not connect to the dealer.
     DealerUnreachable = "DEALER_UNREACHABLE" {
         hint: "go on without this dealer, or try again later"; retryable: true
     }
-    /// The request left, and no answer came in time.
+    /// The bridge sent the request, and the dealer did not answer in time.
     DealerSilent = "DEALER_SILENT" { hint: "go on without this dealer, or try again later"; retryable: true }
-    /// The time of the call was up before the dealer's turn came.
+    /// The time limit of the call passed before the bridge called the dealer.
     DealerNotAsked = "DEALER_NOT_ASKED" {
         hint: "call again with this dealer in dealers: nothing was sent to it, because others took too long";
         retryable: true
@@ -74,40 +74,40 @@ catalog! {
     DirectoryTooLarge = "DIRECTORY_TOO_LARGE" {
         hint: "go on with the dealers that are known; the operator can name others by their addresses"
     }
-    /// Something came back that cannot be understood.
-    DealerGarbled = "DEALER_GARBLED" { hint: "go on without this dealer; its operator has to mend it" }
-    /// The agent does not speak AAP, or gives an address that may not be used.
+    /// The bridge cannot read the dealer's answer.
+    DealerGarbled = "DEALER_GARBLED" { hint: "go on without this dealer; its operator has to fix it" }
+    /// The agent does not support AAP, or names an address that may not be used.
     DealerUnusable = "DEALER_UNUSABLE" { hint: "go on without this dealer; it cannot be called" }
     /// The agent does not offer what the tool needs.
     SkillNotOffered = "SKILL_NOT_OFFERED" { hint: "see aap_dealer_information for what it offers" }
-    /// A no without an error object of AAP or A2A: an HTTP status, for example.
+    /// The dealer refused without an error object of AAP or A2A, for example with an HTTP status.
     DealerRefused = "DEALER_REFUSED" { hint: "go on without this dealer, or try again later" }
     /// Every dealer that was asked failed; `errors` has each one's reason.
     AllDealersFailed = "ALL_DEALERS_FAILED" { hint: "see errors for the reason of each dealer" }
-    /// No price has been seen, so that nobody can be told what it costs.
+    /// The bridge has seen no price, so it cannot show the person what the purchase costs.
     PriceUnknown = "PRICE_UNKNOWN" {
         hint: "nothing was sent; find the product with adcp_get_products, or the media buy with \
             adcp_get_media_buys, and call again"
     }
-    /// It was sent before, and the seller may not know that any more.
+    /// The request was sent before, and the seller may no longer recognise it.
     Forgotten = "REPETITION_FORGOTTEN" {
-        hint: "nothing was sent; look whether it was done (adcp_get_media_buys, adcp_list_accounts, \
-            adcp_list_creatives); to have it done once more, call without confirmation and \
-            idempotency_key, and the person is asked anew"
+        hint: "nothing was sent; check whether it was done (adcp_get_media_buys, adcp_list_accounts, \
+            adcp_list_creatives); to do it once more, call without confirmation and idempotency_key, and the \
+            person is asked again"
     }
-    /// No connection to a seller of advertising could be made.
+    /// The bridge could not connect to the seller of advertising.
     SellerUnreachable = "SELLER_UNREACHABLE" {
         hint: "go on without this seller, or try again later"; retryable: true
     }
-    /// The request left, and no answer of the seller came in time.
+    /// The bridge sent the request, and the seller did not answer in time.
     SellerSilent = "SELLER_SILENT" { hint: "go on without this seller, or try again later"; retryable: true }
-    /// The seller sent something that cannot be understood.
-    SellerGarbled = "SELLER_GARBLED" { hint: "go on without this seller; its operator has to mend it" }
-    /// There is no seller of AdCP, or its address may not be used.
+    /// The bridge cannot read the seller's answer.
+    SellerGarbled = "SELLER_GARBLED" { hint: "go on without this seller; its operator has to fix it" }
+    /// The address has no AdCP seller, or may not be used.
     SellerUnusable = "SELLER_UNUSABLE" { hint: "go on without this seller; it cannot be called" }
-    /// A no of the seller without an error object.
+    /// The seller refused without an error object.
     SellerRefused = "SELLER_REFUSED" { hint: "go on without this seller, or try again later" }
-    /// The time of the call was up before the seller's turn came.
+    /// The time limit of the call passed before the bridge called the seller.
     SellerNotAsked = "SELLER_NOT_ASKED" {
         hint: "call again with this seller in sellers: nothing was sent to it, because others took too long";
         retryable: true

@@ -32,12 +32,12 @@ catalog! {
         /// identifies this one.
         by_reason: bool = false,
     }
-    /// The body is not JSON: truncated, not UTF-8, or nested too deep.
+    /// The body is not valid JSON: it is truncated, is not UTF-8, or is nested too deeply.
     ParseError = "PARSE_ERROR" {
         jsonrpc: -32700, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
         title: "Invalid JSON payload", hint: "send one complete JSON document in UTF-8",
     }
-    /// The body is JSON but no JSON-RPC 2.0 request.
+    /// The body is JSON, but not a JSON-RPC 2.0 request.
     InvalidRequest = "INVALID_REQUEST" {
         jsonrpc: -32600, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
         title: "Request payload validation error",
@@ -53,31 +53,33 @@ catalog! {
         jsonrpc: -32602, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
         title: "Invalid parameters", hint: "correct every field listed and send again",
     }
-    /// The agent failed. The cause is in the agent's log under the error id.
+    /// The agent failed. The agent's log has the cause under the error id.
     InternalError = "INTERNAL_ERROR" {
         jsonrpc: -32603, http: 500, grpc: "INTERNAL", a2a: false,
-        title: "Internal error", hint: "quote the error id to the agent's operator; a retry may fail alike",
+        title: "Internal error",
+        hint: "quote the error id to the agent's operator; a retry may fail in the same way",
     }
-    /// The agent cannot answer now and soon can again: a store or a service that it needs is away, or it is
-    /// overloaded (A2A §3.3.2). JSON-RPC has no number of its own for it, and `ErrorInfo.reason` tells
-    /// it from an internal error. `google.rpc.RetryInfo` and `Retry-After` say when to come back.
+    /// The agent is temporarily unable to answer: its store or another service that it needs is
+    /// unavailable, or it is overloaded (A2A §3.3.2). JSON-RPC has no code for this;
+    /// `ErrorInfo.reason` distinguishes it from an internal error. `google.rpc.RetryInfo` and
+    /// `Retry-After` say how long to wait before a retry.
     Unavailable = "UNAVAILABLE" {
         jsonrpc: -32603, http: 503, grpc: "UNAVAILABLE", a2a: false,
         title: "Temporarily unavailable",
         hint: "wait as long as RetryInfo or Retry-After says and send the same request again";
         by_reason: true,
     }
-    /// The task does not exist, or is not the caller's to see.
+    /// The task does not exist, or the caller may not see it.
     TaskNotFound = "TASK_NOT_FOUND" {
         jsonrpc: -32001, http: 404, grpc: "NOT_FOUND", a2a: true,
-        title: "Task not found", hint: "check the task id; this agent may keep no tasks",
+        title: "Task not found", hint: "check the task id; this agent might not store tasks",
     }
     /// The task has ended and cannot be canceled.
     TaskNotCancelable = "TASK_NOT_CANCELABLE" {
         jsonrpc: -32002, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
         title: "Task cannot be canceled", hint: "read the task's state; it has ended",
     }
-    /// The agent does not push notifications.
+    /// The agent does not support push notifications.
     PushNotificationNotSupported = "PUSH_NOTIFICATION_NOT_SUPPORTED" {
         jsonrpc: -32003, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
         title: "Push notifications are not supported", hint: "poll instead, or read the card's capabilities",
@@ -85,7 +87,7 @@ catalog! {
     /// The agent does not support the operation, or not in this situation.
     UnsupportedOperation = "UNSUPPORTED_OPERATION" {
         jsonrpc: -32004, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
-        title: "Operation is not supported", hint: "read the card's capabilities for what is",
+        title: "Operation is not supported", hint: "read the card's capabilities for the supported operations",
     }
     /// A part has a media type that the agent cannot read or produce.
     ContentTypeNotSupported = "CONTENT_TYPE_NOT_SUPPORTED" {
@@ -97,7 +99,7 @@ catalog! {
         jsonrpc: -32006, http: 500, grpc: "INTERNAL", a2a: true,
         title: "Invalid agent response", hint: "report it to the agent's operator",
     }
-    /// The card declares an extended card that is not set up.
+    /// The card declares an extended card, but none is configured.
     ExtendedAgentCardNotConfigured = "EXTENDED_AGENT_CARD_NOT_CONFIGURED" {
         jsonrpc: -32007, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
         title: "Extended agent card is not configured", hint: "use the public card",
@@ -107,32 +109,32 @@ catalog! {
         jsonrpc: -32008, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
         title: "Extension support is required", hint: "name the extension in A2A-Extensions",
     }
-    /// The agent does not speak the requested protocol version.
+    /// The agent does not support the requested protocol version.
     VersionNotSupported = "VERSION_NOT_SUPPORTED" {
         jsonrpc: -32009, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
-        title: "Protocol version is not supported", hint: "send A2A-Version with a version of the card",
+        title: "Protocol version is not supported", hint: "send A2A-Version with a version that the card lists",
     }
-    /// The agent wants to know who calls, and the request has no valid credential (A2A §3.3.2;
-    /// the specification names no JSON-RPC number). The HTTP status is 401 on every binding over
-    /// HTTP, and `WWW-Authenticate` says what to send; `metadata.challenge` repeats it.
+    /// The agent requires authentication, and the request has no valid credential (A2A §3.3.2; the
+    /// specification defines no JSON-RPC code). The HTTP status is 401 in every binding over HTTP.
+    /// `WWW-Authenticate` says which credential to send, and `metadata.challenge` repeats it.
     Unauthenticated = "UNAUTHENTICATED" {
         jsonrpc: -32000, http: 401, grpc: "UNAUTHENTICATED", a2a: false,
         title: "Authentication is required",
         hint: "send a valid credential of a scheme that the card's securitySchemes declare";
         jsonrpc_http: 401, by_reason: true,
     }
-    /// The credential is valid and does not permit this (A2A §3.3.2; the specification names no
-    /// JSON-RPC number). The HTTP status is 403 on every binding over HTTP, and `metadata.scope`
-    /// names the scope that is missing.
+    /// The credential is valid but does not permit the operation (A2A §3.3.2; the specification
+    /// defines no JSON-RPC code). The HTTP status is 403 in every binding over HTTP, and
+    /// `metadata.scope` names the missing scope.
     PermissionDenied = "PERMISSION_DENIED" {
         jsonrpc: -32000, http: 403, grpc: "PERMISSION_DENIED", a2a: false,
         title: "Permission is denied",
         hint: "ask the agent's operator for a credential with the missing scope";
         jsonrpc_http: 403, by_reason: true,
     }
-    /// The caller comes too often (A2A §13.4; the specification has no row for it). The HTTP
-    /// status is 429 on every binding over HTTP; `google.rpc.RetryInfo` and `Retry-After` say when to
-    /// come back. A dealer answers with AAP's `RATE_LIMITED` instead.
+    /// The caller sends too many requests (A2A §13.4; the specification defines no error for it).
+    /// The HTTP status is 429 in every binding over HTTP. `google.rpc.RetryInfo` and `Retry-After`
+    /// say how long to wait before a retry. A dealer answers with AAP's `RATE_LIMITED` instead.
     ResourceExhausted = "RESOURCE_EXHAUSTED" {
         jsonrpc: -32000, http: 429, grpc: "RESOURCE_EXHAUSTED", a2a: false,
         title: "Too many requests",

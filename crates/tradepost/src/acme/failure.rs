@@ -18,19 +18,19 @@ const TYPE: &str = "urn:ietf:params:acme:error:";
 words! {
     /// Reason why there is no new certificate.
     pub enum AcmeErrorCode {
-        /// The folder, or something in it, cannot be used.
+        /// The folder, or a file in it, cannot be used.
         Folder = "ACME_FOLDER_UNUSABLE",
-        /// The authority cannot be reached, or what answers is none.
+        /// The certificate authority cannot be reached, or the address is not that of an ACME server.
         Unreachable = "ACME_UNREACHABLE",
-        /// It did not get done in time.
+        /// The order was not completed in time.
         Slow = "ACME_TOO_SLOW",
-        /// The authority has had too many orders.
+        /// The authority refuses the order because of its rate limit.
         Limited = "ACME_RATE_LIMITED",
-        /// The authority refuses.
+        /// The authority refused the order.
         Refused = "ACME_REFUSED",
-        /// The authority came and was not shown that a name leads here.
+        /// The authority could not verify that a domain name leads to this server.
         Unproven = "ACME_NAME_UNPROVEN",
-        /// What was handed over is not a certificate that can be used.
+        /// The issued certificate cannot be used.
         Unusable = "ACME_CERTIFICATE_UNUSABLE",
     }
 }
@@ -41,24 +41,25 @@ impl AcmeErrorCode {
     pub const fn hint(self) -> &'static str {
         match self {
             Self::Folder => {
-                "see that server.tls.acme.folder is the server's alone and writable; a damaged file there \
-                 can be removed, and is ordered or made anew"
+                "check that server.tls.acme.folder is writable and that only the server can access it; a \
+                 damaged file there can be removed, and the server orders or creates it again"
             }
             Self::Unreachable => {
-                "see that server.tls.acme.directory is the address of an authority, that this machine \
-                 reaches it, and that it or server.tls.acme.ca_file trusts its certificate"
+                "check that server.tls.acme.directory is the address of an authority, that this machine \
+                 reaches it, and that the machine or server.tls.acme.ca_file trusts its certificate"
             }
-            Self::Slow => "nothing: it is tried again",
+            Self::Slow => "nothing to do: the server tries again",
             Self::Limited => {
-                "nothing: it is tried again when the authority lets us; see its limits when this goes on"
+                "nothing to do: the server tries again when the authority permits it; check the \
+                 authority's limits if this continues"
             }
-            Self::Refused => "correct what the authority names; it is tried again",
+            Self::Refused => "correct what the authority names; the server tries again",
             Self::Unproven => {
-                "see that every one of server.tls.acme.domains leads to this server, and that port 443 of \
-                 it arrives here with TLS untouched"
+                "check that each of server.tls.acme.domains leads to this server, and that connections to \
+                 its port 443 arrive here with TLS unchanged"
             }
             Self::Unusable => {
-                "see that the clock is right, and ask the authority; it is tried again"
+                "check this machine's clock, and ask the authority; the server tries again"
             }
         }
     }

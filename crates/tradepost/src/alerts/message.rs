@@ -28,11 +28,11 @@ impl AlertMessage {
         let over = self.over.len();
         let all = new + self.goes_on.len();
         match (new, self.goes_on.len(), over) {
-            (0, 0, _) => "Tradepost: all is well again".to_owned(),
-            (0, _, 0) => format!("Tradepost: {} still amiss", counted(all)),
-            (0, ..) => format!("Tradepost: {over} mended, {} still amiss", counted(all)),
-            (_, 0, 0) => format!("Tradepost: {} amiss", counted(all)),
-            _ => format!("Tradepost: {} amiss, {new} of them new", counted(all)),
+            (0, 0, _) => "Tradepost: all problems are over".to_owned(),
+            (0, _, 0) => format!("Tradepost: {} ongoing", counted(all)),
+            (0, ..) => format!("Tradepost: {over} over, {} ongoing", counted(all)),
+            (_, 0, 0) => format!("Tradepost: {}", counted(all)),
+            _ => format!("Tradepost: {}, {new} of them new", counted(all)),
         }
     }
 
@@ -50,7 +50,7 @@ impl AlertMessage {
     }
 
     fn parts(&self) -> [(&'static str, &[AlertNotice]); 3] {
-        [("New", &self.new), ("Going on", &self.goes_on), ("Over", &self.over)]
+        [("New", &self.new), ("Ongoing", &self.goes_on), ("Over", &self.over)]
     }
 
     fn text(&self, subject: &str) -> String {
@@ -62,7 +62,7 @@ impl AlertMessage {
             }
         }
         text.push_str(
-            "\n`tradepost doctor` looks at everything, and docs/operating.md says what to do.\n",
+            "\nRun `tradepost doctor` to check everything; docs/operating.md says what to do.\n",
         );
         text
     }
@@ -96,7 +96,7 @@ impl AlertMessage {
 }
 
 fn counted(number: usize) -> String {
-    if number == 1 { "1 thing".to_owned() } else { format!("{number} things") }
+    if number == 1 { "1 problem".to_owned() } else { format!("{number} problems") }
 }
 
 fn moment(at: Timestamp) -> String {
@@ -119,11 +119,11 @@ mod tests {
         let rows =
             |number: usize| (0..number).map(|index| row(&index.to_string())).collect::<Vec<_>>();
         for (new, goes_on, over, subject) in [
-            (1, 0, 0, "1 thing amiss"),
-            (2, 1, 1, "3 things amiss, 2 of them new"),
-            (0, 2, 0, "2 things still amiss"),
-            (0, 1, 3, "3 mended, 1 thing still amiss"),
-            (0, 0, 2, "all is well again"),
+            (1, 0, 0, "1 problem"),
+            (2, 1, 1, "3 problems, 2 of them new"),
+            (0, 2, 0, "2 problems ongoing"),
+            (0, 1, 3, "3 over, 1 problem ongoing"),
+            (0, 0, 2, "all problems are over"),
         ] {
             let new = rows(new);
             let goes_on = rows(goes_on);

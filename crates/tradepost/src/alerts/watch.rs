@@ -85,7 +85,7 @@ impl AlertWatch {
         let mut problems = Vec::new();
         if let Err(why) = self.desk.check().await {
             // It may be over at the next check, for example when the database restarts.
-            let what = format!("nothing new is taken: {why}");
+            let what = format!("the server refuses new requests: {why}");
             problems.push(AlertProblem { key: "store".into(), what, level: 0, lasts: false });
         }
         let store = Arc::clone(&self.store);
@@ -121,16 +121,16 @@ impl AlertWatch {
         let AccessThresholds { failed_sign_ins, locked_sign_ins, refused_actions } = self.access;
         let number = count.happened;
         let kinds = [
-            (AuditAction::SignInFailed, failed_sign_ins, "sign-ins to the console that failed"),
+            (AuditAction::SignInFailed, failed_sign_ins, "failed sign-ins to the console"),
             (
                 AuditAction::SignInLocked,
                 locked_sign_ins,
-                "locks of the console's sign-in after failures",
+                "sign-in locks of the console after failures",
             ),
             (
                 AuditAction::AccessRefused,
                 refused_actions,
-                "requests to the console beyond the role",
+                "requests to the console that the role does not permit",
             ),
         ];
         let kind = kinds.into_iter().find(|(action, ..)| *action == count.action);
@@ -139,7 +139,7 @@ impl AlertWatch {
         let level = number.checked_div(threshold)?.checked_ilog2()?;
         Some(AlertProblem {
             key: format!("{ACCESS}{}", count.action.name()),
-            what: format!("{number} {what} in the last hour; the console's audit says more"),
+            what: format!("{number} {what} in the last hour; the console's audit has the details"),
             level: level.into(),
             lasts: true,
         })
@@ -152,7 +152,7 @@ impl AlertWatch {
         (free < least.saturating_mul(AMPLE)).then(|| AlertProblem {
             key: "disk".into(),
             what: format!(
-                "{} MiB are free on the disk; below {} leads are refused",
+                "{} MiB are free on the disk; below {} MiB the server refuses leads",
                 free >> 20,
                 least >> 20
             ),
@@ -172,7 +172,7 @@ impl AlertWatch {
     fn certificate(&self, now: Timestamp) -> Option<AlertProblem> {
         let end = self.identity.as_ref()?.expiry_warning(now)?;
         let has_ended = end <= now;
-        let word = if has_ended { "has ended" } else { "ends" };
+        let word = if has_ended { "expired" } else { "expires" };
         Some(AlertProblem {
             key: "certificate".into(),
             what: format!("the certificate of server.tls {word} on {}", rfc3339(end)),
@@ -196,8 +196,11 @@ fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
     });
     let stale = stale.into_iter().map(|(agent, feed, taken_at)| AlertProblem {
         what: match taken_at {
-            Some(at) => format!("{agent}: the feed {feed} is stale, taken last on {}", rfc3339(at)),
-            None => format!("{agent}: the feed {feed} is stale, and was never taken"),
+            Some(at) => format!(
+                "{agent}: the feed {feed} is stale; it was last imported on {}",
+                rfc3339(at)
+            ),
+            None => format!("{agent}: the feed {feed} is stale; it was never imported"),
         },
         key: format!("{STALE}{agent}/{feed}"),
         level: 0,

@@ -29,39 +29,39 @@ use super::{Context, Outcome};
 
 mod show;
 
-/// What it does.
+/// Subcommands of `tradepost adcp`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List the tasks that a seller says it offers.
+    /// List the tasks that a seller offers.
     Tools(SellerOptions),
-    /// Have a seller carry out a task.
+    /// Call a task of a seller.
     Call(Box<AdcpCallOptions>),
 }
 
-/// Which seller, and how it is spoken to.
+/// Seller and how to connect to it.
 #[derive(Debug, clap::Args)]
 pub(super) struct SellerOptions {
-    /// The seller's base address, that of its card, or that of its MCP server.
+    /// URL of the seller: its base URL, its agent card or its MCP server.
     url: String,
-    /// The address is that of an MCP server; without this, one that ends in /mcp is, and one that
-    /// has no agent card.
+    /// Use the URL as that of an MCP server. By default this applies to a URL that ends in /mcp and
+    /// to one that has no agent card.
     #[arg(long)]
     mcp: bool,
     #[command(flatten)]
     token: TokenArguments,
-    /// The private key with which requests are signed (RFC 9421): PKCS#8 in PEM, or a JWK.
+    /// Private key that signs the requests (RFC 9421): PKCS#8 in PEM, or a JWK.
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
-    /// The name under which the seller knows the key, when it is not in the file.
+    /// Key id that the seller uses for the key, if the file does not contain it.
     #[arg(long, value_name = "NAME", requires = "sign_key")]
     sign_key_id: Option<String>,
-    /// Leave the body out of the signature, for sellers that forbid it (covers_content_digest).
+    /// Exclude the body from the signature, for sellers that forbid it (covers_content_digest).
     #[arg(long, requires = "sign_key")]
     sign_without_digest: bool,
-    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    /// Trusted public keys, a JWK set or one JWK. One of them must have signed the card.
     #[arg(long, value_name = "FILE", conflicts_with = "mcp")]
     keys: Option<PathBuf>,
-    /// How many seconds an answer may take.
+    /// Timeout of an answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
@@ -73,25 +73,25 @@ pub(super) struct SellerOptions {
 pub(super) struct AdcpCallOptions {
     #[command(flatten)]
     seller: SellerOptions,
-    /// The task, such as get_products.
+    /// Task name, such as get_products.
     tool: String,
-    /// Its arguments: JSON, @FILE, or - for standard input. A task that wants an idempotency_key
-    /// and has none gets one.
+    /// Task arguments: JSON, @FILE, or - for standard input. If the task requires an
+    /// idempotency_key and the arguments have none, the command generates one.
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, default_value = "{}")]
     args: String,
-    /// Send the arguments even when they are not as published.
+    /// Send the arguments even if they do not match the published schema.
     #[arg(long)]
     no_check: bool,
-    /// When the failure may pass, wait and send the same request again: at most four requests
-    /// within the time of --overall, none earlier than the seller says. Rows that failed and may
-    /// succeed are sent again by themselves.
+    /// Retry the same request after a temporary failure: at most four requests within the time of
+    /// --overall, none earlier than the seller permits. Failed rows that may succeed are sent again
+    /// without the other rows.
     #[arg(long)]
     retry: bool,
-    /// With --retry, how many seconds all requests may take together with the pauses between them.
+    /// With --retry: time limit in seconds for all requests and the pauses between them.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     overall: u64,
-    /// Append a line of JSON to this file for every request and every row that failed.
+    /// Append one line of JSON to this file for each failed request and each failed row.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -137,11 +137,11 @@ fn document(offered: &OfferedTask) -> Value {
 
 fn shown(offered: &[OfferedTask], fit: TableWidth) -> String {
     if offered.is_empty() {
-        return "the seller lists nothing".to_owned();
+        return "the seller lists no tasks".to_owned();
     }
     let columns: [Cells<'_, OfferedTask>; 3] = [
         (Text("task"), &|task| task.name.clone()),
-        (Text("effect"), &|task| effect(&task.name).unwrap_or("not of AdCP 3.1").to_owned()),
+        (Text("effect"), &|task| effect(&task.name).unwrap_or("not in AdCP 3.1").to_owned()),
         (Text("description"), &|task| task.description.clone()),
     ];
     table::items(fit, offered, &columns)

@@ -30,73 +30,74 @@ use crate::config::Config;
 
 mod ics;
 
-/// The subcommands.
+/// Subcommands of `tradepost appointments`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List what is booked, blocked, and waits for a time.
+    /// List booked appointments, blocked times, and appointments that wait for a time.
     List(AppointmentFilter),
-    /// Confirm a time for an appointment that waits for one or was cancelled.
+    /// Confirm a time for an appointment that waits for a time or was cancelled.
     Confirm(Confirm),
     /// Move a booked appointment to another time.
     Move(Move),
-    /// Cancel an appointment, so that its time is free again.
+    /// Cancel an appointment and free its time.
     Cancel(NamedAppointment),
-    /// Note that the customer did not come.
+    /// Record that the customer did not come.
     NoShow(NamedAppointment),
-    /// Block a time of a department, so that nobody can book it.
+    /// Block a time of a department, so that it cannot be booked.
     Block(BlockOptions),
-    /// Take a blocked time back.
+    /// Remove a blocked time.
     Unblock(Unblock),
 }
 
-/// Which are listed.
+/// Filter of the list.
 #[derive(Debug, clap::Args)]
 pub(super) struct AppointmentFilter {
-    /// Only those of this dealer.
+    /// Only entries of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// Only those at this rooftop.
+    /// Only entries of this rooftop.
     #[arg(long, value_name = "NAME")]
     rooftop: Option<String>,
-    /// Only what ends after this date (UTC) or moment; a day ago when none is named.
+    /// Only entries that end after this date (UTC) or time; the default is one day ago.
     #[arg(long, value_name = "DATE", value_parser = since)]
     from: Option<Timestamp>,
-    /// Only what begins before this date (UTC) or moment.
+    /// Only entries that begin before this date (UTC) or time.
     #[arg(long, value_name = "DATE", value_parser = since)]
     until: Option<Timestamp>,
-    /// Also what was cancelled, missed or is not offered, and what is over.
+    /// Also list cancelled, missed, not offered and past entries.
     #[arg(long)]
     all: bool,
-    /// The format; --json stands for json.
+    /// Output format; --json is the same as --format json.
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     format: ListFormat,
     #[command(flatten)]
     place: StoreOptions,
 }
 
-/// Form in which the calendar is written.
+/// Output format of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ListFormat {
-    /// A table for people.
+    /// Table for people.
     Table,
-    /// An array for programs.
+    /// JSON array for programs.
     Json,
     /// iCalendar (RFC 5545), for calendar programs.
     Ics,
 }
 
-/// An appointment, and the version of it that was seen.
+/// Appointment and its expected version.
 #[derive(Debug, clap::Args)]
 pub(super) struct AppointmentVersion {
-    /// The appointment.
+    /// Appointment id.
     #[arg(value_name = "APPOINTMENT")]
     id: String,
-    /// The version that `appointments list` shows. The command is refused when it has changed since.
+    /// Version that `appointments list` shows. The command fails if the appointment has changed
+    /// since.
     #[arg(long, value_name = "NUMBER")]
     version: Option<i64>,
 }
 
-/// An appointment that is changed without another time.
+/// Appointment whose time does not change.
 #[derive(Debug, clap::Args)]
 pub(super) struct NamedAppointment {
     #[command(flatten)]
@@ -105,19 +106,20 @@ pub(super) struct NamedAppointment {
     place: StoreOptions,
 }
 
-/// An appointment for which a time was agreed on.
+/// Arguments of `tradepost appointments confirm`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Confirm {
     #[command(flatten)]
     which: AppointmentVersion,
-    /// The time: as the rooftop's clocks show it (2026-05-01T11:00), or with an offset. Without it, the
-    /// one that was asked for.
+    /// Start: local time of the rooftop (2026-05-01T11:00), or a time with an offset. The default
+    /// is the requested time.
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<WantedTime>,
-    /// Length in minutes; as long as was asked for when not named.
+    /// Duration in minutes; the default is the requested duration.
     #[arg(long, value_name = "NUMBER")]
     minutes: Option<u32>,
-    /// Also outside of the opening hours, or between two slots; never where every place is taken.
+    /// Permit a time outside of the opening hours or between two slots. The time still needs a free
+    /// place.
     #[arg(long)]
     outside_hours: bool,
     #[command(flatten)]
@@ -126,19 +128,21 @@ pub(super) struct Confirm {
     place: StoreOptions,
 }
 
-/// An appointment that moves.
+/// Arguments of `tradepost appointments move`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Move {
-    /// The appointment.
+    /// Appointment id.
     #[arg(value_name = "APPOINTMENT")]
     id: String,
-    /// The version that `appointments list` shows. The command is refused when it has changed since.
+    /// Version that `appointments list` shows. The command fails if the appointment has changed
+    /// since.
     #[arg(long, value_name = "NUMBER")]
     version: i64,
-    /// The time: as the rooftop's clocks show it (2026-05-01T11:00), or with an offset.
+    /// Start: local time of the rooftop (2026-05-01T11:00), or a time with an offset.
     #[arg(long, value_name = "TIME", value_parser = time)]
     to: WantedTime,
-    /// Also outside of the opening hours, or between two slots; never where every place is taken.
+    /// Permit a time outside of the opening hours or between two slots. The time still needs a free
+    /// place.
     #[arg(long)]
     outside_hours: bool,
     #[command(flatten)]
@@ -147,28 +151,29 @@ pub(super) struct Move {
     place: StoreOptions,
 }
 
-/// A time that is blocked.
+/// Arguments of `tradepost appointments block`.
 #[derive(Debug, clap::Args)]
 pub(super) struct BlockOptions {
-    /// The dealer; the only one of the configuration when not named.
+    /// Dealer id; not needed if the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// The rooftop.
+    /// Name of the rooftop.
     #[arg(long, value_name = "NAME")]
     rooftop: String,
-    /// The department.
+    /// Department of the rooftop.
     #[arg(long, value_parser = one_of::<Department>())]
     department: Department,
-    /// Beginning, as the rooftop's clocks show it (2026-05-01T11:00), or with an offset.
+    /// Start: local time of the rooftop (2026-05-01T11:00), or a time with an offset.
     #[arg(long, value_name = "TIME", value_parser = time)]
     from: WantedTime,
-    /// End.
+    /// End, in the same format.
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: WantedTime,
-    /// Number of places it takes; all of them when not named.
+    /// Number of places to block; the default is all places.
     #[arg(long, value_name = "NUMBER")]
     places: Option<u32>,
-    /// Reason, in one line. Name no customer: it is not erased with them.
+    /// Reason, in one line. Do not name a customer: the reason is not erased with the customer's
+    /// data.
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
@@ -177,10 +182,10 @@ pub(super) struct BlockOptions {
     place: StoreOptions,
 }
 
-/// A blocked time that is taken back.
+/// Arguments of `tradepost appointments unblock`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Unblock {
-    /// The blocked time.
+    /// Id of the blocked time.
     #[arg(value_name = "BLOCK")]
     id: String,
     #[command(flatten)]
@@ -288,7 +293,7 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
         (None, [only]) => only.id.clone(),
         (None, _) => {
             let ids: Vec<_> = dealers.iter().map(|dealer| dealer.id.as_str()).collect();
-            return Err(CommandFailure::usage("say whose calendar is meant with --dealer")
+            return Err(CommandFailure::usage("the dealer is missing; name it with --dealer")
                 .hint(format!("the dealers are {}", ids.join(", "))));
         }
     };
@@ -307,15 +312,15 @@ fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, Comma
         let message = refusal.message(&zone, actor.now);
         let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
         CommandFailure::usage(message.trim_end_matches('.'))
-            .hint("`tradepost appointments list` shows the calendar as it is")
+            .hint("`tradepost appointments list` shows the current calendar")
             .data(json!({"code": refusal.code().name(), "free_times": free}))
     })
 }
 
 fn time(text: &str) -> Result<WantedTime, String> {
     WantedTime::parse(text).ok_or_else(|| {
-        "write a time of the rooftop such as 2026-05-03T11:00, or a moment such as \
-         2026-05-03T11:00:00-07:00"
+        "write a local time of the rooftop such as 2026-05-03T11:00, or a time with an offset such \
+         as 2026-05-03T11:00:00-07:00"
             .to_owned()
     })
 }

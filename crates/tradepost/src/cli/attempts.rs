@@ -59,7 +59,8 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
     }
     if spent.attempts > 1 {
         let waited = spent.waited.as_secs_f64();
-        out.lines.push(format!("sent {} times, with {waited:.1} s between", spent.attempts));
+        out.lines
+            .push(format!("sent {} times, with pauses of {waited:.1} s in total", spent.attempts));
     }
     out.with_facts(in_doubt(doubt.in_doubt())).with_facts(object!({
         "advice": advice.name(),
@@ -91,7 +92,7 @@ impl RetryClock for Spoken {
     }
 
     fn resting(&self, time: Duration) {
-        self.output.talk(format!("waiting {:.1} s to send again", time.as_secs_f64()));
+        self.output.talk(format!("retrying in {:.1} s", time.as_secs_f64()));
     }
 
     async fn within<F>(&self, time: Duration, work: F) -> Option<F::Output>

@@ -23,36 +23,39 @@ mod stored;
 /// First value of a file with the heads of the chains: format name and version.
 const HEADS: &str = "tradepost heads 1";
 
-/// What it does.
+/// Subcommands of `tradepost audit`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List what people have seen and done, the latest first.
+    /// List the actions of people, newest first.
     List {
-        /// Only the record of this dealer or publisher; * is that of what concerns all dealers.
+        /// Only the audit log of this dealer or publisher; * is the log of actions that concern all
+        /// dealers.
         #[arg(long, visible_alias = "publisher", value_name = "ID")]
         dealer: Option<String>,
-        /// Only what was done with this lead.
+        /// Only entries about this lead.
         #[arg(long, value_name = "ID", conflicts_with = "dealer")]
         lead: Option<String>,
-        /// How many entries at most.
+        /// Maximum number of entries.
         #[arg(long, value_name = "NUMBER", default_value_t = 100)]
         limit: u32,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Check the chains of hashes, of the record and of the consents, that notes and staff are what the
-    /// record says, and that everything encrypted opens; or check a file that was taken away.
+    /// Verify the hash chains of the audit log and of the consents, compare notes and staff with
+    /// the audit log, and decrypt all encrypted data; or verify an exported file.
     Verify(Box<Verify>),
-    /// Take the record away: a line of JSON for each entry, which `verify --file` checks.
+    /// Export the audit log: one line of JSON for each entry. `verify --file` checks the exported
+    /// file.
     Export {
-        /// Only the record of this dealer or publisher; * is that of what concerns all dealers.
+        /// Only the audit log of this dealer or publisher; * is the log of actions that concern all
+        /// dealers.
         #[arg(long, visible_alias = "publisher", value_name = "ID")]
         dealer: Option<String>,
-        /// Write the last hash of each chain instead. Kept elsewhere, it shows later that nothing was
-        /// cut off: `verify --head FILE`.
+        /// Write the last hash of each chain instead. If you store this file elsewhere, `verify
+        /// --head FILE` detects later that entries were cut off.
         #[arg(long, conflicts_with = "dealer")]
         head: bool,
-        /// The file to write, which must not exist; standard output without it.
+        /// File to write, which must not exist; the default is standard output.
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
@@ -62,16 +65,16 @@ pub(super) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Verify {
-    /// The heads that `audit export --head` wrote: each must still be in its chain.
+    /// File that `audit export --head` wrote. Each of its hashes must still be in its chain.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["evidence", "file"])]
     head: Option<PathBuf>,
-    /// Check a file of `leads evidence` instead, without any database.
+    /// Verify a file of `leads evidence` instead, without a database.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     evidence: Option<PathBuf>,
-    /// Check as well that the file is one that this database's record names.
+    /// Also check that the audit log of this database names the file.
     #[arg(long, requires = "evidence")]
     recorded: bool,
-    /// Check a file of `audit export` instead, without any database.
+    /// Verify a file of `audit export` instead, without a database.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -204,8 +207,11 @@ fn chain(check: &ConsentCheck) -> Value {
 
 fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
     let unusable = || {
-        CommandFailure::usage(format!("{} holds no heads of chains", file.display()))
-            .hint("`tradepost audit export --head --out FILE` writes them")
+        CommandFailure::usage(format!(
+            "{} does not contain the last hashes of chains",
+            file.display()
+        ))
+        .hint("`tradepost audit export --head --out FILE` writes them")
     };
     let read: Option<Value> = tradepost_document::json::from_str(&read_text(file)?).ok();
     let read =
@@ -230,7 +236,7 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
     let consents = store.check_consents(None, None)?;
     let mut faults: Vec<String> = Vec::new();
     for RecordCheck { chain, faults: found, .. } in &records {
-        let what = "of the record does not fit, or one before it is missing";
+        let what = "of the audit log does not match, or one before it is missing";
         faults.extend(found.iter().map(|seq| format!("{chain}: entry {seq} {what}")));
     }
     for ConsentCheck { dealer_id, faults: found, .. } in &consents {
@@ -240,10 +246,10 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
         faults.extend(found.iter().map(said));
     }
     if let Some(NotedHeads { records: of_records, consents: of_consents }) = heads {
-        let gone = "whose hash was written down, is gone or another";
+        let gone = "whose hash was exported, is missing or different";
         for (of, (seq, hash)) in of_records {
             if store.entry_hash(of, *seq)? != Some(*hash) {
-                faults.push(format!("{of}: entry {seq} of the record, {gone}"));
+                faults.push(format!("{of}: entry {seq} of the audit log, {gone}"));
             }
         }
         for (of, (seq, hash)) in of_consents {
@@ -275,8 +281,8 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
         contents.tell(context);
         if heads.is_none() {
             context.output.talk(
-                "whoever has the database can cut off the end of a chain: `tradepost audit export \
-                 --head` writes down what shows it",
+                "a person with access to the database can cut off the end of a chain: `tradepost audit \
+                 export --head` writes the hashes that detect it",
             );
         }
     })
@@ -291,8 +297,8 @@ fn conclude(
     tell: impl FnOnce(),
 ) -> Outcome {
     if let Some(first) = faults.first() {
-        return Err(CommandFailure::new(1, format!("not as it was written: {first}"))
-            .hint("compare with a backup, and keep what you have as it is")
+        return Err(CommandFailure::new(1, format!("verification failed: {first}"))
+            .hint("compare with a backup, and do not change the data that you have")
             .data(document)
             .lines(faults));
     }
@@ -307,7 +313,7 @@ fn conclude(
 /// Prints the lengths of the audit logs for people.
 fn tell<'c>(records: impl IntoIterator<Item = &'c RecordCheck>, context: &Context) {
     for RecordCheck { chain, entries, head, .. } in records {
-        context.output.line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
+        context.output.line(format!("audit log of {chain}: {entries} entries, head {}", hex(head)));
     }
 }
 
@@ -322,11 +328,11 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
                 let check = checks.entry(of.clone()).or_insert_with(|| RecordCheck::new(of));
                 check.take(&entry);
             }
-            None => unread.push(format!("line {} is no entry of a record", number + 1)),
+            None => unread.push(format!("line {} is not an entry of an audit log", number + 1)),
         }
     }
     let said = |RecordCheck { chain, faults, .. }: &RecordCheck| {
-        let what = "does not fit, or one before it is missing";
+        let what = "does not match, or one before it is missing";
         faults.iter().map(|seq| format!("{chain}: entry {seq} {what}")).collect::<Vec<_>>()
     };
     let faults: Vec<String> = unread.into_iter().chain(checks.values().flat_map(said)).collect();
@@ -351,7 +357,7 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
                 && entry.said.detail.as_deref() == Some(&digest)
         };
         if !entries.iter().any(|(entry, _)| names_it(entry)) {
-            faults.push("the record names no file with this content".to_owned());
+            faults.push("the audit log names no file with this content".to_owned());
         }
     }
     let (consents, entries) = checked.counts;
@@ -362,7 +368,7 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     });
     let id = &checked.lead_id;
     let said = format!(
-        "evidence of {id}: {consents} records of consents and {entries} entries fit, sha256 {digest}"
+        "evidence of {id}: {consents} records of consents and {entries} entries match, sha256 {digest}"
     );
     conclude(faults, document, context, || context.output.line(said))
 }

@@ -19,13 +19,13 @@ use crate::backup::{self, Manifest, Unusable};
 use crate::config::Config;
 
 /// Warning when the chains of consents were not checked.
-pub(super) const UNCHECKED: &str = "warning: the consents were not checked for want of the key of personal data; name its file with \
+pub(super) const UNCHECKED: &str = "warning: the consents were not checked because the key of personal data is missing; name its file with \
      --key-file or privacy.key_file";
 
-/// Its arguments.
+/// Arguments of `tradepost backup`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The file to write; or a folder, where it is called by the moment.
+    /// File to write, or a folder, in which the file is named after the current time.
     #[arg(value_name = "FILE|FOLDER")]
     to: PathBuf,
     #[command(flatten)]
@@ -34,19 +34,20 @@ pub struct Arguments {
     source: ConfigSource,
     #[command(flatten)]
     encryption: Encryption,
-    /// Replace the file if there is one.
+    /// Replace an existing file.
     #[arg(long)]
     force: bool,
 }
 
-/// With what a backup is encrypted.
+/// Encryption of a backup.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub struct Encryption {
-    /// Encrypt it with the passphrase in the first line of this file, of 12 characters or more.
+    /// Encrypt or decrypt the backup with the passphrase in the first line of this file: at least
+    /// 12 characters.
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Encrypt it with the key in this file: 64 hexadecimal digits.
+    /// Encrypt or decrypt the backup with the key in this file: 64 hexadecimal digits.
     #[arg(long, value_name = "FILE")]
     backup_key_file: Option<PathBuf>,
 }
@@ -73,9 +74,11 @@ pub(super) fn refuse_database(
     context: &Context,
 ) -> Result<(), CommandFailure> {
     let Some(url) = place.database(config, context)? else { return Ok(()) };
-    Err(CommandFailure::usage(format!("{url} is a PostgreSQL, which has its own backups"))
-        .hint("use pg_dump --format=custom and pg_restore, or the snapshots of whoever runs it")
-        .data(json!({"code": "store_is_database"})))
+    Err(CommandFailure::usage(format!(
+        "{url} is a PostgreSQL database, which has its own backup tools"
+    ))
+    .hint("use pg_dump --format=custom and pg_restore, or the snapshots of the database's operator")
+    .data(json!({"code": "store_is_database"})))
 }
 
 /// Runs the command.
@@ -104,7 +107,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let folder = folder_of(&to);
     let unwritable = |error: io::Error| {
         CommandFailure::new(1, format!("cannot write {}: {error}", to.display()))
-            .hint("name a file in a folder that is there, with room for it")
+            .hint("name a file in an existing folder with enough free space")
     };
     // An unfinished file is hidden, and only its owner can read it.
     let mut file = backup::unfinished(folder).map_err(unwritable)?;
@@ -131,8 +134,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let differences = copies::schema_differences(&place.data).map_err(CommandFailure::fault)?;
     if !differences.is_empty() {
         context.output.talk(format!(
-            "warning: the schema of the store is not the one of this version, and `tradepost restore` will \
-             refuse this backup until it is: {}",
+            "warning: the schema of the store differs from the schema of this version, and \
+             `tradepost restore` refuses this backup until they match: {}",
             differences.join("; ")
         ));
     }
@@ -155,14 +158,12 @@ fn check(path: &Path, secret: &BackupSecret, written: &Manifest) -> Result<(), C
     match backup::read(BufReader::new(file), secret, &mut io::sink()) {
         Ok(read) if read == *written => Ok(()),
         Ok(_) => {
-            Err(CommandFailure::new(1, "the backup is not what was written; it was thrown away"))
+            Err(CommandFailure::new(1, "the backup differs from the data written; it was deleted"))
         }
         Err(Unusable::Machine(fault)) => Err(CommandFailure::fault(fault)),
-        Err(Unusable::File(why)) => {
-            Err(CommandFailure::new(1, format!("{why}; it was thrown away")))
-        }
+        Err(Unusable::File(why)) => Err(CommandFailure::new(1, format!("{why}; it was deleted"))),
         Err(Unusable::Differs(lines)) => {
-            Err(CommandFailure::new(1, "the backup is not what was written").lines(lines))
+            Err(CommandFailure::new(1, "the backup differs from the data written").lines(lines))
         }
     }
 }
@@ -178,8 +179,8 @@ fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context
     context.output.answer(&document, said);
     for whose in broken {
         context.output.talk(format!(
-            "warning: the {whose} are not as they were written; `tradepost leads verify` and \
-             `tradepost console audit --verify` say where"
+            "warning: the {whose} do not match their hashes; `tradepost leads verify` and \
+             `tradepost console audit --verify` show where"
         ));
     }
     if !written.has_consents() {
@@ -187,8 +188,8 @@ fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context
     }
     if !is_encrypted {
         context.output.talk(
-            "hint: it holds personal data, and whoever has the file can read it; --passphrase-file \
-             or --backup-key-file encrypts",
+            "hint: the backup contains personal data that everyone with the file can read; encrypt \
+             it with --passphrase-file or --backup-key-file",
         );
     }
 }
@@ -196,7 +197,7 @@ fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context
 /// Describes the contents for people.
 pub(super) fn held(manifest: &Manifest) -> String {
     format!(
-        "of {}: {} leads, {} records of consent, {} entries of what people did, {} listings",
+        "of {}: {} leads, {} records of consent, {} audit entries, {} listings",
         manifest.made_at(),
         manifest.rows("leads"),
         manifest.rows("consent_log"),

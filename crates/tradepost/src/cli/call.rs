@@ -25,13 +25,14 @@ mod attempts;
 mod payload;
 mod show;
 
-/// Its arguments.
+/// Arguments of `tradepost call`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The agent's base address, or the address of its card.
+    /// URL of the agent: its base URL or its agent card.
     url: String,
-    /// dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit;
-    /// a word that only it has is enough. Without it, what --text says is for an agent of any kind.
+    /// Skill: dealer.information, inventory.facets, inventory.search, inventory.vehicle or
+    /// lead.submit. A word that only one skill contains is enough. Without a skill, --text is sent
+    /// to an agent of any kind.
     #[arg(required_unless_present_any = ["text", "task"])]
     skill: Option<String>,
     #[command(flatten)]
@@ -40,28 +41,30 @@ pub struct Arguments {
     payload: payload::PayloadRequest,
     #[command(flatten)]
     token: TokenArguments,
-    /// Speak this version of AAP instead of the highest that both sides know.
+    /// Use this version of AAP instead of the highest that both sides support.
     #[arg(long, value_name = "VERSION", value_parser = word::<Version>)]
     aap_version: Option<Version>,
-    /// How many seconds an answer may take.
+    /// Timeout of an answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
-    /// Send the request even when the card does not list the skill or the seller would refuse it.
+    /// Send the request even if the card does not list the skill or the seller would refuse the
+    /// request.
     #[arg(long)]
     no_check: bool,
-    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    /// Trusted public keys, a JWK set or one JWK. One of them must have signed the card.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Go on with a conversation. A dealer knows by it who chooses one of the times that were
-    /// proposed, or moves a booking; `call` says which one an answer to a lead belongs to.
+    /// Continue the conversation with this id. By this id the dealer recognizes the customer who
+    /// chooses one of the proposed times or moves a booking. `call` prints the id with the answer
+    /// to a lead.
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
-    /// When the failure may pass, wait and send the same request again: at most four requests
-    /// within the time of --overall, none earlier than the seller says.
+    /// Retry the same request after a temporary failure: at most four requests within the time of
+    /// --overall, none earlier than the seller permits.
     #[arg(long)]
     retry: bool,
-    /// With --retry, how many seconds all requests may take together with the pauses between them.
+    /// With --retry: time limit in seconds for all requests and the pauses between them.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     overall: u64,
@@ -111,7 +114,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         && let Some(id) = &answer.context_id
     {
         let id = plain(id, WORD);
-        context.output.talk(format!("to change what was asked for: --conversation {id}"));
+        context.output.talk(format!("to change the request later: --conversation {id}"));
     }
     Ok(())
 }
@@ -131,7 +134,7 @@ fn skill(text: &str) -> Result<Skill, CommandFailure> {
         let is_of_one =
             |word: &&str| Skill::ALL.iter().filter(|skill| has(skill, word)).count() == 1;
         let names = Skill::NAMES.iter().copied().chain(words.filter(is_of_one));
-        CommandFailure::usage("no skill of AAP has this name")
+        CommandFailure::usage("AAP has no skill with this name")
             .hint(nearest::hint(&name, names, all))
     })
 }

@@ -19,14 +19,14 @@ pub mod verify;
 /// Maximum size of a file in bytes, the same as for a fetched card.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
-/// What it does.
+/// Subcommands of `tradepost card`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Sign a card, and print it with its signatures.
     Sign(sign::Arguments),
-    /// Check the signatures of a card.
+    /// Verify the signatures of a card.
     Verify(verify::Arguments),
-    /// Make a key: write the private one to a file, and print the public one.
+    /// Create a key pair: write the private key to a file, and print the public key.
     Keygen(keygen::Arguments),
 }
 

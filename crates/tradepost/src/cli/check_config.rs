@@ -26,15 +26,15 @@ use crate::delivery::channel;
 use crate::feeds::FeedSource;
 
 /// Hint for files that cannot be used.
-const CORRECT: &str = "correct what is named; paths begin at the working directory";
+const CORRECT: &str = "correct the listed settings; paths are relative to the working directory";
 
-/// Its arguments.
+/// Arguments of `tradepost check-config`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The file to read.
+    /// Configuration file.
     #[arg(value_name = "FILE", default_value = super::dealers::CONFIG)]
     path: PathBuf,
-    /// The same file, as other commands name it.
+    /// Configuration file, as an option like in other commands.
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     config: Option<PathBuf>,
 }
@@ -181,13 +181,14 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
         return tls.map_or(Ok(()), Err);
     }
     const KEYGEN: &str =
-        "make a key with `tradepost card keygen`; paths begin at the working directory";
+        "create a key with `tradepost card keygen`; paths are relative to the working directory";
     let (what, hint) = match (of_cards, of_anybody) {
         (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
         (false, true) => ("a publisher's key file cannot be used", KEYGEN),
-        (false, false) => {
-            ("a secret, or a destination of leads, people or alerts, cannot be used", CORRECT)
-        }
+        (false, false) => (
+            "a secret, or a destination of leads, staff messages or alerts, cannot be used",
+            CORRECT,
+        ),
     };
     let failure = CommandFailure::usage(what).hint(hint).data(json!({"keys": keys})).lines(keys);
     Err(match tls {
@@ -265,7 +266,7 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), CommandFailure> {
 pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
     let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
     CommandFailure::usage("server.tls cannot be used")
-        .hint("the files have to be PEM; paths begin at the working directory")
+        .hint("the files must be PEM; paths are relative to the working directory")
         .data(json!({"tls": lines}))
         .lines(lines)
 }
@@ -279,7 +280,7 @@ pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
     let listed: Vec<Value> = listed.collect();
     CommandFailure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
         .lines(lines(path, mistakes))
-        .hint("correct each line; `tradepost init` writes a file in which every key is explained")
+        .hint("correct each line; `tradepost init` writes a file that explains every key")
         .data(json!({"code": "config_invalid", "path": path, "mistakes": listed}))
 }
 

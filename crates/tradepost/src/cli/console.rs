@@ -31,20 +31,20 @@ use crate::console::{name_bucket, password};
 /// Number of audit entries that are listed.
 const ENTRIES: u32 = 1_000;
 
-/// What it does.
+/// Subcommands of `tradepost console`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Add, list and remove those who may come in.
+    /// Add, list, change and remove users.
     User {
         #[command(subcommand)]
         command: User,
     },
-    /// List what people have done, or check that nobody has tampered with it.
+    /// List the audit log, or verify that nobody has tampered with it.
     Audit {
-        /// Whose record: a dealer's id, or * for what concerns all dealers.
+        /// Audit log to list: a dealer's id, or * for actions that concern all dealers.
         #[arg(long, value_name = "ID", default_value = EVERYBODY)]
         dealer: String,
-        /// Check the chains of hashes of all records instead.
+        /// Verify the hash chains of all audit logs instead.
         #[arg(long, conflicts_with = "dealer")]
         verify: bool,
         #[command(flatten)]
@@ -54,17 +54,16 @@ pub(super) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum User {
-    /// Let somebody in from now on. The password is read from standard input; without one, one is
-    /// made up and shown, once.
+    /// Add a user. Without --password-stdin, the command generates a password and shows it once.
     Add {
-        /// The name, by which they sign in.
+        /// Name with which the user signs in.
         #[arg(value_parser = name)]
         name: String,
-        /// What they are for.
+        /// Role of the user.
         #[arg(long, value_enum)]
         role: AccountKind,
-        /// Whose people they are: the id of a dealer of the configuration, or of one that is hosted or
-        /// known to the store.
+        /// Dealer of the user: the id of a dealer of the configuration, of a hosted dealer, or of
+        /// one that the store knows.
         #[arg(
             long,
             value_name = "ID",
@@ -72,11 +71,11 @@ pub(super) enum User {
             conflicts_with = "publisher"
         )]
         dealer: Option<String>,
-        /// Whose people they are, instead: the id of a publisher. Its people have the roles seller,
+        /// Publisher of the user, instead of a dealer. The roles at a publisher are seller,
         /// approver and viewer.
         #[arg(long, value_name = "ID", conflicts_with = "all_dealers")]
         publisher: Option<String>,
-        /// Let them see every dealer of the server.
+        /// Give the user access to every dealer of the server.
         #[arg(long, conflicts_with = "dealer")]
         all_dealers: bool,
         /// Read the password from standard input.
@@ -85,14 +84,15 @@ pub(super) enum User {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// List those who may come in.
+    /// List the users.
     List {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Give somebody another password, and end their sessions. Failed sign-ins no longer lock the name.
+    /// Set a new password for a user, and end the user's sessions. Earlier failed sign-ins no
+    /// longer lock the name.
     SetPassword {
-        /// The name.
+        /// Name of the user.
         name: String,
         /// Read the password from standard input.
         #[arg(long)]
@@ -100,17 +100,17 @@ pub(super) enum User {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Take somebody's second factor and recovery codes away, and end their sessions. They sign in with
-    /// the password alone until they set up another.
+    /// Remove the second factor and the recovery codes of a user, and end the user's sessions. The
+    /// user signs in with only the password until a new second factor is set up.
     ResetSecondFactor {
-        /// The name.
+        /// Name of the user.
         name: String,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Let somebody in no more, and end their sessions.
+    /// Remove a user, and end the user's sessions.
     Remove {
-        /// The name.
+        /// Name of the user.
         name: String,
         #[command(flatten)]
         place: StoreOptions,
@@ -119,17 +119,17 @@ pub(super) enum User {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum AccountKind {
-    /// Sells: sees leads and works on them.
+    /// At a dealer: reads leads and works on them.
     Desk,
-    /// Answers for the desk: releases and erases leads, too, and sees who did what.
+    /// At a dealer: also releases and erases leads, and reads the audit log.
     Manager,
-    /// Sees to it that everything runs, and sees nothing of customers.
+    /// Operates the server, without access to customer data.
     Engineer,
-    /// At a publisher: looks, suspends, resumes, and notes payments.
+    /// At a publisher: reads, suspends, resumes, and records payments.
     Seller,
-    /// At a publisher: approves, declines, closes and grants, too, and sees who did what.
+    /// At a publisher: also approves, declines, closes and grants, and reads the audit log.
     Approver,
-    /// At a publisher: looks, and changes nothing.
+    /// At a publisher: reads, and changes nothing.
     Viewer,
 }
 
@@ -191,7 +191,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let remove = |tx: &StoreTransaction<'_>, name: &str| tx.remove_member(name);
                 let action = AuditAction::MemberRemoved;
                 change(&store, &name, action, None, &context.actor(), now, remove)?;
-                context.output.talk(format!("{name} may come in no more"));
+                context.output.talk(format!("{name} was removed"));
                 Ok(())
             }
         },
@@ -212,8 +212,8 @@ fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), CommandFailure>
     let fits = |role: &&StaffRole| role.is_of_publisher() == is_publisher;
     let fitting: Vec<_> = StaffRole::ALL.iter().filter(fits).map(|role| role.name()).collect();
     let whose = if is_publisher { "a publisher" } else { "a dealer" };
-    Err(CommandFailure::usage(format!("{role} is no role at {whose}"))
-        .hint(format!("its people are: {}", fitting.join(", "))))
+    Err(CommandFailure::usage(format!("{role} is not a role at {whose}"))
+        .hint(format!("its roles are: {}", fitting.join(", "))))
 }
 
 /// Checks that the publisher is known: in the configuration, or without one in the store.
@@ -237,8 +237,8 @@ fn name(text: &str) -> Result<String, String> {
     if is_name(&text) {
         return Ok(text);
     }
-    Err("must be up to 64 letters, digits, dots, dashes and underscores, and begin with one of the \
-         first two"
+    Err("must be up to 64 letters, digits, dots, dashes and underscores, and begin with a letter or a \
+         digit"
         .to_owned())
 }
 
@@ -258,9 +258,7 @@ fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandF
     let problems = password::problems(text, name);
     if !problems.is_empty() {
         let message = problems.join("; ");
-        return Err(
-            CommandFailure::usage(message).hint("three or four words that do not belong together")
-        );
+        return Err(CommandFailure::usage(message).hint("use three or four unrelated words"));
     }
     Ok((text.to_owned(), false))
 }
@@ -270,7 +268,7 @@ fn tell(password: &str, is_shown: bool, context: &Context) -> Outcome {
         context.output.answer(&json!({"password": password}), password);
     }
     if is_shown && !context.output.is_json() {
-        context.output.talk("this is the only time that the password is shown; it is kept hashed");
+        context.output.talk("the password is shown only this time; the store has only its hash");
     }
     Ok(())
 }
@@ -316,8 +314,8 @@ pub(super) fn add(
     if added? {
         return Ok(());
     }
-    Err(CommandFailure::usage("somebody has this name")
-        .hint("`tradepost console user list` names all"))
+    Err(CommandFailure::usage("another user has this name")
+        .hint("`tradepost console user list` lists all users"))
 }
 
 fn change(
@@ -332,8 +330,8 @@ fn change(
     let name = name.to_lowercase();
     let member = store.member(&name)?;
     let unknown = || {
-        let message = format!("nobody has the name {name}");
-        CommandFailure::usage(message).hint("`tradepost console user list` names all")
+        let message = format!("there is no user {name}");
+        CommandFailure::usage(message).hint("`tradepost console user list` lists all users")
     };
     let member = member.ok_or_else(unknown)?;
     let entry = entry(member.dealer_id.as_ref(), action, &member.name, actor, now);
@@ -363,9 +361,9 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
     };
     let action = AuditAction::SecondFactorReset;
     change(store, name, action, None, &context.actor(), now, reset)?;
-    context
-        .output
-        .talk(format!("{known} signs in with the password alone until they set up another"));
+    context.output.talk(format!(
+        "{known} signs in with only the password until a new second factor is set up"
+    ));
     Ok(())
 }
 
@@ -383,7 +381,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
             "second_factor": with_factor.contains(&member.name),
         })
     };
-    let nothing = "nobody may come in; add somebody with `tradepost console user add`";
+    let nothing = "there are no users; add one with `tradepost console user add`";
     let columns: [Cells<'_, StaffMember>; 3] = [
         (Text("NAME"), &|member| member.name.clone()),
         (Text("ROLE"), &|member| member.role.name().to_owned()),
@@ -425,7 +423,7 @@ pub(super) fn entries_of(
         }),
     ];
     let columns = [first, &columns].concat();
-    context.output.list(entries, document, "nothing is recorded there", &columns);
+    context.output.list(entries, document, "the audit log has no such entries", &columns);
 }
 
 fn check(store: &Store, context: &Context) -> Outcome {
@@ -451,5 +449,5 @@ fn check(store: &Store, context: &Context) -> Outcome {
     if faults.is_empty() {
         return Ok(());
     }
-    Err(CommandFailure::new(1, "the record was tampered with").lines(faults))
+    Err(CommandFailure::new(1, "the audit log was tampered with").lines(faults))
 }

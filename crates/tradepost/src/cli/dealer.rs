@@ -24,25 +24,26 @@ mod remote;
 /// Number of dealers in a page of the list.
 const PAGE: u32 = 500;
 
-/// What it does.
+/// Subcommands of `tradepost dealer`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Take dealers in. A running server with hosting = true serves them within a second.
+    /// Add dealers. A running server with hosting = true serves them within one second.
     Add {
-        /// What sections [[dealers]] would say: TOML, or JSON of one dealer or a list; - reads JSON from
-        /// standard input. All dealers of the files are added, or none; with --admin they
-        /// are sent one by one, and those before a mistake are added.
+        /// Settings of the dealers as in sections [[dealers]]: TOML, or JSON of one dealer or a
+        /// list; - reads JSON from standard input. The command adds all dealers of the files or
+        /// none. With --admin it sends them one by one and adds those before a mistake.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Also when a dealer of this id was removed, whose leads and consents are the new one's then.
+        /// Add a dealer even if one with this id was removed. The new dealer takes over its leads
+        /// and consents.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
         to: Whereto,
     },
-    /// List the dealers, those of the configuration file among them.
+    /// List the dealers, including those of the configuration file.
     List {
-        /// Also those that were removed.
+        /// Also list removed dealers.
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -50,20 +51,20 @@ pub(super) enum Command {
     },
     /// Show a dealer with its settings, without secrets.
     Show {
-        /// The dealer's id.
+        /// Dealer id.
         id: String,
         #[command(flatten)]
         to: Whereto,
     },
     /// Change settings of a dealer.
     Set {
-        /// The dealer's id.
+        /// Dealer id.
         id: String,
-        /// What changes: name="New name", rate_limit.requests=600, listed=false; null takes a key away. A
-        /// value that is no JSON is a text.
+        /// Changes, such as name="New name", rate_limit.requests=600 or listed=false. null removes
+        /// a key. A value that is not JSON is a text.
         #[arg(value_name = "KEY=VALUE", required_unless_present = "from")]
         changes: Vec<String>,
-        /// Everything anew, from a file as `add` takes it.
+        /// Replace all settings with those of a file in the format of `add`.
         #[arg(long, value_name = "FILE", conflicts_with = "changes")]
         from: Option<PathBuf>,
         #[command(flatten)]
@@ -71,18 +72,20 @@ pub(super) enum Command {
         #[command(flatten)]
         to: Whereto,
     },
-    /// Have a dealer answer nobody for now. It keeps its hosts, and its leads are still delivered.
+    /// Suspend a dealer: it does not answer requests. It keeps its hosts, and its leads are still
+    /// delivered.
     Suspend(One),
-    /// Have a suspended dealer answer again.
+    /// Resume a suspended dealer.
     Resume(One),
-    /// Remove a dealer: its hosts are free, its keys revoked. Leads and consents stay until they are erased.
+    /// Remove a dealer, free its hosts and revoke its keys. Its leads and consents stay until they
+    /// are erased.
     Remove(One),
 }
 
-/// The dealer that is to stand in another way.
+/// Dealer whose state changes.
 #[derive(Debug, clap::Args)]
 pub(super) struct One {
-    /// The dealer's id.
+    /// Dealer id.
     id: String,
     #[command(flatten)]
     when: Unchanged,
@@ -90,22 +93,23 @@ pub(super) struct One {
     to: Whereto,
 }
 
-/// To what a change is made.
+/// Condition of a change.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct Unchanged {
-    /// Only when this is still the dealer's revision.
+    /// Change the dealer only if this is still its revision.
     #[arg(long, value_name = "N")]
     revision: Option<i64>,
 }
 
-/// Where dealers are changed.
+/// Server or store in which dealers are changed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Whereto {
-    /// A server's operator_listen, such as http://127.0.0.1:9080, in place of its folder or database.
+    /// URL of a server's operator_listen, such as http://127.0.0.1:9080, instead of its folder or
+    /// database.
     #[arg(long, value_name = "URL", conflicts_with_all = ["data", "database"])]
     admin: Option<String>,
-    /// The key for it. Other users of the machine see it; the environment variable TRADEPOST_ADMIN_KEY
-    /// they do not.
+    /// Administrator key for --admin. Other users of the machine can read this option, but not the
+    /// environment variable TRADEPOST_ADMIN_KEY.
     #[arg(long, value_name = "KEY", requires = "admin")]
     key: Option<String>,
     #[command(flatten)]
@@ -163,7 +167,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             tell(context, &[id], |id| format!("{id} was changed"))
         }
         Command::Suspend(one) => one.set(HostedState::Suspended, "is suspended", context),
-        Command::Resume(one) => one.set(HostedState::Serving, "answers again", context),
+        Command::Resume(one) => one.set(HostedState::Serving, "answers requests again", context),
         Command::Remove(one) => {
             let said =
                 "is removed; its leads and consents stay until `tradepost leads` erases them";
@@ -187,7 +191,7 @@ impl Whereto {
         let config = self.source.load_if_there(&self.place, context)?;
         if config.as_ref().is_some_and(|config| !config.server.hosting) {
             context.output.talk(
-                "note: the configuration does not serve them yet; set hosting = true in [server]",
+                "note: the configuration does not permit hosted dealers yet; set hosting = true in [server]",
             );
         }
         let store = self.place.create(config.as_ref(), context)?;
@@ -254,12 +258,12 @@ fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
         let dealers = value.get("dealers").and_then(Value::as_array).cloned();
         return dealers.ok_or_else(|| {
             CommandFailure::usage(format!("{name} has no section [[dealers]]"))
-                .hint("`tradepost init` writes a file with one, every key explained")
+                .hint("`tradepost init` writes a file with one and explains every key")
         });
     }
     let value = tradepost_document::json::read(&text).map_err(|problems| {
         let lines = problems.listed().iter().map(ToString::to_string).collect();
-        CommandFailure::usage(format!("{name} is no JSON that can be read")).lines(lines)
+        CommandFailure::usage(format!("{name} is not valid JSON")).lines(lines)
     })?;
     Ok(match value {
         Value::Array(all) => all,
@@ -276,9 +280,10 @@ fn one(path: &Path) -> Result<Value, CommandFailure> {
     let mut all = read(path)?;
     match (all.pop(), all.is_empty()) {
         (Some(one), true) => Ok(one),
-        (None | Some(_), _) => {
-            Err(CommandFailure::usage(format!("{} has not one dealer", path.display())))
-        }
+        (None | Some(_), _) => Err(CommandFailure::usage(format!(
+            "{} does not contain exactly one dealer",
+            path.display()
+        ))),
     }
 }
 

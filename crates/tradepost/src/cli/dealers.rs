@@ -18,10 +18,10 @@ pub const DATA: &str = "tradepost-data";
 /// Default configuration file.
 pub const CONFIG: &str = "tradepost.toml";
 
-/// The option that takes the demo instead of a configuration file; [`StoreOptions`] has the file.
+/// Option that selects the demo instead of a configuration file; [`StoreOptions`] has the file.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ConfigSource {
-    /// A fictional dealer group instead of a configuration file.
+    /// Use a fictional dealer group instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     pub demo: bool,
 }
@@ -129,7 +129,10 @@ pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> CommandFailure 
         None => {
             let listed: Vec<&str> = known.iter().take(MAX_LISTED).map(String::as_str).collect();
             let more = if known.len() > MAX_LISTED { " and others" } else { "" };
-            format!("known are {}{more}; --config names the configuration", listed.join(", "))
+            format!(
+                "the known dealers are {}{more}; name the configuration with --config",
+                listed.join(", ")
+            )
         }
     };
     let listed: Vec<&String> = known.iter().collect();

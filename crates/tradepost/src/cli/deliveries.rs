@@ -66,7 +66,7 @@ pub(super) fn send_test(
     // An abandoned DNS lookup must not delay the end of the command.
     runtime.shutdown_timeout(Duration::ZERO);
     sent.map_err(|failed| {
-        CommandFailure::new(1, format!("the test was not taken: {}", failed.answer))
-            .hint("correct the destination in the configuration, or what is there")
+        CommandFailure::new(1, format!("the test was not accepted: {}", failed.answer))
+            .hint("correct the destination, or its settings in the configuration")
     })
 }

@@ -25,19 +25,19 @@ use super::output::table::TableColumn::{self, Text};
 use super::output::table::{self, Cells, TableWidth};
 use super::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost discover`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The seller's base address, or the address of its card.
+    /// URL of the seller: its base URL or its agent card.
     url: String,
-    /// How many seconds the answer may take.
+    /// Timeout of the answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
-    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    /// Trusted public keys, a JWK set or one JWK. One of them must have signed the card.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// List all sellers that the host knows of, from its directory (/.well-known/api-catalog).
+    /// List all sellers in the host's directory (/.well-known/api-catalog).
     #[arg(long, conflicts_with = "keys")]
     all: bool,
     #[command(flatten)]
@@ -110,7 +110,7 @@ fn list(listed: &AgentDirectory, context: &Context) {
         (Text("card"), &|entry| entry.url.to_string()),
     ];
     if listed.entries.is_empty() {
-        context.output.talk("the directory names nobody");
+        context.output.talk("the directory lists no sellers");
     } else {
         context.output.line(table::items(TableWidth::Terminal, &listed.entries, &columns));
     }
@@ -118,7 +118,7 @@ fn list(listed: &AgentDirectory, context: &Context) {
         let count = listed.left_out;
         context
             .output
-            .talk(format!("{count} links were left out: they lead nowhere, or where they may not"));
+            .talk(format!("{count} links were left out: their URLs are invalid or not permitted"));
     }
 }
 

@@ -18,16 +18,16 @@ use super::{Context, Outcome};
 use crate::doctor::{DoctorFinding, Examiner, FindingState, Keeping};
 use crate::hosting::Fixed;
 
-/// Its arguments.
+/// Arguments of `tradepost doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: StoreOptions,
-    /// How long to wait for each answer, in seconds.
+    /// Timeout of each answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
           value_parser = RangedU64ValueParser::<u64>::new().range(1..=300))]
     timeout: u64,
-    /// Fail on warnings, too.
+    /// Also fail on warnings.
     #[arg(long)]
     strict: bool,
 }
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         ));
     }
     if bad > 0 || arguments.strict && warnings > 0 {
-        return Err(CommandFailure::already_shown(AMISS, "something is amiss"));
+        return Err(CommandFailure::already_shown(AMISS, "a check found a problem"));
     }
     Ok(())
 }

@@ -20,11 +20,11 @@ use super::{Context, Outcome};
 
 mod own;
 
-/// Its arguments.
+/// Arguments of `tradepost explain`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A name such as VEHICLE_NOT_FOUND, a JSON-RPC number such as -32602, or a gRPC status such as
-    /// FAILED_PRECONDITION; all codes without it.
+    /// Error code: a name such as VEHICLE_NOT_FOUND, a JSON-RPC number such as -32602, or a gRPC
+    /// status such as FAILED_PRECONDITION; the default is all codes.
     #[arg(allow_hyphen_values = true)]
     code: Option<String>,
 }
@@ -338,7 +338,7 @@ mod tests {
     fn an_explanation_says_what_to_do() {
         expect![[r#"
             RATE_LIMITED (AAP)
-            meaning          The caller has sent too many requests. The details say when to come back.
+            meaning          The caller has sent too many requests. The details say how long to wait before a retry.
             JSON-RPC code    -32002
             HTTP status      429
             retry unchanged  yes

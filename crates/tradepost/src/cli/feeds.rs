@@ -34,12 +34,12 @@ const SHOWN: usize = 20;
 /// Seed of generated inventories, which are the same everywhere.
 const SEED: u64 = 20_260_401;
 
-/// A dealer's feed.
+/// Feed of a dealer.
 #[derive(Debug, clap::Args)]
 pub(super) struct NamedFeed {
-    /// The feed's name.
+    /// Feed name.
     name: String,
-    /// Whose feed it is; not needed when only one dealer has one of this name.
+    /// Dealer of the feed; not needed if only one dealer has a feed with this name.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
     #[command(flatten)]
@@ -48,44 +48,45 @@ pub(super) struct NamedFeed {
     place: StoreOptions,
 }
 
-/// What it does.
+/// Subcommands of `tradepost feeds`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List the feeds, when each was taken last, and what became of its last run.
+    /// List the feeds, with the time of the last import and the outcome of the last run.
     List {
         #[command(flatten)]
         dealers: dealers::ConfigSource,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Show the last runs of a feed, and the report of the last one.
+    /// Show the latest runs of a feed, and the report of the last run.
     Show {
         #[command(flatten)]
         which: NamedFeed,
-        /// The report of this run in place of the last one's.
+        /// Show the report of this run instead of the last one.
         #[arg(long, value_name = "ID")]
         run: Option<String>,
     },
-    /// Run a feed now: the latest file of its folder, what is at its address, or a file.
+    /// Run a feed now, with the latest file of its folder, the file at its URL, or the given file.
     Run {
         #[command(flatten)]
         which: NamedFeed,
-        /// This file, wherever the feed comes from.
+        /// Use this file instead of the feed's source.
         #[arg(long)]
         file: Option<PathBuf>,
-        /// Hold it back when more than this share of the units on offer would vanish.
+        /// Hold the feed back if it would remove more than this percentage of the vehicles on
+        /// offer.
         #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
         max_drop: Option<u8>,
-        /// Take it although it looks incomplete.
+        /// Import the feed even if it looks incomplete.
         #[arg(long)]
         force: bool,
     },
-    /// Write the inventory of the fictional dealer in a format of the field, to try things with.
+    /// Write the inventory of the fictional dealer in a common feed format, for tests.
     Demo {
-        /// The format.
+        /// Feed format.
         #[arg(long, value_name = "NAME", value_parser = word::<DemoFormat>)]
         format: DemoFormat,
-        /// How many vehicles are on offer in it.
+        /// Number of vehicles on offer.
         #[arg(long, value_name = "N", default_value_t = 300)]
         size: usize,
     },
@@ -143,7 +144,7 @@ fn find(which: &NamedFeed, context: &Context) -> Result<(FeedSource, Store), Com
                 .hint("see tradepost feeds list")),
             1 => found.pop().ok_or_else(|| CommandFailure::usage("no such feed is configured")),
             _ => Err(CommandFailure::usage("several dealers have a feed of this name")
-                .hint("use --dealer")),
+                .hint("name the dealer with --dealer")),
         }?;
     // A feed may be the first data in the folder.
     let store = which.place.create(Some(&config), context)?;
@@ -174,7 +175,7 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
             known.last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
         }),
     ];
-    let nothing = "no feeds are configured; docs/feeds.md says how";
+    let nothing = "no feeds are configured; docs/feeds.md explains how to configure them";
     context.output.list(&found, about, nothing, &columns);
     Ok(())
 }
@@ -221,7 +222,7 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let runs = store.feed_runs(dealer, feed, u32::MAX)?;
     let shown = match wanted {
         Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
-            CommandFailure::usage("no such run is remembered").hint("see tradepost feeds show NAME")
+            CommandFailure::usage("no such run is stored").hint("see tradepost feeds show NAME")
         })?),
         None => runs.first(),
     };
@@ -233,7 +234,7 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
         return Ok(());
     }
     let Some(shown) = shown else {
-        context.output.talk("it has not run yet");
+        context.output.talk("the feed has not run yet");
         return Ok(());
     };
     let columns: [Cells<'_, &FeedRun>; 4] = [
@@ -281,13 +282,13 @@ fn run_now(
         (None, From::Folder(wanted)) => {
             let files = folder::files(wanted).map_err(unreadable(&wanted.path))?;
             let latest = files.into_iter().max_by(|one, other| one.mark.cmp(&other.mark));
-            let latest =
-                latest.ok_or_else(|| CommandFailure::usage("there is no file in its folder"))?;
+            let latest = latest
+                .ok_or_else(|| CommandFailure::usage("the folder of the feed contains no file"))?;
             (File::open(&latest.path).map_err(unreadable(&latest.path))?, latest.name)
         }
         (None, From::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
         (None, From::Upload { .. }) => {
-            let message = "this feed is uploaded, and nothing of it is kept";
+            let message = "this feed is uploaded, and its files are not stored";
             return Err(CommandFailure::usage(message).hint("name a file with --file"));
         }
     };
@@ -296,8 +297,8 @@ fn run_now(
         run::FeedResultSink { store, clock: &clock, source }.bytes(bytes, &name, guard)
     });
     done?.ok_or_else(|| {
-        CommandFailure::new(1, "another feed of this dealer is being taken")
-            .hint("try it again in a moment")
+        CommandFailure::new(1, "another feed of this dealer is being imported")
+            .hint("try again in a moment")
     })
 }
 
@@ -308,7 +309,9 @@ fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, 
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
     match answer.map_err(|why| CommandFailure::new(1, why))? {
         pull::PullAnswer::Feed(file, _) => Ok(file),
-        pull::PullAnswer::Unchanged => Err(CommandFailure::new(1, "it has not changed")),
+        pull::PullAnswer::Unchanged => {
+            Err(CommandFailure::new(1, "the file at the URL has not changed"))
+        }
     }
 }
 
@@ -319,5 +322,5 @@ fn report(run: &FeedRun, context: &Context) -> Outcome {
         return Ok(());
     }
     let why = run.message.clone().unwrap_or_default();
-    Err(CommandFailure::usage(format!("the feed was not taken: {why}")))
+    Err(CommandFailure::usage(format!("the feed was not imported: {why}")))
 }

@@ -27,44 +27,47 @@ use crate::feeds::run;
 /// Maximum number of skipped rows that people are shown; programs get all in the report.
 const SHOWN: usize = 20;
 
-/// Its arguments.
+/// Arguments of `tradepost import`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The feed: a table, XML or JSON, plain or packed by gzip or zip; `-` reads standard input.
+    /// Feed: a table, XML or JSON, uncompressed or compressed with gzip or zip; `-` reads standard
+    /// input.
     file: PathBuf,
-    /// The format that it comes in; without it the headings tell.
+    /// Format of the feed; the default is detected from the headings.
     #[arg(long, value_name = "NAME", value_parser = word::<Preset>, conflicts_with = "mapping")]
     preset: Option<Preset>,
-    /// A file that says what its columns are about.
+    /// File that maps the columns of the feed to fields.
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Write down how its columns were understood, as a file for --mapping.
+    /// Write the mapping of the columns that was used to a file for --mapping.
     #[arg(long, value_name = "FILE")]
     save_mapping: Option<PathBuf>,
-    /// Whose inventory it is; not needed when the configuration has one dealer.
+    /// Dealer of the inventory; not needed if the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// The feed is of several dealers: each gets the rows that name it or one of its rooftops.
+    /// Import a feed of several dealers: each dealer gets the rows that name it or one of its
+    /// rooftops.
     #[arg(long, conflicts_with = "dealer")]
     split: bool,
     #[command(flatten)]
     dealers: dealers::ConfigSource,
     #[command(flatten)]
     place: StoreOptions,
-    /// Refuse the feed when more than this share of the units on offer would vanish.
+    /// Refuse the feed if it would remove more than this percentage of the vehicles on offer.
     #[arg(long, value_name = "PERCENT", default_value_t = 25,
           value_parser = clap::value_parser!(u8).range(0..=100))]
     max_drop: u8,
-    /// Take a feed although it looks incomplete, or most rows lack what buyers search by.
+    /// Import the feed even if it looks incomplete, or most rows lack the fields that buyers search
+    /// by.
     #[arg(long)]
     force: bool,
-    /// Take units without a price whose price is in another currency than US dollars.
+    /// Import vehicles whose price is not in US dollars, without a price.
     #[arg(long)]
     without_prices: bool,
-    /// Show which column fed each field, and how full it is.
+    /// Show the source column of each field, and the percentage of rows that fill the field.
     #[arg(long)]
     explain: bool,
-    /// Report what would change, and change nothing.
+    /// Report the changes without making them.
     #[arg(long)]
     dry_run: bool,
 }
@@ -144,7 +147,7 @@ fn replace<'a>(
 ) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
     if feeds.is_empty() {
         return Err(CommandFailure::usage("no row names a configured dealer; nothing was changed")
-            .hint("list what the feed calls a rooftop in its feed_names in the configuration")
+            .hint("add the name that the feed uses for a rooftop to its feed_names in the configuration")
             .lines(reasons(unplaced)));
     }
     let clock = Clock::system();
@@ -154,8 +157,11 @@ fn replace<'a>(
     let changes = match &store {
         Some(store) if !arguments.dry_run => run::leased(store, &clock, &dealers, || Ok(work()))?
             .ok_or_else(|| {
-                CommandFailure::new(1, "a feed of this dealer is being taken; nothing was changed")
-                    .hint("try it again in a moment")
+                CommandFailure::new(
+                    1,
+                    "a feed of this dealer is being imported; nothing was changed",
+                )
+                .hint("try again in a moment")
             })??,
         Some(_) | None => work()?,
     };
@@ -283,8 +289,8 @@ fn parse(
     if path == Path::new("-") {
         // A stream cannot be read twice, so it is copied to a file and not to memory.
         let unkept = |error: io::Error| {
-            CommandFailure::usage(format!("cannot keep what standard input has in a file: {error}"))
-                .hint("set TMPDIR to a folder with room for it")
+            CommandFailure::usage(format!("cannot store standard input in a file: {error}"))
+                .hint("set TMPDIR to a folder with enough free space")
         };
         let mut file = tempfile::tempfile().map_err(unkept)?;
         io::copy(&mut io::stdin().lock(), &mut file).map_err(failed)?;
@@ -355,14 +361,14 @@ fn print(
             output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
         }
         if let Some(preset) = report.preset {
-            let choice = if preset.guessed { "; --preset names another" } else { "" };
+            let choice = if preset.guessed { "; select another with --preset" } else { "" };
             output.talk(format!("{preset} of its headings{choice}"));
         }
         if let Some(doubt) = &report.currency_doubt {
-            output.talk(format!("taken without prices: {doubt}"));
+            output.talk(format!("imported without prices: {doubt}"));
         }
         for doubt in &report.doubts {
-            output.talk(format!("taken by --force: {doubt}"));
+            output.talk(format!("imported because of --force: {doubt}"));
         }
         let done = if arguments.dry_run {
             "nothing was changed: this was a dry run"
@@ -372,7 +378,7 @@ fn print(
         output.talk(format!("{}: {done}", change.dealer_id));
     }
     for reason in reasons(unplaced) {
-        output.talk(format!("of no dealer that is known: {reason}"));
+        output.talk(format!("rows of no known dealer: {reason}"));
     }
 }
 

@@ -9,13 +9,13 @@ use tradepost_document::json::json;
 use super::output::unwritten;
 use super::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost init`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The file to write.
+    /// File to write.
     #[arg(long, value_name = "FILE", default_value = "tradepost.toml")]
     path: PathBuf,
-    /// Replace the file if there is one.
+    /// Replace an existing file.
     #[arg(long)]
     force: bool,
 }
@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     context.output.answer(&json!({"path": path}), format!("wrote {name}"));
     if !context.output.is_json() {
         context.output.talk(format!(
-            "Set the dealer's id, name and rooftops in it, then run: tradepost check-config {name}"
+            "set the dealer's id, name and rooftops in it, then run: tradepost check-config {name}"
         ));
     }
     Ok(())

@@ -25,10 +25,10 @@ use crate::config::Config;
 use crate::gate::KeyScope;
 use crate::hosting::api::{ADMINISTRATORS, AdminScope};
 
-/// What it does.
+/// Subcommands of `tradepost keys`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a key and show it, once.
+    /// Create a key and show it once.
     Create(Create),
     /// List the keys, without their secrets.
     List {
@@ -38,9 +38,9 @@ pub(super) enum Command {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// End a key at once.
+    /// Revoke a key immediately.
     Revoke {
-        /// The key's id: what stands between the underscores of the key.
+        /// Key id: the part between the underscores of the key.
         id: String,
         #[command(flatten)]
         place: StoreOptions,
@@ -49,27 +49,29 @@ pub(super) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Create {
-    /// Whose key it is; not needed when the configuration has one dealer.
+    /// Dealer of the key; not needed if the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// The publisher whose key it is, instead of a dealer.
+    /// Publisher of the key, instead of a dealer.
     #[arg(long, value_name = "ID", conflicts_with = "dealer")]
     publisher: Option<String>,
-    /// A key for `tradepost dealer --admin` and the API behind it, and for nothing else.
+    /// Create an administrator key, which is valid only for `tradepost dealer --admin` and the API
+    /// that it calls.
     #[arg(long, conflicts_with_all = ["dealer", "publisher"])]
     admin: bool,
-    /// The caller's name: its limits, leads and idempotency keys are kept under it.
+    /// Name of the caller. Its limits, leads and idempotency keys are stored under this name.
     #[arg(long, value_parser = name)]
     name: String,
-    /// What the key permits: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
-    /// tasks:write; with --admin dealers:read, dealers:write.
-    /// Repeat it for more; without it the key permits everything.
+    /// Scope of the key: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
+    /// tasks:write; with --admin dealers:read, dealers:write. Repeatable; the default is all
+    /// scopes.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// When the key ends: after a duration such as 90d, or with a day (UTC) such as 2027-01-31.
+    /// Expiry of the key: after a duration such as 90d, or at the end of a day (UTC) such as
+    /// 2027-01-31.
     #[arg(long, value_name = "DURATION|DATE")]
     expires: Option<String>,
-    /// Let the key belong to the caller that has this name already, to replace its key.
+    /// Create the key for the existing caller with this name, to replace its key.
     #[arg(long)]
     same_caller: bool,
     #[command(flatten)]
@@ -125,8 +127,8 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     // A name stays taken when its keys have expired: its next owner would get the data that is
     // stored under it.
     if !store.add_api_key(key.clone(), arguments.same_caller)? {
-        return Err(CommandFailure::usage("a key of this dealer has this name, or had it").hint(
-            "choose another name, or make it a further key of the same caller with --same-caller",
+        return Err(CommandFailure::usage("a key of this dealer has or had this name").hint(
+            "choose another name, or create a further key of the same caller with --same-caller",
         ));
     }
     if context.output.is_json() {
@@ -135,7 +137,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         hand_over(&text, &key.id, &store, context)?;
     } else {
         hand_over(&format!("{}\n", fresh.text), &key.id, &store, context)?;
-        context.output.talk("this is the only time that the key is shown; it is kept hashed");
+        context.output.talk("the key is shown only this time; the store has only its hash");
     }
     if !takes_keys {
         context.output.talk(format!(
@@ -150,8 +152,10 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
 fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome {
     context.output.hand_over(text.as_bytes()).inspect_err(|_| {
         context.output.talk(match store.revoke_api_key(id, Clock::system().now()) {
-            Ok(_) => format!("nobody has seen the key {id}, so it was revoked; create another one"),
-            Err(_) => format!("nobody has seen the key {id}: revoke it, and create another one"),
+            Ok(_) => {
+                format!("the key {id} could not be shown, so it was revoked; create another one")
+            }
+            Err(_) => format!("the key {id} could not be shown: revoke it, and create another one"),
         });
     })
 }
@@ -161,7 +165,7 @@ fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, CommandFailure> {
     fn read<T: Vocabulary + Into<Permission>>(name: &str) -> Result<Permission, CommandFailure> {
         T::from_name(name).map(Into::into).ok_or_else(|| {
             let hint = format!("use one of: {}", T::NAMES.join(", "));
-            CommandFailure::usage(format!("{name:?} is no scope")).hint(hint)
+            CommandFailure::usage(format!("{name:?} is not a scope")).hint(hint)
         })
     }
     let scope = if arguments.admin { read::<AdminScope> } else { read::<KeyScope> };
@@ -210,15 +214,14 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
 fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> Outcome {
     let before = place.open(None, context)?.revoke_api_key(id, now)?;
     let Some(before) = before else {
-        return Err(
-            CommandFailure::usage("there is no such key").hint("`tradepost keys list` names them")
-        );
+        return Err(CommandFailure::usage("there is no such key")
+            .hint("`tradepost keys list` lists the keys"));
     };
     let already = before.revoked_at.is_some();
     // The first revocation counts; revoking a key again changes nothing.
     let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
     let said = match already {
-        true => "the key had been revoked before".to_owned(),
+        true => "the key was already revoked".to_owned(),
         false => format!("the key {} of {} is revoked", key.id, key.name),
     };
     context.output.note(&document(&key, None, now), said);
@@ -269,7 +272,7 @@ fn end(text: &str, now: Timestamp) -> Result<Timestamp, CommandFailure> {
             .hint("write a duration such as 90d or 12h, or a date such as 2027-01-31")
     })?;
     if end <= now {
-        return Err(CommandFailure::usage("the key would have ended already")
+        return Err(CommandFailure::usage("the key would have expired already")
             .hint("name a date from today on, or a duration that is not zero"));
     }
     Ok(end)
@@ -294,8 +297,8 @@ mod tests {
         let read = |text: &str| end(text, now).map(|end| end.to_string()).map_err(|f| f.message);
         assert_eq!(read("36h").unwrap(), "2026-05-02T00:00:00Z");
         assert_eq!(read("2026-04-30").unwrap(), "2026-05-01T00:00:00Z");
-        assert_eq!(read("2026-04-29").unwrap_err(), "the key would have ended already");
-        assert_eq!(read("0s").unwrap_err(), "the key would have ended already");
+        assert_eq!(read("2026-04-29").unwrap_err(), "the key would have expired already");
+        assert_eq!(read("0s").unwrap_err(), "the key would have expired already");
         for text in ["", "soon", "2026-4-30", "2026-02-30", "999999999999w"] {
             assert_eq!(
                 read(text).unwrap_err(),

@@ -35,7 +35,7 @@ mod tests;
 pub mod text;
 mod times;
 
-/// What it does.
+/// Subcommands of `tradepost leads`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the leads, newest first.
@@ -45,37 +45,39 @@ pub(super) enum Command {
         #[command(flatten)]
         selection: Selection,
     },
-    /// Show all that is known about a lead, consent included.
+    /// Show all stored data of a lead, including its consent.
     Show {
-        /// The lead.
+        /// Lead id.
         id: String,
         #[command(flatten)]
         place: StoreOptions,
     },
     /// Write leads to standard output for other programs.
     Export(Box<Export>),
-    /// Write the evidence of a lead's consent: a page that can be printed, and checked without us.
+    /// Write the evidence of a lead's consent: a page that can be printed, and verified without a
+    /// database.
     Evidence(evidence::Arguments),
-    /// Release leads that are held back: they are leads like all others then.
+    /// Release leads that are held back. They are then leads like all others.
     Release(NamedLeads),
-    /// Note that the customer has withdrawn the consent: nobody may contact them any more.
+    /// Record that the customer has withdrawn the consent. Nobody may contact the customer any
+    /// more.
     Revoke(NamedLeads),
-    /// Erase what is kept of a customer, but for the hashes of the consent.
+    /// Erase all data of a customer, except the hashes of the consent.
     Erase(consent::Erase),
-    /// Show how long leads took until they were delivered, seen and answered.
+    /// Show the times from the receipt of leads until they were delivered, seen and answered.
     Times(times::Arguments),
-    /// List the deliveries of leads to the destinations that the configuration names.
+    /// List the deliveries of leads to the configured destinations.
     Deliveries(deliveries::DeliveryListing),
-    /// Deliver a lead again, also one that was given up, from now on.
+    /// Deliver a lead again, starting now, also if its delivery was given up.
     Resend(deliveries::Resend),
-    /// Send a destination something that is plainly marked as a test.
+    /// Send a delivery that is clearly marked as a test to a destination.
     TestDelivery(deliveries::Test),
-    /// Check the chain of hashes of the consents, and what is kept against it.
+    /// Verify the hash chain of the consents, and compare the stored consents with it.
     Verify {
-        /// Only this dealer's.
+        /// Only the chain of this dealer.
         #[arg(long, value_name = "ID")]
         dealer: Option<String>,
-        /// A hash that was written down earlier and must be in the chain.
+        /// Hash that was noted earlier and must be in the chain.
         #[arg(long, value_name = "HASH", value_parser = consent::head)]
         head: Option<Sha256Hash>,
         #[command(flatten)]
@@ -86,7 +88,7 @@ pub(super) enum Command {
 /// Leads by their ids.
 #[derive(Debug, clap::Args)]
 pub(super) struct NamedLeads {
-    /// The leads.
+    /// Lead ids.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
@@ -98,28 +100,28 @@ pub(super) struct Selection {
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// Only leads that this rooftop takes care of.
+    /// Only leads that this rooftop handles.
     #[arg(long, value_name = "NAME")]
     rooftop: Option<String>,
     /// Only leads in this state.
     #[arg(long, value_enum, default_value_t = LeadStateOption::Received)]
     state: LeadStateOption,
-    /// Only leads that are new or have changed since this date (UTC) or moment.
+    /// Only leads that are new or have changed since this date (UTC) or time.
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LeadStateOption {
-    /// Those that are not held back.
+    /// Leads that are not held back.
     Received,
-    /// Those that are held back.
+    /// Leads that are held back.
     Held,
-    /// Those whose consent the customer has withdrawn.
+    /// Leads whose consent the customer has withdrawn.
     Revoked,
-    /// Those that are erased.
+    /// Erased leads.
     Erased,
-    /// All of them.
+    /// All leads.
     All,
 }
 
@@ -138,44 +140,44 @@ impl LeadStateOption {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Export {
-    /// The leads; without any, those that the options select.
+    /// Lead ids; the default is all leads that the options select.
     #[arg(value_name = "ID", conflicts_with_all = ["dealer", "rooftop", "state", "since"])]
     ids: Vec<String>,
     #[command(flatten)]
     place: StoreOptions,
     #[command(flatten)]
     selection: Selection,
-    /// The format.
+    /// Output format.
     #[arg(long, value_parser = explained::<LeadOutputFormat>(), default_value = "json")]
     format: LeadOutputFormat,
-    /// Write each change of a lead, as the lead was after it: submissions that repeat it, each with
-    /// its own consent, appointments that moved, releases.
+    /// Write one record for each change of a lead, with the state of the lead after it. Changes are
+    /// repeated submissions, each with its own consent, moved appointments, and releases.
     #[arg(long)]
     changes: bool,
-    /// Describe the demo's dealer, for adf. Otherwise the configuration describes them; without one a
-    /// dealer is named by its id and has no contact.
+    /// adf: take the description of the dealer from the demo. Otherwise the configuration describes
+    /// the dealers; without one, a dealer is named by its id and has no contact.
     #[arg(long, conflicts_with = "config")]
     demo: bool,
-    /// adf: how the prolog is written.
+    /// adf: form of the prolog.
     #[arg(long, value_parser = explained::<adf::Prolog>(), default_value = "xml")]
     adf_prolog: adf::Prolog,
-    /// adf: how the customer's name is written.
+    /// adf: form of the customer's name.
     #[arg(long, value_parser = explained::<adf::NameForm>(), default_value = "full")]
     adf_names: adf::NameForm,
-    /// adf: what stands for a vehicle of interest that the lead does not name.
+    /// adf: replacement for a vehicle of interest that the lead does not name.
     #[arg(long, value_parser = explained::<adf::NoVehicle>(), default_value = "unknown")]
     adf_no_vehicle: adf::NoVehicle,
-    /// adf: how the time of an appointment is written.
+    /// adf: form of the time of an appointment.
     #[arg(long, value_parser = explained::<adf::Timeframe>(), default_value = "text")]
     adf_timeframe: adf::Timeframe,
     /// adf: name this network as the provider, and the agent as a service of it.
     #[arg(long, value_name = "NAME")]
     adf_network: Option<String>,
-    /// adf: the network's address on the web.
+    /// adf: URL of the network.
     #[arg(long, value_name = "URL", requires = "adf_network")]
     adf_network_url: Option<String>,
-    /// adf: write contact values that no consented channel can use, too. Whoever receives them
-    /// must keep to the CONSENT line.
+    /// adf: also write contact values that no consented channel can use. The recipient must comply
+    /// with the CONSENT line.
     #[arg(long)]
     adf_all_contacts: bool,
 }
@@ -183,7 +185,7 @@ pub(super) struct Export {
 words! {
     /// Format of leads.
     enum LeadOutputFormat {
-        /// An array of the records as they are kept.
+        /// JSON array of the stored records.
         Json = "json",
         /// RFC 4180, with a header; safe to open in a spreadsheet.
         Csv = "csv",
@@ -360,7 +362,7 @@ fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) ->
     }
     let state = of.state;
     Err(CommandFailure::usage(format!("not all of these leads are {state}"))
-        .hint(format!("`tradepost leads list --state {state}` names those that are"))
+        .hint(format!("`tradepost leads list --state {state}` lists those that are"))
         .data(document)
         .lines(missing))
 }
@@ -453,7 +455,7 @@ fn history(store: &Store, id: &str) -> Result<LeadHistory, CommandFailure> {
 
 /// Returns the failure for an unknown lead.
 fn absent() -> CommandFailure {
-    CommandFailure::usage("there is no such lead").hint("`tradepost leads list` names them")
+    CommandFailure::usage("there is no such lead").hint("`tradepost leads list` lists the leads")
 }
 
 fn entries(
@@ -488,6 +490,6 @@ pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
         Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
     format::timestamp(text).or_else(midnight).ok_or_else(|| {
-        "write a date such as 2026-05-03 or a moment such as 2026-05-03T11:00:00-07:00".to_owned()
+        "write a date such as 2026-05-03 or a time such as 2026-05-03T11:00:00-07:00".to_owned()
     })
 }

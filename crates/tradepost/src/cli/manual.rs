@@ -8,17 +8,17 @@ use clap_complete::Shell;
 use super::Outcome;
 use super::output::{CommandFailure, Output};
 
-/// The arguments of `tradepost man`.
+/// Arguments of `tradepost man`.
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The folder, which has to be there.
+    /// Folder for the pages, which must exist.
     folder: PathBuf,
 }
 
-/// The arguments of `tradepost completions`.
+/// Arguments of `tradepost completions`.
 #[derive(Debug, Args)]
 pub struct Completions {
-    /// For which shell.
+    /// Shell of the script.
     shell: Shell,
 }
 

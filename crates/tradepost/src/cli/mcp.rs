@@ -30,61 +30,63 @@ const PERSON_TIMEOUT_AUTO: u64 = 50;
 /// Default listen address.
 const ADDRESS: &str = "127.0.0.1:8090";
 
-/// Its arguments.
+/// Arguments of `tradepost mcp`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The base addresses of dealers, or the addresses of their cards; one of a directory
-    /// (https://HOST/.well-known/api-catalog) stands for all dealers that it names.
+    /// URLs of dealers: base URLs or agent cards. The URL of a directory
+    /// (https://HOST/.well-known/api-catalog) stands for all dealers that it lists.
     #[arg(required_unless_present = "adcp", value_name = "DEALER_URL")]
     dealers: Vec<String>,
-    /// A seller of advertising that speaks AdCP: its base address, that of its card, or that of its MCP
-    /// server; may be repeated.
+    /// URL of a seller of advertising that supports AdCP: its base URL, its agent card or its MCP
+    /// server. Repeatable.
     #[arg(long, value_name = "SELLER_URL")]
     adcp: Vec<String>,
-    /// Speak streamable HTTP here instead of standard input and output; port 0 takes a free one.
+    /// Serve streamable HTTP at this address instead of standard input and output; port 0 selects a
+    /// free port.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS)]
     http: Option<SocketAddr>,
-    /// A host name under which clients may call, besides that of this machine; may be repeated.
+    /// Host name that clients may use, in addition to those of this machine. Repeatable.
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// The origin of a web page that may call, scheme and host; may be repeated.
+    /// Origin (scheme and host) of a web page that may call. Repeatable.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allow_origin: Vec<String>,
-    /// How many seconds one tool call may take.
+    /// Timeout of a tool call in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
-    /// How the person is asked before anything is sent.
+    /// Method of asking the person before anything is sent.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = AskHow::Auto)]
     ask: AskHow,
     /// The same as --ask form.
     #[arg(long, hide = true, conflicts_with = "ask")]
     require_elicitation: bool,
-    /// How many seconds a person may take to answer a form: 50 with --ask auto, because clients give a call up after
-    /// a minute, and else 300; less than the half hour for which an answer counts.
+    /// Time limit in seconds for the answer to a form. The default is 50 with --ask auto, because
+    /// clients end a call after one minute, and 300 otherwise. The limit must be below the 30
+    /// minutes for which an answer is valid.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1799))]
     person_timeout: Option<u64>,
     #[command(flatten)]
     token_for: TokenFor,
-    /// What dealers are told who sends a lead.
+    /// Name of the sender of a lead, as dealers see it.
     #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
     agent_name: String,
-    /// What to log on standard error: a filter such as info or tradepost=debug.
+    /// Filter of the log on standard error, such as info or tradepost=debug.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
     #[command(flatten)]
     network: NetworkArguments,
 }
 
-/// How the person is asked.
+/// Method of asking the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum AskHow {
-    /// By a form that the client shows (elicitation); nothing is sent for other clients
+    /// By a form that the client shows (elicitation); nothing is sent for clients without forms
     Form,
     /// In two calls, with a text that the model shows
     Confirm,
-    /// By a form; in two calls when the client has none or nobody answers it
+    /// By a form; in two calls if the client has no forms or nobody answers the form
     Auto,
 }
 
@@ -152,14 +154,14 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, CommandFai
     if token.is_some() && arguments.dealers.iter().any(|one| directory::is_directory(one)) {
         let message = format!("{} is set and there is a directory", TOKEN_VARIABLE);
         return Err(CommandFailure::usage(message).hint(
-            "whoever the directory names would get the token; unset it, or name the dealer",
+            "every dealer in the directory would get the token; unset it, or name the dealer",
         ));
     }
     // Each of them would receive a token that is for one of them only.
     if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
         let message = format!("{} is set and there are several dealers or sellers", TOKEN_VARIABLE);
         return Err(CommandFailure::usage(message)
-            .hint("a token is for one of them; unset it, or run a bridge for each"));
+            .hint("a token is for one of them; unset it, or run one MCP server for each"));
     }
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|error| {

@@ -6,7 +6,7 @@ use super::serve::lock::lock;
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost migrate`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

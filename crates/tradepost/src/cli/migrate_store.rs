@@ -10,18 +10,19 @@ use super::serve::lock::lock;
 use super::store_location::{self, StoreOptions};
 use super::{Context, Outcome, dealers};
 
-/// Its arguments.
+/// Arguments of `tradepost migrate-store`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The folder in which `serve` keeps its data. It stays as it is.
+    /// Data folder of `serve`. The command does not change its data.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
-    /// The PostgreSQL that is to keep them: one that is empty, or to which this was interrupted. Other users of
-    /// the machine see a password here; in the variable TRADEPOST_SERVER__DATABASE they do not.
+    /// Target PostgreSQL database: an empty one, or the target of an interrupted move. Other users
+    /// of the machine can read a password in this option, but not in the environment variable
+    /// TRADEPOST_SERVER__DATABASE.
     #[arg(long, value_name = "URL")]
     to: Option<String>,
-    /// The configuration whose server.database names it, where neither --to nor the variable does
-    /// [default: tradepost.toml]
+    /// Configuration file whose server.database names the target, if neither --to nor the
+    /// environment variable does [default: tradepost.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         None => place.database(config.as_ref(), context)?,
     };
     let to = to.ok_or_else(|| {
-        CommandFailure::usage("nothing says where to").hint(format!(
+        CommandFailure::usage("no target database is named").hint(format!(
             "name the database with --to, in {}, or as server.database of the configuration",
             store_location::VARIABLE
         ))
@@ -68,20 +69,22 @@ fn refused(to: &DatabaseUrl, why: &NotMoved) -> CommandFailure {
         NotMoved::Other => (
             2,
             "other_source",
-            "nothing was changed; name an empty database, or the folder that was being moved as it was",
+            "nothing was changed; name an empty database, or the unchanged folder of the earlier move",
         ),
         NotMoved::Served => (
             1,
             "database_served",
-            "nothing was changed; end the server, wait for half a minute and try again, or name \
+            "nothing was changed; stop the server, wait for half a minute and try again, or name \
              another database",
         ),
         NotMoved::Differs(_) => {
-            (1, "differs", "somebody else has written to it; begin with an empty one")
+            (1, "differs", "another program has written to it; start with an empty one")
         }
-        NotMoved::Broken(_) => {
-            (1, "failed", "run it again to go on; what has arrived is not moved twice")
-        }
+        NotMoved::Broken(_) => (
+            1,
+            "failed",
+            "run the command again to continue; rows that were moved are not moved twice",
+        ),
     };
     let failure = CommandFailure::new(exit, format!("cannot move to {to}: {why}")).hint(hint);
     failure.data(json!({"code": code}))

@@ -9,15 +9,14 @@ use tradepost_client::transport::{HttpTransport, Network, TrafficLog, TransportL
 use super::Context;
 use super::output::{CommandFailure, unreadable};
 
-/// The arguments that they share.
+/// Network options of the commands that call agents.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct NetworkArguments {
-    /// Believe certificates that the authorities in this file (PEM) have issued, besides those that this
-    /// machine believes.
+    /// Trust certificates of the authorities in this file (PEM), in addition to those that this
+    /// machine trusts.
     #[arg(long, value_name = "FILE", help_heading = "Network")]
     ca: Option<PathBuf>,
-    /// Show each request and answer on standard error, with secrets hidden. What they say of people is
-    /// shown.
+    /// Show each request and answer on standard error. Secrets are hidden; personal data is shown.
     #[arg(long, help_heading = "Network")]
     verbose: bool,
 }
@@ -32,14 +31,14 @@ impl NetworkArguments {
         let network = Network::default().with_proxies(|name| context.variable(name));
         let mut network = network.map_err(|bad| {
             CommandFailure::usage(bad.to_string()).hint(
-                "write http://HOST:PORT, with http://USER:PASSWORD@HOST:PORT where it wants one",
+                "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT if the proxy requires a password",
             )
         })?;
         if let Some(path) = &self.ca {
             let pem = std::fs::read(path).map_err(unreadable(path))?;
             network = network.with_authorities(&pem).map_err(|bad| {
                 CommandFailure::usage(format!("{} {bad}", path.display()))
-                    .hint("give the certificate of whoever issued the server's, in PEM")
+                    .hint("give the certificate (PEM) of the authority that issued the server's")
             })?;
         }
         if self.verbose {

@@ -280,8 +280,8 @@ impl Output {
         let mut out = io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
             let message = format!("cannot write to standard output: {}", error.kind());
-            let failure =
-                CommandFailure::new(1, message).hint("see that there is room, and a reader");
+            let failure = CommandFailure::new(1, message)
+                .hint("check the free space, and that a program reads the output");
             // Programs read failures from standard output, which cannot be written here.
             let _ = Self::new(false).fail(&failure);
             CommandFailure { already_shown: true, ..failure }

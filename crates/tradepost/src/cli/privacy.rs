@@ -26,61 +26,62 @@ use crate::evidence;
 
 mod forget;
 
-/// What it does.
+/// Subcommands of `tradepost privacy`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a key, with which the server encrypts personal data.
+    /// Create a key with which the server encrypts personal data.
     Keygen {
-        /// The file to write it to, which must not exist; only its owner can read it. Standard output
-        /// without it.
+        /// File for the key, which must not exist. Only its owner can read it. The default is
+        /// standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Show how far personal data is encrypted, and which keys it needs.
+    /// Show how much personal data is encrypted, and which keys it needs.
     Status {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Encrypt by the first key what is in clear, or encrypted by another. It can be stopped at any
-    /// time, and goes on when it is run again.
+    /// Encrypt with the first key all data that is in clear text or encrypted with another key. The
+    /// command can be stopped at any time, and continues when it is run again.
     Rekey {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Go on after keys were lost: erase everything that they alone can read, once you have typed that this
-    /// is meant. The server must not run.
+    /// Continue after the loss of keys: erase all data that only they can decrypt, after you have
+    /// typed a confirmation. The server must not run.
     ForgetKey {
-        /// The names of all lost keys, as `privacy status` and the server that does not start say them.
+        /// Names of all lost keys, as shown by `privacy status` and by the server when it does not
+        /// start.
         #[arg(value_name = "KEY", required = true)]
         lost: Vec<String>,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Write everything that is kept of a customer, of all their leads at all dealers.
+    /// Export all data of a customer, from all their leads at all dealers.
     Export {
         #[command(flatten)]
         customer: CustomerOptions,
         /// Only leads of this dealer.
         #[arg(long, value_name = "ID")]
         dealer: Option<String>,
-        /// The format.
+        /// Output format.
         #[arg(long, value_enum, default_value_t = PrivacyFormat::Json)]
         format: PrivacyFormat,
-        /// The file to write, which must not exist; standard output without it.
+        /// File to write, which must not exist; the default is standard output.
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Erase everything that is kept of a customer, but for the hashes of the consents.
+    /// Erase all data of a customer, except the hashes of the consents.
     Erase(consent::Erase),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum PrivacyFormat {
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// A page for people, which can be printed.
+    /// Printable page for people.
     Html,
 }
 
@@ -94,7 +95,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let key = OperatorKeys::generate()?;
             save(out.as_deref(), format!("{key}\n").as_bytes(), context.output)?;
             context.output.talk(
-                "without this key nothing that it encrypts can be read again: keep a copy elsewhere, \
+                "data that this key encrypts cannot be read without it: store a copy elsewhere, \
                  and not with the backups",
             );
             Ok(())
@@ -108,7 +109,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;
             let text = match format {
                 PrivacyFormat::Json => format!("{document:#}\n"),
-                PrivacyFormat::Html => evidence::page("Everything kept of a customer", &document),
+                PrivacyFormat::Html => evidence::page("All data of a customer", &document),
             };
             save(out.as_deref(), text.as_bytes(), context.output)?;
             consent::despite(unreadable, context)
@@ -127,11 +128,11 @@ fn status(store: &Store, context: &Context) -> Outcome {
         return Ok(());
     }
     if sealing.keys.is_empty() {
-        let message = "personal data is not encrypted; `tradepost privacy keygen` makes a key";
+        let message = "personal data is not encrypted; `tradepost privacy keygen` creates a key";
         context.output.talk(message);
     }
     let row = |(key, rows): &(Option<String>, u64)| {
-        vec![key.clone().unwrap_or_else(|| "in clear".to_owned()), rows.to_string()]
+        vec![key.clone().unwrap_or_else(|| "not encrypted".to_owned()), rows.to_string()]
     };
     let rows: Vec<_> = sealing.rows.iter().map(row).collect();
     if !rows.is_empty() {
@@ -139,7 +140,7 @@ fn status(store: &Store, context: &Context) -> Outcome {
         context.output.line(table::rows(TableWidth::Terminal, &columns, &rows));
     }
     if !sealing.keys.is_empty() && (clear > 0 || sealing.keys.len() > 1) {
-        context.output.talk("`tradepost privacy rekey` encrypts everything by the first key");
+        context.output.talk("`tradepost privacy rekey` encrypts all data with the first key");
     }
     Ok(())
 }
@@ -155,7 +156,7 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     // A server that was started without the new key could not read what it encrypts.
     let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
     let hint =
-        "start the server again with the new key in the first line, or stop it while this runs";
+        "restart the server with the new key in the first line, or stop it while this command runs";
     let _lock = is_new.then(|| lock(place)).transpose().map_err(|failure| failure.hint(hint))?;
     // So far it was opened without starting encryption with the new key.
     drop(store);
@@ -182,12 +183,12 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
             "key": first, "rows": rows, "other_keys": others, "unreadable": unreadable,
         }));
     } else {
-        context.output.line(format!("{rows} rows encrypted by the key {first}"));
+        context.output.line(format!("{rows} rows encrypted with the key {first}"));
         if others.is_empty() {
             context.output.talk("no other key is needed any more");
         } else if done.unreadable.is_empty() {
-            let message = "other keys are still in use: a server writes with one, so give it the new \
-                           key first, and run this again";
+            let message = "other keys are still in use: a server writes with one of them, so give \
+                           it the new key first, and run this command again";
             context.output.talk(message);
         }
     }
@@ -199,11 +200,11 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
     if unreadable.is_empty() {
         return Ok(());
     }
-    let message = "some rows cannot be read with these keys, and stay as they are";
+    let message = "some rows cannot be decrypted with these keys, and were not changed";
     let line = |(table, lead): &Unreadable| {
-        format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))
+        format!("{table}: {}", lead.as_deref().unwrap_or("of an unknown lead"))
     };
-    let hint = "they were damaged; look into a backup, or erase the leads with \
+    let hint = "they are damaged; check a backup, or erase the leads with \
                 `tradepost leads erase --lead ID`";
     let failure = CommandFailure::new(1, message).hint(hint);
     let failure = failure.lines(unreadable.iter().map(line).collect());
@@ -264,7 +265,7 @@ fn export(
         }));
     }
     if leads.is_empty() {
-        context.output.talk("no lead that is not erased names this customer");
+        context.output.talk("no lead names this customer, except erased ones");
     }
     let made = json!({"at": rfc3339(now), "by": context.actor()});
     let document = json!({

@@ -30,20 +30,20 @@ const CONTACT_VARIABLE: &str = "TRADEPOST_PROBE_CONTACT";
 /// Environment variable with another caller's bearer token.
 const TOKEN_B_VARIABLE: &str = "TRADEPOST_TOKEN_B";
 
-/// The specifications to judge by.
+/// Specifications to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum WantedProfiles {
-    /// Those that the card names; AdCP where there is no card and MCP answers.
+    /// Those that the card names; AdCP if there is no card and an MCP server answers.
     Auto,
-    /// A2A alone.
+    /// A2A only.
     A2a,
-    /// AAP alone.
+    /// AAP only.
     Aap,
-    /// AdCP alone, over MCP at the address, and over A2A where the card names it.
+    /// AdCP only, over MCP at the URL, and over A2A if the card names it.
     Adcp,
 }
 
-/// How the report is written.
+/// Format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ReportFormat {
     /// For people, in a terminal.
@@ -60,62 +60,64 @@ pub enum ReportFormat {
     Github,
 }
 
-/// Its arguments.
+/// Arguments of `tradepost probe`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The agent's base address, the address of its card, or of its MCP endpoint.
+    /// URL of the agent: its base URL, its agent card or its MCP endpoint.
     url: String,
-    /// The specifications to judge by.
+    /// Specifications to check.
     #[arg(long, value_name = "PROFILE", default_value = "auto")]
     profile: WantedProfiles,
-    /// How to write the report; --json is --format json.
+    /// Format of the report; --json is the same as --format json.
     #[arg(long, value_name = "FORMAT")]
     format: Option<ReportFormat>,
     /// Write the report to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write another report besides, as junit=probe.xml; may be given several times.
+    /// Write an additional report, such as junit=probe.xml. Repeatable.
     #[arg(long, value_name = "FORMAT=FILE")]
     also: Vec<Also<ReportFormat>>,
-    /// Read the card, send nothing else, and say what would be sent.
+    /// Read the card, send nothing else, and list the requests that would be sent.
     #[arg(long, conflicts_with_all = ["out", "also"])]
     dry_run: bool,
-    /// Send leads too, valid ones among them, marked as tests. The dealer keeps them.
+    /// Also send leads, including valid ones, marked as tests. The dealer stores them.
     #[arg(long)]
     allow_leads: bool,
-    /// Ask an AdCP seller to set up an account in its sandbox, to see how it takes repetitions.
+    /// Ask an AdCP seller to set up an account in its sandbox, to check how it handles repeated
+    /// requests.
     #[arg(long)]
     allow_writes: bool,
-    /// Send a generic agent no message that it would work on.
+    /// Do not send messages that a generic agent would work on.
     #[arg(long)]
     no_messages: bool,
-    /// What to say to a generic agent, instead of a fixed sentence and, where that is refused, the
+    /// Message to a generic agent. The default is a fixed sentence and, if that is refused, the
     /// examples of its card.
     #[arg(long, value_name = "TEXT", value_parser = sentence, conflicts_with = "no_messages")]
     text: Option<String>,
     #[command(flatten)]
     token: TokenArguments,
-    /// Another caller's bearer token, to see whether callers are kept apart; better in
-    /// TRADEPOST_TOKEN_B.
+    /// Bearer token of another caller, to check that callers are kept apart; better in the
+    /// environment variable TRADEPOST_TOKEN_B.
     #[arg(long, value_name = "TOKEN")]
     token_b: Option<String>,
-    /// Failures that are known and accepted, each with its reason (TOML).
+    /// File (TOML) of known and accepted failures, each with its reason.
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Requests in a second at most; 0 is as many as can be.
+    /// Maximum number of requests per second; 0 is unlimited.
     #[arg(long, value_name = "N", default_value_t = 10)]
     rate: u32,
-    /// Requests in all at most.
+    /// Maximum number of requests in total.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     budget: u32,
-    /// How many seconds the run may take; then what was seen is reported, the rest as skipped.
+    /// Time limit of the run in seconds. At the limit the results so far are reported, and the
+    /// remaining checks as skipped.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     deadline: Option<u64>,
-    /// Where you can be reached, a URL or an e-mail address, for the User-Agent of every request;
-    /// also TRADEPOST_PROBE_CONTACT.
+    /// Your contact, a URL or an e-mail address, for the User-Agent of every request; also in the
+    /// environment variable TRADEPOST_PROBE_CONTACT.
     #[arg(long, value_name = "ADDRESS", value_parser = contact)]
     contact: Option<String>,
-    /// How many seconds an answer may take.
+    /// Timeout of an answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
@@ -162,7 +164,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 | ReportFormat::Markdown
                 | ReportFormat::Github,
             ) => {
-                let failure = CommandFailure::usage("a dry run has no such form");
+                let failure = CommandFailure::usage("a dry run does not support this format");
                 return Err(failure.hint("use --format text or json"));
             }
         };
@@ -205,15 +207,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Err(CommandFailure::already_shown(INTERRUPTED, "stopped by a signal"))
     } else if report.no_agent.is_some() {
         context.output.talk(format!("no grade: {}", report.meaning()));
-        context
-            .output
-            .talk("hint: give the agent's base address, that of its card, or of an MCP endpoint");
+        context.output.talk("hint: give the URL of the agent, of its card, or of an MCP endpoint");
         Err(CommandFailure::already_shown(NO_ANSWER, "there is no agent"))
     } else if report.breaks_a_must() {
-        Err(CommandFailure::already_shown(NO_ANSWER, "a MUST is broken"))
+        Err(CommandFailure::already_shown(NO_ANSWER, "the agent violates a MUST"))
     } else if report.grade.is_none() {
         context.output.talk(format!("no grade: {}", report.meaning()));
-        Err(CommandFailure::already_shown(UNGRADED, "too little could be looked at"))
+        Err(CommandFailure::already_shown(UNGRADED, "too few checks were possible"))
     } else {
         Ok(())
     }

@@ -34,10 +34,10 @@ mod list;
 mod offline;
 mod sales;
 
-/// What it does.
+/// Subcommands of `tradepost publisher`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List, show and export the media buys: what was sold.
+    /// List, show and export media buys.
     #[command(subcommand)]
     Buys(sales::Command),
     /// List, show and export the packages of media buys.
@@ -52,18 +52,19 @@ pub(super) enum Command {
     /// List, show and export accounts.
     #[command(subcommand)]
     Accounts(sales::Command),
-    /// List, show and export tasks: what waits for a decision, and who decided what.
+    /// List, show and export tasks, with pending decisions, and with the decisions made and who
+    /// made them.
     #[command(subcommand)]
     Tasks(sales::Command),
-    /// List, show and export what media buys have delivered.
+    /// List, show and export the delivery of media buys.
     #[command(subcommand)]
     Delivery(sales::Command),
-    /// List all accounts, creatives or tasks at once, or what was granted, the oldest first.
+    /// List all accounts, creatives, tasks or grants at once, oldest first.
     List {
-        /// What to list.
+        /// Kind of records to list.
         #[arg(value_parser = one_of::<list::What>())]
         what: list::What,
-        /// Only what is in this state, such as `pending_approval`.
+        /// Only records in this state, such as `pending_approval`.
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
@@ -71,43 +72,45 @@ pub(super) enum Command {
     },
     /// Approve an account, a creative, or the media buy of a task.
     Approve(DecidedItem),
-    /// Decline one; a creative that is approved, too.
+    /// Decline an account, a creative, or the media buy of a task. An approved creative can be
+    /// declined, too.
     Decline {
         #[command(flatten)]
         item: DecidedItem,
-        /// Why, in words that the buyer reads; a creative needs them, an account has none.
+        /// Reason for the buyer. A creative requires one; an account has none.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Pause an account or an approved creative.
     Suspend(DecidedItem),
-    /// Let one go on after that.
+    /// Resume a paused account or creative.
     Resume(DecidedItem),
-    /// Close an account for good.
+    /// Close an account permanently.
     Close(DecidedItem),
-    /// Let an account spend nothing before it has paid.
+    /// Block the spending of an account until it has paid.
     PaymentDue(DecidedItem),
-    /// Let it spend again.
+    /// Permit an account to spend again.
     PaymentSettled(DecidedItem),
-    /// Say what an agent may do with an account, its own or another's.
+    /// Set the rights of an agent on an account, its own or another agent's.
     Grant(GrantOptions),
-    /// List the messages to the publisher's people: of what was sold, and of what waits for them.
+    /// List the messages to the publisher's staff about media buys that were sold and about
+    /// decisions that wait for them.
     Deliveries(deliveries::Listing),
-    /// Send messages again that were given up.
+    /// Send messages again whose delivery was given up.
     Resend(deliveries::Resend),
-    /// Send a test to a destination of such messages.
+    /// Send a test message to a destination of such messages.
     TestDelivery(deliveries::Test),
 }
 
-/// What is decided about.
+/// Record to decide on.
 #[derive(Debug, clap::Args)]
 pub(super) struct DecidedItem {
-    /// What it is.
+    /// Kind of the record.
     #[arg(value_parser = one_of::<Matter>())]
     kind: Matter,
-    /// Its id.
+    /// Id of the record.
     id: String,
-    /// The account that it lies on, where several have one of this id.
+    /// Account of the record, if several accounts have one with this id.
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     #[command(flatten)]
@@ -118,20 +121,20 @@ pub(super) struct DecidedItem {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct GrantOptions {
-    /// The account.
+    /// Account id.
     account: String,
-    /// The agent, by its id in the configuration.
+    /// Id of the agent in the configuration.
     agent: String,
-    /// The only tasks that it may call for the account; all when left out.
+    /// The only tasks that the agent may call for the account; the default is all tasks.
     #[arg(long, value_name = "TASK,…", value_delimiter = ',')]
     tasks: Vec<String>,
-    /// The only fields that it may set with a task. Repeat it for further tasks.
+    /// The only fields that the agent may set with a task. Repeatable for further tasks.
     #[arg(long, value_name = "TASK=FIELD,…", value_parser = fields)]
     fields: Vec<(String, BTreeSet<String>)>,
-    /// It may change nothing.
+    /// Permit the agent no changes.
     #[arg(long)]
     read_only: bool,
-    /// Take back what was said before.
+    /// Remove the earlier grant.
     #[arg(long, conflicts_with_all = ["tasks", "fields", "read_only"])]
     revoke: bool,
     #[command(flatten)]
@@ -142,10 +145,10 @@ pub(super) struct GrantOptions {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PublisherOptions {
-    /// The publisher; not needed when the configuration has one.
+    /// Publisher id; not needed if the configuration has one publisher.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
-    /// The demo's publisher instead of a configuration file.
+    /// Use the demo's publisher instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
     #[command(flatten)]
@@ -214,18 +217,18 @@ fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure 
     let kind = matter.name();
     match denied {
         DecisionError::Absent => CommandFailure::usage(format!("there is no such {kind}"))
-            .hint(format!("`tradepost publisher list {kind}s` names them")),
+            .hint(format!("`tradepost publisher list {kind}s` lists them")),
         DecisionError::Ambiguous(accounts) => {
-            let message = format!("several accounts have a {kind} of this id");
+            let message = format!("several accounts have a {kind} with this id");
             let failure = CommandFailure::usage(message).hint("name one of them with --account");
             failure.data(json!({"accounts": accounts})).lines(accounts)
         }
         DecisionError::Impossible { from, possible } => {
-            let message = format!("{step} leads nowhere from {from}, which the {kind} is");
+            let message = format!("{step} is not possible: the {kind} is {from}");
             let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
             let hint = match possible.is_empty() {
-                true => "nothing can be decided about it any more".to_owned(),
-                false => format!("from there leads: {}", possible.join(", ")),
+                true => "no further decision is possible".to_owned(),
+                false => format!("possible are: {}", possible.join(", ")),
             };
             CommandFailure::usage(message)
                 .hint(hint)
@@ -236,8 +239,8 @@ fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure 
                 let field = error.field.as_ref().map(|field| format!("{field}: "));
                 format!("{}{} ({})", field.unwrap_or_default(), error.message, error.code.name())
             };
-            CommandFailure::usage("the buy could not be made now; it waits as before")
-                .hint("put that right and approve it again, or decline it")
+            CommandFailure::usage("the media buy could not be created; its task still waits")
+                .hint("correct the problems and approve it again, or decline it")
                 .data(json!({"objections": errors}))
                 .lines(errors.iter().map(line).collect())
         }
@@ -277,16 +280,16 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
     })?;
     let before = done.map_err(|denied| {
         if let DecisionError::Impossible { from, .. } = &denied {
-            let message = format!("the account is {from}, and nobody works with it any more");
+            let message = format!("the account is {from} and cannot be used any more");
             return CommandFailure::usage(message);
         }
         refused(denied, Matter::Account, "grant")
     })?;
     let said = match (&rights, before) {
         (Some(_), false) => format!("granted to {agent}"),
-        (Some(_), true) => format!("granted to {agent}, in place of what was granted before"),
-        (None, true) => format!("nothing special is granted to {agent} any more"),
-        (None, false) => format!("nothing special was granted to {agent}"),
+        (Some(_), true) => format!("granted to {agent}; this replaces the earlier grant"),
+        (None, true) => format!("the grant to {agent} was removed"),
+        (None, false) => format!("{agent} had no grant"),
     };
     let rights = rights.as_ref().map(list::rights);
     context.output.note(&json!({"account": account, "agent": agent, "grant": rights}), said);

@@ -13,25 +13,25 @@ use super::output::table::TableColumn::Text;
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
-/// What it does.
+/// Subcommands of `tradepost push`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the webhooks that were given up, without their credentials.
     List {
-        /// Also those that are still tried.
+        /// Also list webhooks that are still retried.
         #[arg(long)]
         failing: bool,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Take webhooks that were given up on again, from the entry that they did not take.
+    /// Retry webhooks that were given up, starting with the entry that they did not accept.
     Retry {
-        /// The task.
+        /// Task id.
         #[arg(required_unless_present = "all")]
         task: Option<String>,
-        /// The webhook; without it all of the task.
+        /// Webhook id; the default is all webhooks of the task.
         webhook: Option<String>,
-        /// All of them.
+        /// Retry all webhooks that were given up.
         #[arg(long, conflicts_with_all = ["task", "webhook"])]
         all: bool,
         #[command(flatten)]
@@ -75,7 +75,7 @@ fn list(places: &[PushPosition], context: &Context) {
 fn retried(count: usize, all: bool, context: &Context) -> Outcome {
     if count == 0 && !all {
         return Err(CommandFailure::usage("there is no such webhook that was given up")
-            .hint("`tradepost push list` names them"));
+            .hint("`tradepost push list` lists them"));
     }
     let s = if count == 1 { "webhook is" } else { "webhooks are" };
     context.output.note(&json!({"retried": count}), format!("{count} {s} tried again"));

@@ -48,79 +48,80 @@ mod watch;
 /// Maximum time for a request to arrive, for its head and its body each.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Its arguments.
+/// Arguments of `tradepost receive`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Where to listen; port 0 takes a free one.
+    /// Address to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8091")]
     listen: SocketAddr,
-    /// The path of the webhook.
+    /// Path of the webhook.
     #[arg(long, value_name = "PATH", default_value = "/webhook", value_parser = path)]
     path: String,
-    /// A file of tokens, one on each line, of which a sender must have one. The address of a seller
-    /// may stand in front of a token, and in front of a key, when it alone has it.
+    /// File of tokens, one on each line. A sender must have one of them. If only one seller has a
+    /// token, or a key of --hmac-key-file, the seller's URL may precede it on the line.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A file of keys, one on each line, with one of which deliveries must have an HMAC.
+    /// File of keys, one on each line. Deliveries must have an HMAC with one of them.
     #[arg(long, value_name = "FILE")]
     hmac_key_file: Option<PathBuf>,
-    /// The address of an AdCP seller whose webhooks are taken when it has signed them; may be
-    /// repeated. Its brand.json leads to its keys.
+    /// URL of an AdCP seller whose signed webhooks are accepted. Repeatable. The seller's keys are
+    /// found through its brand.json.
     #[arg(long, value_name = "URL", help_heading = "AdCP")]
     seller: Vec<String>,
-    /// Where the sellers' brand.json is, if not at each seller's own host.
+    /// URL of the sellers' brand.json, if it is not on each seller's own host.
     #[arg(long, value_name = "URL", requires = "seller", help_heading = "AdCP")]
     brand_json: Option<String>,
-    /// The name of a seller's key that must not be used any more; may be repeated.
+    /// Id of a seller's key that must not be used any more. Repeatable.
     #[arg(long, value_name = "KEY", requires = "seller", help_heading = "AdCP")]
     revoked: Vec<String>,
-    /// A file of public keys, a JWK set, by one of which deliveries must be signed (RFC 9421).
+    /// File of public keys (a JWK set). Deliveries must be signed by one of them (RFC 9421).
     #[arg(long, value_name = "FILE", conflicts_with = "seller")]
     jwks: Option<PathBuf>,
-    /// The address of the webhook as senders know it; what they sign is compared with it.
+    /// URL of the webhook as senders know it. The URL that they sign is compared with it.
     #[arg(long, value_name = "URL")]
     url: Option<Uri>,
-    /// The tag that signatures must have, such as adcp/webhook-signing/v1.
+    /// Tag that signatures must have, such as adcp/webhook-signing/v1.
     #[arg(long, value_name = "TAG", requires = "jwks")]
     tag: Option<String>,
-    /// A program that handles each delivery: it reads it on its standard input and ends with 0.
+    /// Program that handles each delivery. It reads the delivery from standard input and must exit
+    /// with 0.
     #[arg(long, value_name = "PROGRAM")]
     handler: Option<PathBuf>,
     #[command(flatten)]
     watch: watch::Missed,
-    /// The folder that holds all state.
+    /// Folder for all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the last deliveries.
+    /// List the latest deliveries.
     List(ReceiveListing),
     /// List the deliveries that could not be handled.
     Dead(ReceiveListing),
-    /// Have dead deliveries handled again, by the receiver that runs or the next one.
+    /// Handle dead deliveries again, by the running receiver or the next one.
     Replay(ReplayOptions),
 }
 
 #[derive(Debug, clap::Args)]
 struct ReceiveListing {
-    /// How many at most.
+    /// Maximum number of deliveries.
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// The folder that holds all state.
+    /// Folder for all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
 struct ReplayOptions {
-    /// Their numbers, as `dead` lists them; all dead deliveries without any.
+    /// Numbers of the deliveries, as `dead` lists them; the default is all dead deliveries.
     numbers: Vec<i64>,
-    /// The folder that holds all state.
+    /// Folder for all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
 }
@@ -214,9 +215,11 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Co
         required = required.with_signatures(Signatures { keys, url, tag });
     }
     if required.is_empty() {
-        let hint = "name --seller, --token-file, --hmac-key-file or --jwks; all that are named are \
-                    required";
-        return Err(CommandFailure::usage("everybody would be believed").hint(hint));
+        let hint = "give --seller, --token-file, --hmac-key-file or --jwks; deliveries must meet all \
+                    that are given";
+        return Err(
+            CommandFailure::usage("the receiver would accept deliveries from everyone").hint(hint)
+        );
     }
     Ok(required)
 }

@@ -14,26 +14,27 @@ use super::output::table::{self, Cells, TableWidth};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 
-/// What it does.
+/// Subcommands of `tradepost refusals`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List what was refused, the latest first.
+    /// List refused requests, newest first.
     List {
-        /// Only what this dealer or publisher refused.
+        /// Only refusals of this dealer or publisher.
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Only what was refused with this code.
+        /// Only refusals with this error code.
         #[arg(long)]
         code: Option<String>,
-        /// How many at most.
+        /// Maximum number of refusals.
         #[arg(long, value_name = "NUMBER", default_value_t = 100)]
         limit: u32,
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Show what was refused under the id that a caller was given, and where the request was wrong.
+    /// Show the refusal with the error id that a caller received, and the fields of the request
+    /// that were wrong.
     Show {
-        /// The id: err_ and more.
+        /// Error id, which begins with err_.
         error_id: String,
         #[command(flatten)]
         place: StoreOptions,
@@ -54,8 +55,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             // Ids are copied from answers and letters, often with a space at an end.
             let found = place.open(None, context)?.refusal(error_id.trim())?;
             let refusal = found.ok_or_else(|| {
-                CommandFailure::usage("nothing is known of this id")
-                    .hint("refusals are kept for 30 days, and in a flood not each of them")
+                CommandFailure::usage("no refusal with this id is stored").hint(
+                    "refusals are stored for 30 days; in a flood of refusals, not all are stored",
+                )
             })?;
             show(&refusal, context);
         }
@@ -73,7 +75,7 @@ fn list(found: &[RefusalRecord], context: &Context) {
         (Text("CALLER"), &|one| one.caller.clone()),
         (Text("ERROR ID"), &|one| one.error_id.clone()),
     ];
-    let nothing = "nothing was refused, or it is older than 30 days";
+    let nothing = "no refusals in the last 30 days";
     context.output.list(found, document, nothing, &columns);
 }
 
@@ -93,7 +95,7 @@ fn show(refusal: &RefusalRecord, context: &Context) {
     let misfits = refusal.misfits.iter();
     pairs.extend(misfits.map(|(pointer, keyword)| ("wrong", format!("{pointer} {keyword}"))));
     context.output.line(table::pairs(TableWidth::Terminal, &pairs));
-    context.output.talk(format!("`tradepost explain {}` says what the code means", refusal.code));
+    context.output.talk(format!("`tradepost explain {}` explains the code", refusal.code));
 }
 
 /// Returns a refusal as JSON.

@@ -22,9 +22,9 @@ impl<F: ValueEnum> FromStr for Also<F> {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (format, path) =
-            text.split_once('=').ok_or("write FORMAT=FILE, as junit=report.xml")?;
+            text.split_once('=').ok_or("write FORMAT=FILE, such as junit=report.xml")?;
         if path.is_empty() {
-            return Err("the name of the file is missing behind the =".to_owned());
+            return Err("the name of the file is missing after the =".to_owned());
         }
         Ok(Self { format: F::from_str(format, false)?, path: path.into() })
     }

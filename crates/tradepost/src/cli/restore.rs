@@ -23,10 +23,10 @@ use crate::backup::{self, Manifest, Unusable};
 /// Folder beside the database for the data that was there before.
 const BEFORE: &str = "before-restore";
 
-/// Its arguments.
+/// Arguments of `tradepost restore`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The backup.
+    /// Backup file.
     #[arg(value_name = "FILE")]
     from: PathBuf,
     #[command(flatten)]
@@ -35,10 +35,10 @@ pub struct Arguments {
     source: ConfigSource,
     #[command(flatten)]
     encryption: Encryption,
-    /// Only look whether the backup can be used, and change nothing.
+    /// Only check that the backup can be used, and change nothing.
     #[arg(long, conflicts_with = "force")]
     check: bool,
-    /// Replace what the data folder holds; it is kept in a folder beside it.
+    /// Replace the data in the data folder. The replaced data is kept in a subfolder.
     #[arg(long)]
     force: bool,
 }
@@ -71,8 +71,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let data = &place.data;
     // Under the locks, so that no other process starts to use the folder meanwhile.
     if copies::is_begun(data) && !arguments.force {
-        return Err(CommandFailure::usage(format!("{} holds data already", data.display())).hint(
-            "name an empty folder with --data; --force replaces what is there and keeps it beside",
+        return Err(CommandFailure::usage(format!("{} contains data already", data.display())).hint(
+            "name an empty folder with --data; --force replaces the data and keeps it in a subfolder",
         ));
     }
     let scratch = backup::scratch(data)
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let before = data.join(format!("{BEFORE}-{moment}"));
     let before = copies::put(data, &copy, &before).map_err(|not| match not {
         NotPut::InUse => CommandFailure::new(1, format!("another program uses {}", data.display()))
-            .hint("end it and try again; nothing has changed"),
+            .hint("stop it and try again; nothing has changed"),
         NotPut::Broken(fault) => place.unusable(&fault),
     })?;
     tell(&unpacked, Some(data), before.as_deref(), context);
@@ -123,8 +123,9 @@ fn unpack(
             Unusable::File(why) => CommandFailure::usage(format!("cannot use {name}: {why}"))
                 .hint("nothing has changed; try another backup"),
             Unusable::Differs(lines) => {
-                let failure = CommandFailure::usage(format!("{name} does not hold what it says"))
-                    .hint("nothing has changed; try another backup");
+                let failure =
+                    CommandFailure::usage(format!("{name} does not match its own description"))
+                        .hint("nothing has changed; try another backup");
                 failure.data(json!({"differences": lines})).lines(lines)
             }
             Unusable::Machine(fault) => CommandFailure::fault(fault).hint("nothing has changed"),
@@ -152,8 +153,8 @@ fn tell(unpacked: &Unpacked, data: Option<&Path>, before: Option<&Path>, context
         context.output.line(held(manifest));
         if let Some(before) = before {
             context.output.talk(format!(
-                "what was there is in {}; remove it when it is no longer needed, for it holds \
-                 personal data",
+                "the previous data is in {}; delete it when it is no longer needed, because it \
+                 contains personal data",
                 before.display()
             ));
         }

@@ -29,7 +29,7 @@ const BADLY_BEHAVED: u8 = 3;
 /// Value that lists the names of all scenarios.
 const LIST: &str = "list";
 
-/// How the report is written.
+/// Format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// For people, in a terminal.
@@ -40,7 +40,8 @@ pub enum Format {
     Junit,
     /// For people, as the summary of a job or as a comment.
     Markdown,
-    /// Annotations of GitHub Actions: an error for what is wrong, a warning for what is unwise.
+    /// Annotations of GitHub Actions: an error for each wrong request, a warning for each unwise
+    /// one.
     Github,
 }
 
@@ -56,31 +57,31 @@ impl From<Format> for Form {
     }
 }
 
-/// Its arguments.
+/// Arguments of `tradepost sandbox`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// What the seller does: the name of a scenario, or `list` for all of them.
+    /// Name of the scenario that the seller follows, or `list` to list all scenarios.
     #[arg(long, value_name = "NAME", default_value = "calm")]
     scenario: String,
-    /// A script of your own instead of a scenario; docs/sandbox.md explains the file.
+    /// Your own script instead of a scenario; docs/sandbox.md explains the file.
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     script: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one.
+    /// Address to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// How to write the report.
+    /// Format of the report.
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Write the report to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write another report besides, as junit=sandbox.xml; may be given several times.
+    /// Write an additional report, such as junit=sandbox.xml. Repeatable.
     #[arg(long, value_name = "FORMAT=FILE")]
     also: Vec<Also<Format>>,
-    /// End after so many requests of all buyers, instead of on Ctrl-C.
+    /// Stop after this number of requests from all buyers, instead of on Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
-    /// How many vehicles a dealer offers.
+    /// Number of vehicles that a dealer offers.
     #[arg(long, value_name = "N", default_value_t = 60)]
     size: usize,
 }
@@ -107,7 +108,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     let wrong = report.count(FindingLevel::Wrong);
     let failure =
-        CommandFailure::new(BADLY_BEHAVED, format!("a buyer did wrong, findings: {wrong}"));
+        CommandFailure::new(BADLY_BEHAVED, format!("a buyer made mistakes, findings: {wrong}"));
     if !context.output.is_json() {
         Err(failure)
     } else if arguments.is_usual() {
@@ -183,7 +184,7 @@ async fn play(
     } else {
         context.output.talk(line);
     }
-    context.output.talk(format!("a buyer of its own: http://{address}/buyers/NAME"));
+    context.output.talk(format!("URL for one buyer alone: http://{address}/buyers/NAME"));
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
     if seller == Seller::Publisher {
         let [(token, _), ..] = TOKENS;
@@ -201,7 +202,7 @@ async fn play(
 }
 
 fn read(path: &Path) -> Result<Script, CommandFailure> {
-    let hint = "docs/sandbox.md explains the file; `--scenario list` lists what needs none";
+    let hint = "docs/sandbox.md explains the file; `--scenario list` lists the built-in scenarios";
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| unreadable(path)(error).hint(hint))?;
     script::read(&text).map_err(|mistakes| check_config::failure(path, &mistakes))

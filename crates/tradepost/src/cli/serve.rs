@@ -49,21 +49,21 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// Seed of the demo inventory, which is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
 
-/// Its arguments.
+/// Arguments of `tradepost serve`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     dealers: dealers::ConfigSource,
-    /// How many vehicles the demo dealer offers.
+    /// Number of vehicles that the demo dealer offers.
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
     #[command(flatten)]
     publisher: demo::DemoPublisher,
-    /// Where to listen, instead of the configured address; port 0 takes a free one.
+    /// Address to listen on, instead of the configured address; port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// How much memory inventories may take, in MiB, instead of the configured amount; the one that was
-    /// not asked for the longest time is given up first.
+    /// Memory limit for inventories in MiB, instead of the configured limit. The inventory that was
+    /// not queried for the longest time is unloaded first.
     #[arg(long, value_name = "MIB")]
     memory_budget: Option<u32>,
     #[command(flatten)]

@@ -28,25 +28,26 @@ const KEY: &str = "TRADEPOST_PRIVACY_KEY";
 /// Environment variable with the file of that key, for all commands.
 const KEY_FILE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
 
-const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
+const KEYGEN: &str = "create a key with `tradepost privacy keygen --out FILE`";
 
-/// Options that say where the store is, and where the configuration that names it.
+/// Options with the location of the store, and of the configuration that names it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct StoreOptions {
-    /// The folder in which `serve` keeps its data. It is used only when no database is named: neither by
-    /// --database, nor by the environment variable TRADEPOST_SERVER__DATABASE, nor by server.database of
-    /// the configuration, which are looked at in this order.
+    /// Data folder of `serve`. It is used only if no database is named by --database, by the
+    /// environment variable TRADEPOST_SERVER__DATABASE or by server.database of the configuration,
+    /// which are checked in this order.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     pub data: PathBuf,
-    /// The PostgreSQL database to use instead of a folder or of the configured database. Other users of
-    /// the machine can read this option, but not the environment variable TRADEPOST_SERVER__DATABASE.
+    /// PostgreSQL database to use instead of a folder or of the configured database. Other users of
+    /// the machine can read this option, but not the environment variable
+    /// TRADEPOST_SERVER__DATABASE.
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     database: Option<String>,
-    /// The file with the key of personal data, where it is encrypted, instead of the configured
-    /// privacy.key_file. The environment variable TRADEPOST_PRIVACY_KEY can hold the key itself.
+    /// File with the key of personal data, if it is encrypted, instead of the configured
+    /// privacy.key_file. The environment variable TRADEPOST_PRIVACY_KEY can contain the key itself.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// The configuration file, which names the database and the key file among others [default:
+    /// Configuration file, which names the database and the key file among others [default:
     /// tradepost.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -168,7 +169,7 @@ impl StoreOptions {
         if Store::exists(&self.data) {
             return Ok(());
         }
-        let message = format!("there is no data of tradepost in {}", self.data.display());
+        let message = format!("the folder {} contains no data of tradepost", self.data.display());
         Err(CommandFailure::usage(message)
             .hint("name the folder of `serve` with --data")
             .data(json!({"code": "store_missing"})))
@@ -279,7 +280,7 @@ impl StoreOptions {
         let message =
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
         CommandFailure::new(1, message)
-            .hint("name a folder that you may write with --data")
+            .hint("name a writable folder with --data")
             .data(json!({"code": "store_unusable"}))
     }
 }
@@ -295,9 +296,9 @@ pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, C
                 "name its file with --key-file or privacy.key_file, or set TRADEPOST_PRIVACY_KEY"
             }
             Locked::OtherKey(_) => {
-                "give the key that it was encrypted with, too, in the line after the new one, until \
-                 `tradepost privacy rekey` is done; if it is lost for good, `tradepost privacy \
-                 forget-key` goes on without what it alone can read"
+                "also give the key that encrypted it, in the line after the new one, until \
+                 `tradepost privacy rekey` is done; if that key is lost, `tradepost privacy \
+                 forget-key` erases the data that only it can decrypt"
             }
             Locked::Broken(_) => return CommandFailure::new(1, locked.to_string()),
         };
@@ -321,6 +322,6 @@ pub fn load_keys(file: &Path) -> Result<OperatorKeys, CommandFailure> {
 
 fn no_database(url: &DatabaseUrl, fault: &InternalError) -> CommandFailure {
     CommandFailure::new(1, format!("cannot use the database {url}: {}", fault.chain()))
-        .hint("see that it answers, and that server.database names it and its user")
+        .hint("check that it answers, and that server.database names it and its user")
         .data(json!({"code": "store_unusable"}))
 }

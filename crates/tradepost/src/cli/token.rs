@@ -7,23 +7,24 @@ use super::Context;
 /// Environment variable with the bearer token.
 pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
-/// The token of one caller.
+/// Token of one caller.
 #[derive(Debug, clap::Args)]
 pub(super) struct TokenArguments {
-    /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
-    /// this machine cannot see.
+    /// Bearer token. Other users of the machine can read this option, but not the environment
+    /// variable TRADEPOST_TOKEN.
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
     #[command(flatten)]
     token_for: TokenFor,
 }
 
-/// What a token is for.
+/// Origins that may receive the token.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct TokenFor {
-    /// The origin that the token is for (scheme, host and port), where the agent's card leads to another one than the
-    /// address that you give; may be repeated. Without it the token goes to the origin of that address alone and, for
-    /// commands with --keys, to where a card leads that one of these keys has signed.
+    /// Origin (scheme, host and port) that may receive the token, if the agent's card names another
+    /// origin than the given URL. Repeatable. By default the token is sent only to the origin of
+    /// the given URL and, for commands with --keys, to the origins in a card that one of these keys
+    /// has signed.
     #[arg(long, value_name = "ORIGIN")]
     token_for: Vec<Origin>,
 }

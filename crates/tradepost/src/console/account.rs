@@ -46,7 +46,7 @@ impl Console {
     pub(super) fn change_password(&self, visitor: &mut Visitor<'_>) -> Answer {
         if !visitor.has_password() {
             return Err(PageError::Unusable(
-                "You sign in with a provider, and your password is there.",
+                "You sign in with a provider, which manages your password.",
             ));
         }
         let asked = visitor.asked;
@@ -56,10 +56,10 @@ impl Console {
         // Before the comparison, so that a mistyped new password does not use an attempt.
         let mut problems = password::problems(new, &member.name);
         if asked.filled_in("again").unwrap_or_default() != new {
-            problems.push("the new password is not the same in both fields".to_owned());
+            problems.push("the two entries of the new password differ".to_owned());
         }
         if present == new {
-            problems.push("the new password is the present one".to_owned());
+            problems.push("the new password is the current one".to_owned());
         }
         if !problems.is_empty() {
             return self.account_refused(visitor, &problems);
@@ -74,7 +74,7 @@ impl Console {
         match self.prove(&attempt, compare)? {
             Proven::Right => {}
             Proven::Wrong => {
-                let why = "that is not your present password".to_owned();
+                let why = "the current password is wrong".to_owned();
                 return self.account_refused(visitor, &[why]);
             }
             Proven::Limited(wait) => {

@@ -20,25 +20,28 @@ const NOTE: usize = 4_000;
 
 /// Messages after an action. The names appear in URLs, the texts on pages.
 const DONE: &[(&str, &str)] = &[
-    ("note", "Your note is kept."),
-    ("stage", "Noted."),
-    ("resent", "The lead is on its way again."),
-    ("released", "The lead is released. It is delivered like any other from now on."),
-    ("revoked", "The withdrawal is noted. Nobody may contact this customer any more."),
-    ("erased", "What this lead said about its customer is erased."),
+    ("note", "Your note is saved."),
+    ("stage", "The stage is changed."),
+    ("resent", "The lead is being delivered again."),
+    ("released", "The lead is released. From now on it is delivered like any other lead."),
+    (
+        "revoked",
+        "The withdrawn consent is recorded. Your staff may no longer contact this customer.",
+    ),
+    ("erased", "The customer's data of this lead is erased."),
     ("confirmed", "The appointment is confirmed."),
     ("moved", "The appointment is moved."),
-    ("cancelled", "The appointment is cancelled. Its time is free again."),
-    ("missed", "It is noted that the customer did not come."),
-    ("blocked", "The time is blocked. Nobody can book it."),
-    ("unblocked", "The time is free to be booked again."),
-    ("session", "The session is ended."),
-    ("password", "Your password is changed. Your other sessions are ended."),
+    ("cancelled", "The appointment is cancelled. Its time can be booked again."),
+    ("missed", "The appointment is marked as a no-show."),
+    ("blocked", "The time is blocked and cannot be booked."),
+    ("unblocked", "The time is unblocked and can be booked again."),
+    ("session", "The session has ended."),
+    ("password", "Your password is changed. Your other sessions have ended."),
     ("factor_off", "Your second factor is switched off."),
-    ("factor_reset", "The second factor is reset, and this person's sessions are ended."),
-    ("probe", "The prober has begun. What it finds shows here."),
-    ("nothing", "Nothing has changed: somebody else was faster."),
-    ("nowhere", "There is no destination that wants this lead. An engineer can name one."),
+    ("factor_reset", "The second factor is reset, and this person's sessions have ended."),
+    ("probe", "The prober has started. Its report appears here."),
+    ("nothing", "Nothing has changed: the change had been made before."),
+    ("nowhere", "No configured destination accepts this lead. An engineer can configure one."),
 ];
 
 /// Returns the message of the action that the URL names.
@@ -93,7 +96,7 @@ impl Console {
         let text =
             visitor.asked.filled_in("text").ok_or(PageError::Unusable("A note needs a text."))?;
         if text.chars().count() > NOTE {
-            return Err(PageError::Unusable("A note can have 4,000 characters."));
+            return Err(PageError::Unusable("A note can have at most 4,000 characters."));
         }
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::NoteAdded);
         let author = visitor.member.name.clone();
@@ -108,7 +111,8 @@ impl Console {
     pub(super) fn set_stage(&self, visitor: &Visitor<'_>) -> Answer {
         let lead = self.own_lead(visitor)?;
         let stage = visitor.asked.filled_in("stage").and_then(StaffStage::from_name);
-        let stage = stage.ok_or(PageError::Unusable("A lead is new, working, sold or lost."))?;
+        let stage =
+            stage.ok_or(PageError::Unusable("The stage must be new, working, sold or lost."))?;
         let mut entry = self.lead_entry(visitor, &lead.lead, AuditAction::StageChanged);
         entry.detail = Some(stage.name().to_owned());
         let by = visitor.member.name.clone();
@@ -182,7 +186,7 @@ impl Console {
     pub(super) fn erase(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         if visitor.asked.filled_in("sure") != Some("yes") {
-            return Err(PageError::Unusable("Tick the box to say that you are sure."));
+            return Err(PageError::Unusable("Tick the box to confirm that you are sure."));
         }
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadErased);
         let is_done = self.store.erase_lead(visitor.id.to_owned(), entry)?;

@@ -16,11 +16,11 @@ use crate::appointments::{
 };
 
 /// Answer to a form without a usable time.
-const NO_TIME: &str = "Fill in a date and a time, such as 2026-05-03T11:00.";
+const NO_TIME: &str = "Enter a date and a time, such as 2026-05-03T11:00.";
 
 /// Answer to a time for an appointment whose rooftop was renamed or removed.
-const NO_ROOFTOP: &str = "The configuration has no rooftop of the name that this appointment has. It \
-                          can be cancelled, but no time can be agreed on.";
+const NO_ROOFTOP: &str = "The configuration has no rooftop with the name in this appointment. The \
+                          appointment can be cancelled, but not confirmed or moved.";
 
 impl Console {
     fn calendar_actor(&self, visitor: &Visitor<'_>) -> CalendarActor {
@@ -62,7 +62,7 @@ impl Console {
         // Each form of the console contains the version that it showed.
         let version = visitor.asked.filled_in("version").and_then(|text| text.parse().ok());
         let seen_version = version.ok_or(PageError::Unusable(
-            "The form does not say which version of the appointment it shows. Load the page again.",
+            "The form does not name the version of the appointment. Reload the page.",
         ))?;
         let actor = self.calendar_actor(visitor);
         let sellers = self.sellers.all();
@@ -93,7 +93,9 @@ impl Console {
         let department = asked.filled_in("department").and_then(Department::from_name);
         let places = match asked.filled_in("places").map(str::parse::<u32>) {
             Some(Ok(places)) => Some(places),
-            Some(Err(_)) => return Err(PageError::Unusable("The number of places is no number.")),
+            Some(Err(_)) => {
+                return Err(PageError::Unusable("The number of places must be a number."));
+            }
             None => None,
         };
         let request = BlockRequest {
@@ -104,7 +106,7 @@ impl Console {
                 from: wanted_time(needed("starts", NO_TIME)?)?,
                 until: wanted_time(needed("ends", NO_TIME)?)?,
                 places,
-                reason: needed("reason", "Say why the time is blocked.")?.to_owned(),
+                reason: needed("reason", "Enter the reason why the time is blocked.")?.to_owned(),
             },
         };
         let actor = self.calendar_actor(visitor);

@@ -63,7 +63,7 @@ impl Console {
                 self.store.record_all(vec![entry])?;
                 Ok(Confirmation::Renewed(self.renew(visitor)?))
             }
-            Proven::Wrong => self.ask_again(visitor, Some("That is not your password.")),
+            Proven::Wrong => self.ask_again(visitor, Some("The password is wrong.")),
             Proven::Limited(wait) => {
                 let reply = self.confirm_page(visitor, Some(TOO_OFTEN))?;
                 Ok(Confirmation::Asked(reply.limited(wait)))
@@ -91,7 +91,7 @@ impl Console {
             (provider.settings.label.clone(), format!("{PATH}/sign-in/oidc?again=yes&next={back}"))
         });
         let page = pages::account::ConfirmIdentity {
-            frame: self.frame(visitor, "Confirm that it is you")?,
+            frame: self.frame(visitor, "Confirm your identity")?,
             action: format!("{PATH}/{}", visitor.asked.path),
             fields: visitor.asked.fields_without(&[PROOF, PASSWORD, USERNAME]),
             has_password: visitor.has_password(),

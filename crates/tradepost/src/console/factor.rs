@@ -32,7 +32,7 @@ const RECOVERY_CODES: usize = 10;
 const RECOVERY_CODE: usize = 10;
 
 /// Message for a wrong code.
-const WRONG_CODE: &str = "That code is not right, or was used before. Wait for the next one.";
+const WRONG_CODE: &str = "The code is wrong, or was used before. Wait for the next code.";
 
 /// Creates the code generator of a secret.
 fn totp(secret: &str, name: &str) -> Result<Totp, InternalError> {
@@ -176,11 +176,11 @@ impl Console {
     /// Signs in a person whose password and code are correct.
     pub(super) fn sign_in_with_code(&self, asked: &ConsoleRequest) -> Answer {
         let Some(member) = self.awaited(asked)? else {
-            return self.refuse(asked, "That took too long. Sign in again.");
+            return self.refuse(asked, "The sign-in took too long. Sign in again.");
         };
         let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
         if !asked.proves(secret) {
-            return self.refuse(asked, "That took too long. Sign in again.");
+            return self.refuse(asked, "The sign-in took too long. Sign in again.");
         }
         match self.prove_code(asked, &member, asked.filled_in("code").unwrap_or_default())? {
             Proven::Right => {
@@ -203,7 +203,7 @@ impl Console {
 
     fn show_factor(&self, visitor: &Visitor<'_>, trouble: Option<&'static str>) -> Answer {
         if !visitor.has_password() {
-            return Err(PageError::Unusable("Your second factor is that of your provider."));
+            return Err(PageError::Unusable("Your provider manages your second factor."));
         }
         let name = &visitor.member.name;
         let factor = self.store.second_factor(name)?;
@@ -232,7 +232,7 @@ impl Console {
     /// Creates a secret, which is active once a code has confirmed it.
     pub(super) fn begin_factor(&self, visitor: &Visitor<'_>) -> Answer {
         if !visitor.has_password() {
-            return Err(PageError::Unusable("Your second factor is that of your provider."));
+            return Err(PageError::Unusable("Your provider manages your second factor."));
         }
         let bytes: [u8; SECRET] = password::random()?;
         let secret = Secret::new(Box::new(bytes)).to_base32();
@@ -247,8 +247,7 @@ impl Console {
         let name = visitor.member.name.clone();
         let factor = self.store.second_factor(&name)?;
         let factor = factor.filter(|factor| factor.confirmed_at.is_none());
-        let factor =
-            factor.ok_or(PageError::Unusable("There is no second factor to be confirmed."))?;
+        let factor = factor.ok_or(PageError::Unusable("There is no second factor to confirm."))?;
         let now = self.clock.now();
         let given = typed(visitor.asked.filled_in("code").unwrap_or_default());
         let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, now) else {
@@ -295,7 +294,7 @@ impl Console {
         let name = visitor.member.name.clone();
         if !self.store.has_second_factor(&name)? {
             return Err(PageError::Unusable(
-                "Recovery codes belong to a second factor. Set one up first.",
+                "Recovery codes need a second factor. Set one up first.",
             ));
         }
         let codes = recovery_codes()?;
@@ -356,7 +355,7 @@ impl Console {
             return Err(PageError::NotFound);
         }
         if member.name == visitor.member.name {
-            let why = "Another manager can reset your second factor, or whoever runs the server.";
+            let why = "Another manager or the server's operator can reset your second factor.";
             return Err(PageError::Unusable(why));
         }
         let entry = self.entry(

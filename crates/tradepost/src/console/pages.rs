@@ -189,7 +189,7 @@ impl Console {
         let (status, title, text) = match stop {
             PageError::Conflict(why) => {
                 let page = Stopped {
-                    title: "That cannot be done as things stand",
+                    title: "Not possible in the present state",
                     text: why.into(),
                     error_id: None,
                 };
@@ -208,24 +208,22 @@ impl Console {
             }
             PageError::Forbidden => (
                 StatusCode::FORBIDDEN,
-                "Not for your role",
-                "This page belongs to another role. Ask a manager of yours if you need it.",
+                "Not permitted",
+                "Your role does not permit this. Ask one of your managers if you need it.",
             ),
             PageError::SetUpFactor => return ConsoleReply::see(format!("{PATH}/account/factor")),
             PageError::NotFound => (
                 StatusCode::NOT_FOUND,
-                "Nothing is here",
-                "There is no such page or lead, or it belongs to another dealer.",
+                "Not found",
+                "The page or lead does not exist, or it belongs to another dealer.",
             ),
             PageError::Stale => (
                 StatusCode::FORBIDDEN,
                 "This form is out of date",
-                "You signed in anew since it was shown, or it came from elsewhere. Go back, load the \
-                 page again, and repeat what you did.",
+                "You have signed in again since the form was shown, or another site sent it. Go back, \
+                 reload the page and repeat the action.",
             ),
-            PageError::Unusable(why) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", why)
-            }
+            PageError::Unusable(why) => (StatusCode::UNPROCESSABLE_ENTITY, "Not possible", why),
             PageError::Broken(fault) => {
                 // The cause may name files and tables, which are not for the visitor.
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
@@ -235,14 +233,14 @@ impl Console {
                 if fault.is_transient() {
                     (
                         StatusCode::SERVICE_UNAVAILABLE,
-                        "Not at the moment",
-                        "What is stored cannot be reached. Try again in a few seconds.",
+                        "Temporarily unavailable",
+                        "The store is unavailable. Try again in a few seconds.",
                     )
                 } else {
                     (
                         StatusCode::INTERNAL_SERVER_ERROR,
-                        "Something broke",
-                        "It is our fault. An engineer finds the cause in the log, by the number below.",
+                        "Internal error",
+                        "The server failed. An engineer can find the cause in the log, by the error id below.",
                     )
                 }
             }

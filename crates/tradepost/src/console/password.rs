@@ -28,15 +28,15 @@ pub fn problems(password: &str, name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if password.chars().count() < SHORTEST || password.len() > LONGEST {
         problems.push(format!(
-            "a password has {SHORTEST} characters at least, and {LONGEST} bytes at most"
+            "a password must have at least {SHORTEST} characters and at most {LONGEST} bytes"
         ));
     }
     let plain = without_ends(password);
     if !name.is_empty() && is_repeated(&plain, &without_ends(name)) {
-        problems.push("a password must not be the name, also not with digits behind it".to_owned());
+        problems.push("a password must not be the name, also not with digits after it".to_owned());
     }
     if is_common(&password.to_lowercase()) || is_common(&plain) {
-        problems.push("it is one of the passwords that are guessed first".to_owned());
+        problems.push("it is one of the most common passwords".to_owned());
     }
     problems
 }

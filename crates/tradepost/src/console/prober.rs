@@ -75,7 +75,7 @@ impl Prober {
             return None;
         }
         let dealer_id = dealer_id.to_owned();
-        let title = "The card is read.";
+        let title = "The prober reads the agent card.";
         *at_work = Some(AtWork { dealer_id, title, ..AtWork::default() });
         Some(ProbeSlot(Arc::clone(self)))
     }

@@ -26,7 +26,7 @@ const FORM_SECONDS: i64 = 3600;
 pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then try again.";
 
 /// Message for a wrong name or password.
-const NOT_TOGETHER: &str = "That name and password do not belong together.";
+const NOT_TOGETHER: &str = "The name or the password is wrong.";
 
 /// Checks sign-ins and sessions.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl Console {
         let proven =
             asked.cookie(&self.door.form_cookie()).is_some_and(|secret| asked.proves(secret));
         if !proven {
-            let why = "This page was open for too long, or its cookie is gone. Try again.";
+            let why = "This page was open for too long, or its cookie is missing. Try again.";
             return self.refuse(asked, why);
         }
         let name = asked.filled_in("name").unwrap_or_default().to_lowercase();

@@ -91,8 +91,8 @@ impl HttpCarrier {
         let port = url.port_or_known_default().ok_or_else(unusable)?;
         let secure = url.scheme() == "https";
         match peer::look(host, port, secure).await {
-            Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
-            Ok(None) => Ok("takes connections"),
+            Ok(Some(_)) => Ok("accepts connections, with a trusted certificate"),
+            Ok(None) => Ok("accepts connections"),
             Err(PeerError::Unreachable(_)) => Err(AttemptVerdict::Later.failure("no connection")),
             Err(PeerError::Untrusted(_)) => {
                 Err(AttemptVerdict::Later.failure("no TLS that can be trusted"))

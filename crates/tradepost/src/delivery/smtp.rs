@@ -132,8 +132,8 @@ impl SmtpCarrier {
             entered.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(match &self.credentials {
-            Some(_) => "lets us in with the configured password",
-            None => "takes connections, without a password",
+            Some(_) => "accepts the configured password",
+            None => "accepts connections, without a password",
         })
     }
 

@@ -72,7 +72,7 @@ impl Examiner {
         let way = channel::open(delivery, &self.clock);
         looks.begin(about.clone(), async move {
             let found = match way {
-                Err(why) => about.bad(why, "correct what is named in the configuration"),
+                Err(why) => about.bad(why, "correct the named setting in the configuration"),
                 Ok(way) => match way.knock().await {
                     Ok(says) => about.ok(says),
                     Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
@@ -91,10 +91,10 @@ impl Examiner {
 /// Checks that an SFTP server has the expected host key and accepts our login.
 fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
     looks.begin(about.clone(), async move {
-        let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
-                    this machine may connect there";
+        let hint = "check that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
+                    this machine may connect to the server";
         let knocked = sftp::knock(&place).await;
-        let lets_in = knocked.map(|()| about.ok("its host key is known, and it lets us in"));
+        let lets_in = knocked.map(|()| about.ok("its host key is known, and the login succeeded"));
         lets_in.unwrap_or_else(|why| about.bad(why, hint)).into()
     });
 }
@@ -103,18 +103,18 @@ fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
 fn mend(answer: &str) -> &'static str {
     // 530, 534 and 535 are about the login (RFC 4954 §6).
     if answer.starts_with("SMTP 53") {
-        "correct `user` and `password_file` of the destination; the server does not take them"
+        "correct `user` and `password_file` of the destination; the server rejects them"
     } else if answer.contains("TLS") {
-        "see that `tls` and `port` fit together and that the certificate is in force; `ca_file` names an \
-         authority of your own"
+        "check that `tls` and `port` match and that the certificate is valid; `ca_file` names your own \
+         certificate authority"
     } else {
-        "see that the address is right, and that this machine may connect there"
+        "check the address, and that this machine may connect to it"
     }
 }
 
 /// Checks the connection to an address, which may contain a secret.
 async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFinding {
-    let unusable = || about.bad("is no address", "correct it in the configuration");
+    let unusable = || about.bad("is not an address", "correct it in the configuration");
     let Ok(url) = Url::parse(url) else { return unusable() };
     let Some(host) = url.host_str() else { return unusable() };
     let Some(port) = url.port_or_known_default() else { return unusable() };
@@ -122,16 +122,17 @@ async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFin
         Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
             // Only a certificate that ends soon replaces the finding below.
             finding if finding.hint.is_some() => finding,
-            _ => about.ok("takes connections, with a certificate that is trusted"),
+            _ => about.ok("accepts connections, with a trusted certificate"),
         },
-        Ok(None) => about.ok("takes connections"),
+        Ok(None) => about.ok("accepts connections"),
         Err(PeerError::Unreachable(why)) => about.bad(
             format!("no connection: {why}"),
-            "see that the address is right, and that this machine may connect there",
+            "check the address, and that this machine may connect to it",
         ),
-        Err(PeerError::Untrusted(why)) => {
-            about.bad(format!("no TLS that can be trusted: {why}"), "see to the certificate there")
-        }
+        Err(PeerError::Untrusted(why)) => about.bad(
+            format!("no TLS that can be trusted: {why}"),
+            "correct the certificate of the server",
+        ),
         Err(PeerError::NoRoots) => about.bad(
             "this machine has no certificates to trust",
             "install the system's certificates (ca-certificates)",

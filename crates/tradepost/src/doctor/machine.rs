@@ -43,20 +43,20 @@ impl Examiner {
                 if failure.lines.is_empty() { vec![failure.message] } else { failure.lines };
             findings.extend(lines.into_iter().map(|line| about.bad(line, hint.clone())));
         }
-        let hint = "set what is named in the configuration";
+        let hint = "set the named key in the configuration";
         let warnings = check_config::warnings(&config).into_iter();
         findings.extend(warnings.map(|warning| about.warning(warning.message, hint)));
-        if findings.is_empty() { vec![about.ok("whole")] } else { findings }
+        if findings.is_empty() { vec![about.ok("valid")] } else { findings }
     }
 
     fn disk(&self, about: &FindingSubject, folder: &Path) -> Vec<DoctorFinding> {
         let least = self.config.server.min_free_space;
         // Before the first start the folder does not exist.
         let there = folder.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-        let hint = "make room, or have the data on a larger disk; below server.min_free_space leads are \
-                    refused";
+        let hint = "free disk space, or move the data to a larger disk; below server.min_free_space the \
+                    server refuses leads";
         vec![match room(there) {
-            Err(error) => about.bad(format!("cannot be looked at: {error}"), "see who may read it"),
+            Err(error) => about.bad(format!("cannot be read: {error}"), "check its permissions"),
             Ok(room) => {
                 let says = format!("{} MiB are free of {}", room.free >> 20, room.total >> 20);
                 if room.free < least {
@@ -81,13 +81,13 @@ impl Examiner {
             findings.push(match (probe, open_to(folder)) {
                 (Err(error), _) => about.bad(
                     format!("cannot be written: {error}"),
-                    "run this as the user that serves, or give the folder to it",
+                    "run this as the user of the server, or make that user the owner of the folder",
                 ),
                 (Ok(_), Some(mode)) => about.warning(
-                    format!("others may enter it (mode {mode:o})"),
-                    "it holds personal data: chmod 700",
+                    format!("others can access it (mode {mode:o})"),
+                    "it contains personal data: chmod 700",
                 ),
-                (Ok(_), None) => about.ok("its owner's alone, and can be written"),
+                (Ok(_), None) => about.ok("private to its owner, and writable"),
             });
         }
         for (key, path) in self.secrets() {
@@ -95,13 +95,13 @@ impl Examiner {
             findings.push(match (fs::File::open(&path), open_to(&path)) {
                 (Err(error), _) => about.bad(
                     format!("{} cannot be read: {}", path.display(), error.kind()),
-                    "run this as the user that serves, or give the file to it",
+                    "run this as the user of the server, or make that user the owner of the file",
                 ),
                 (Ok(_), Some(mode)) => about.warning(
                     format!("{} can be read by others (mode {mode:o})", path.display()),
-                    "chmod 600, and change the secret if others have had it",
+                    "chmod 600, and change the secret if others may have read it",
                 ),
-                (Ok(_), None) => about.ok("its owner's alone"),
+                (Ok(_), None) => about.ok("private to its owner"),
             });
         }
         findings

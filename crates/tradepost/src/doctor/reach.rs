@@ -74,8 +74,8 @@ impl Examiner {
             addresses.extend(hosts.iter().filter(|host| !is_public(host)).map(at_host));
             if addresses.is_empty() {
                 let about = FindingSubject::new(Area::Card, id);
-                let says = "neither public_url nor hosts say where agents outside find it";
-                let hint = "set public_url to the address under which the world reaches it";
+                let says = "neither public_url nor hosts is set, so agents outside cannot find it";
+                let hint = "set public_url to its public address";
                 let finding = about.warning(says, hint);
                 looks.begin(about, async move { finding.into() });
                 addresses.push(origin.to_string());
@@ -111,14 +111,15 @@ impl Examiner {
             let failed = acme.as_ref().and_then(|acme| failed_order(&about, acme));
             let is_ordered = acme.as_ref().is_some_and(|acme| !acme.file().exists());
             if is_ordered {
-                let hint = "run the server: it orders one";
+                let hint = "start the server: it orders one";
                 let none = || about.bad("no certificate has been issued yet", hint);
                 return vec![failed.unwrap_or_else(none)].into();
             }
             let loaded = match tls::load(&files) {
                 Ok(loaded) => loaded,
                 Err(mistakes) => {
-                    let hint = "the files have to be PEM; paths begin at the working directory";
+                    let hint =
+                        "the files have to be PEM; paths are relative to the working directory";
                     let bad =
                         |mistake: &tls::TlsFileError| about.bad(mistake.message.clone(), hint);
                     return mistakes.iter().map(bad).collect::<Vec<_>>().into();
@@ -133,8 +134,8 @@ impl Examiner {
                     loaded.certificate.as_ref().is_some_and(|leaf| peer::is_for(leaf, host));
                 if !covers {
                     let hint = match acme.is_some() {
-                        true => "have server.tls.acme.domains name every one of `hosts`",
-                        false => "have it issued for every one of `hosts`",
+                        true => "add every name of `hosts` to server.tls.acme.domains",
+                        false => "have the certificate issued for every name of `hosts`",
                     };
                     findings.push(about.bad(format!("is not for {host}"), hint));
                 }
@@ -155,17 +156,17 @@ impl Examiner {
                     seen.findings.push(judge_end(&tls, end, self.now()));
                 }
                 Err(PeerError::Untrusted(why)) => {
-                    let hint = "have a certificate that agents trust, for this name, with the whole \
+                    let hint = "install a certificate that agents trust, for this name, with the whole \
                                 chain";
-                    seen.findings.push(tls.bad(format!("not to be trusted: {why}"), hint));
+                    seen.findings.push(tls.bad(format!("not trusted: {why}"), hint));
                 }
                 // The request for the card reports it.
                 Err(PeerError::Unreachable(_) | PeerError::NoRoots) => {}
             }
         } else if !is_this_machine(&host) {
             let tls = FindingSubject::new(Area::Tls, &host);
-            let hint = "have TLS, by [server.tls] or by a proxy, and https in public_url";
-            seen.findings.push(tls.warning("its address is without TLS", hint));
+            let hint = "set up TLS, with [server.tls] or a proxy, and use https in public_url";
+            seen.findings.push(tls.warning("its address does not use TLS", hint));
         }
         let outside = fetch(&door.base, None, self).await;
         let outside = match outside {
@@ -174,10 +175,10 @@ impl Examiner {
                 let hint = if is_this_machine(&host)
                     && door.base.port() == Some(self.inside().port())
                 {
-                    "see that the server runs: `tradepost serve`"
+                    "check that the server runs: `tradepost serve`"
                 } else {
-                    "see that the name leads to this server or its proxy, and that the proxy passes the \
-                     Host header on"
+                    "check that the name resolves to this server or its proxy, and that the proxy forwards the \
+                     Host header"
                 };
                 seen.findings.push(about.bad(why, hint));
                 return seen;
@@ -197,7 +198,7 @@ impl Examiner {
         address.set_path("");
         let inside = match changed {
             true => fetch(&address, Some(self.inside()), self).await,
-            false => Err("it has no address here".to_owned()),
+            false => Err("the server has no address on this machine".to_owned()),
         };
         seen.findings.push(compare(about, &outside, inside, self.inside()));
         seen
@@ -209,8 +210,10 @@ fn failed_order(about: &FindingSubject, acme: &Acme) -> Option<DoctorFinding> {
     let standing = acme::standing(acme);
     let code = standing.code.filter(|_| standing.failures > 0)?;
     let times = standing.failures;
-    let says =
-        format!("{times} orders have failed, the last one by {code}: {}", standing.says.join("; "));
+    let says = format!(
+        "{times} orders have failed, the last one with {code}: {}",
+        standing.says.join("; ")
+    );
     Some(about.bad(says, code.hint()))
 }
 
@@ -225,22 +228,22 @@ fn compare(
     };
     match inside {
         Ok(inside) if unsigned(&inside.card) == unsigned(&outside.card) => {
-            about.ok("reached, and is the one that this server has")
+            about.ok("reached, and it is the card of this server")
         }
         Ok(inside) => about.bad(
             format!(
-                "another card is there ({}) than this server has ({})",
+                "another card is at this address ({}) than this server has ({})",
                 name(&outside.card),
                 name(&inside.card)
             ),
-            "see where the name leads and what stands before the server; a cache may have an older one",
+            "check what the name resolves to, and the proxies before the server; a cache may have an older card",
         ),
         Err(why) => about.warning(
             format!(
-                "there is a card ({}), and no server on {listen} to compare it with: {why}",
+                "a card is at this address ({}), but no server on {listen} to compare it with: {why}",
                 name(&outside.card)
             ),
-            "run this where the server runs, while it does",
+            "run this on the machine of the server, while the server runs",
         ),
     }
 }
@@ -281,7 +284,7 @@ async fn fetch(
         if !is_name {
             let moved = url.set_ip_host(address.ip()).is_ok();
             if !moved {
-                return Err("it has no address here".to_owned());
+                return Err("the server has no address on this machine".to_owned());
             }
         }
     }
@@ -308,7 +311,7 @@ async fn fetch(
     }
     let card = json::from_slice::<Value>(&body);
     let card = card.ok().filter(|card| card.get("name").is_some());
-    let card = card.ok_or_else(|| "what is answered is no agent card".to_owned())?;
+    let card = card.ok_or_else(|| "the answer is not an agent card".to_owned())?;
     Ok(Fetched { card, ahead })
 }
 
@@ -327,24 +330,25 @@ fn ahead(stated: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDura
 
 /// Resolves a host name.
 async fn name(about: &FindingSubject) -> DoctorFinding {
-    let hint = "have the name lead to this server or its proxy; changes take a while to be known";
+    let hint =
+        "set the DNS records of the name to this server or its proxy; changes take time to spread";
     let host = about.subject.as_str();
     match tokio::net::lookup_host((host, 443)).await {
-        Err(error) => about.bad(format!("leads nowhere: {error}"), hint),
+        Err(error) => about.bad(format!("does not resolve: {error}"), hint),
         Ok(addresses) => {
             let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
             addresses.sort_unstable();
             addresses.dedup();
             let listed: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let says = format!("leads to {}", listed.join(", "));
+            let says = format!("resolves to {}", listed.join(", "));
             let is_inside = |ip: &IpAddr| match ip {
                 IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
                 IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local(),
             };
             if addresses.is_empty() {
-                about.bad("leads nowhere", hint)
+                about.bad("does not resolve", hint)
             } else if host != "localhost" && addresses.iter().all(is_inside) {
-                about.warning(format!("{says}: not reached from outside"), hint)
+                about.warning(format!("{says}: not reachable from outside"), hint)
             } else {
                 about.ok(says)
             }

@@ -59,25 +59,25 @@ impl Examiner {
 
     fn kept(&self, about: &FindingSubject) -> Result<Vec<DoctorFinding>, InternalError> {
         let Some(store) = self.keeping.open()? else {
-            let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
-            return Ok(vec![about.warning("there is nothing yet", hint)]);
+            let hint = "`tradepost serve` creates it; check that --data names the same folder";
+            return Ok(vec![about.warning("does not exist yet", hint)]);
         };
         let config = &self.config;
         let dealers = config.dealers.iter().map(|dealer| dealer.terms.id.clone());
         let publishers = config.publishers.iter().map(|publisher| publisher.profile.id.clone());
         let agents: Vec<String> = dealers.chain(publishers).collect();
         let amiss = store.amiss(&agents)?;
-        let mut findings = vec![about.ok("can be read, and is of this version")];
+        let mut findings = vec![about.ok("readable, and of this version")];
         findings.extend(self.locked(&store));
         for agent in &agents {
             let about = FindingSubject::new(Area::Backlog, agent);
             let dead = amiss.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
             findings.push(match dead {
-                None => about.ok("nothing was given up"),
+                None => about.ok("no delivery was given up"),
                 Some(number) => about.warning(
                     format!("{number} deliveries were given up"),
-                    "`tradepost leads deliveries` and `tradepost push list` say which and why; \
-                     `leads resend` and `push retry` take them on again",
+                    "`tradepost leads deliveries` and `tradepost push list` list them with the reasons; \
+                     `leads resend` and `push retry` send them again",
                 ),
             });
         }
@@ -97,18 +97,18 @@ impl Examiner {
             Err(why) => why.clone(),
         };
         let about = FindingSubject::new(Area::Store, "personal data");
-        let hint = "name the file with its key in privacy.key_file, or set TRADEPOST_PRIVACY_KEY: \
-                    without it the server does not start";
+        let hint = "set privacy.key_file to the file with the key, or set TRADEPOST_PRIVACY_KEY: without \
+                    the key the server does not start";
         Some(about.bad(why, hint))
     }
 
     fn closed(&self, about: &FindingSubject, fault: &InternalError) -> DoctorFinding {
         let hint = match &self.keeping {
             Keeping::Folder(_) => {
-                "see that this user may read the folder, and that its version is that of this program"
+                "check that this user may read the folder, and that its version is that of this program"
             }
             Keeping::Database(_) => {
-                "see that it answers, and that server.database names it and its user"
+                "check that the database answers, and that server.database names it and its user"
             }
         };
         about.bad(format!("cannot be used: {}", fault.chain()), hint)
@@ -122,17 +122,17 @@ impl Examiner {
         };
         let arrives = match &feed.from {
             From::Folder(folder) if !folder.path.is_dir() => {
-                let hint = "make the folder, or correct `folder` of this feed";
-                return about.bad("its folder is not there", hint);
+                let hint = "create the folder, or correct `folder` of this feed";
+                return about.bad("its folder does not exist", hint);
             }
             From::Folder(_) => "put a file into its folder",
-            From::Pull(_) => "`tradepost feeds run` asks for it now",
-            From::Upload { .. } => "have it uploaded",
+            From::Pull(_) => "`tradepost feeds run` fetches it now",
+            From::Upload { .. } => "upload a file",
         };
         let now = self.now();
         let hint = format!("{arrives}; `tradepost feeds show` has the reports");
-        let Some(at) = state.taken_at else { return about.warning("none was ever taken", hint) };
-        let taken = format!("the last one was taken {}", short(at, &TimeZone::UTC, now));
+        let Some(at) = state.taken_at else { return about.warning("never imported", hint) };
+        let taken = format!("last imported {}", short(at, &TimeZone::UTC, now));
         match feed.stale_after {
             Some(age) if now.duration_since(at) > age => about.bad(format!("stale: {taken}"), hint),
             Some(_) | None => about.ok(taken),

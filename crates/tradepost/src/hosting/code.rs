@@ -13,84 +13,85 @@ tradepost_document::catalog! {
         /// Action for the caller.
         hint: &'static str,
     }
-    /// There is no credential that is good here.
+    /// The request has no valid credential.
     Unauthenticated = "UNAUTHENTICATED" {
         http: 401, exit: 9, closes: false,
-        hint: "send a key that `tradepost keys create --admin` has made, as Authorization: Bearer KEY",
+        hint: "send a key that `tradepost keys create --admin` has created, as Authorization: Bearer KEY",
     }
-    /// The key is good, but not for this.
+    /// The key is valid, but does not permit the operation.
     PermissionDenied = "PERMISSION_DENIED" {
         http: 403, exit: 9, closes: false,
-        hint: "use a key with the scope dealers:write, or dealers:read for what only reads",
+        hint: "use a key with the scope dealers:write, or dealers:read for operations that only read",
     }
-    /// Too many credentials that are not valid came from this address.
+    /// This address has sent too many invalid credentials.
     RateLimited = "RATE_LIMITED" {
         http: 429, exit: 7, closes: false,
-        hint: "wait for as many seconds as Retry-After says",
+        hint: "wait for the number of seconds in Retry-After",
     }
-    /// There is no such dealer, or nothing at this address.
+    /// The dealer or the address does not exist.
     NotFound = "NOT_FOUND" {
         http: 404, exit: 4, closes: false,
-        hint: "`tradepost dealer list` names those that there are",
+        hint: "`tradepost dealer list` lists the dealers",
     }
-    /// The address does not take this method.
+    /// The address does not support this method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED" {
         http: 405, exit: 2, closes: false,
-        hint: "/admin/v1/openapi.json says which methods there are",
+        hint: "/admin/v1/openapi.json lists the methods",
     }
-    /// The body is no JSON, or could be read in two ways.
+    /// The body is not valid JSON, or is ambiguous because a member occurs twice.
     InvalidJson = "INVALID_JSON" {
         http: 400, exit: 2, closes: false,
-        hint: "send one JSON object in which no member is there twice",
+        hint: "send one JSON object in which no member occurs twice",
     }
     /// A parameter or a header cannot be read.
     InvalidParameter = "INVALID_PARAMETER" {
         http: 400, exit: 2, closes: false,
-        hint: "/admin/v1/openapi.json says what parameters there are",
+        hint: "/admin/v1/openapi.json lists the parameters",
     }
-    /// The body is larger than what is taken.
+    /// The body exceeds the maximum size.
     TooLarge = "TOO_LARGE" {
         http: 413, exit: 2, closes: true,
         hint: "send a smaller document, or raise server.max_body_bytes",
     }
-    /// The body is not said to be JSON.
+    /// The Content-Type of the body is not JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE" {
         http: 415, exit: 2, closes: true,
         hint: "send Content-Type: application/json, or application/merge-patch+json with PATCH",
     }
-    /// The document has mistakes, all of which are listed.
+    /// The document has errors; all of them are listed.
     InvalidDealer = "INVALID_DEALER" {
         http: 422, exit: 2, closes: false,
-        hint: "mend every problem; `tradepost init` explains each key of [[dealers]]",
+        hint: "correct every problem; `tradepost init` explains each key of [[dealers]]",
     }
-    /// The dealer is one of the configuration file.
+    /// The dealer is defined in the configuration file.
     ReadOnly = "READ_ONLY" {
         http: 409, exit: 6, closes: false,
-        hint: "change the file and send SIGHUP; what is in it is changed nowhere else",
+        hint: "change the file and send SIGHUP; a dealer of the file cannot be changed elsewhere",
     }
-    /// There is a dealer with this id.
+    /// A dealer with this id exists.
     IdTaken = "ID_TAKEN" {
         http: 409, exit: 6, closes: false,
-        hint: "choose another id, or change the dealer that there is",
+        hint: "choose another id, or change the existing dealer",
     }
-    /// There was a dealer with this id; what it has taken is kept under it.
+    /// A dealer with this id was removed; its data is stored under the id.
     IdRemoved = "ID_REMOVED" {
         http: 409, exit: 6, closes: false,
-        hint: "choose another id; --force (reuse=true) hands leads and consents of the former over",
+        hint: "choose another id; --force (reuse=true) gives the new dealer the leads and consents of the removed \
+            one",
     }
-    /// A host leads to another seller.
+    /// A host name belongs to another seller.
     HostTaken = "HOST_TAKEN" {
         http: 409, exit: 6, closes: false,
-        hint: "choose other hosts, or take them from whoever has them first",
+        hint: "choose other hosts, or remove them from the other seller first",
     }
     /// The dealer has changed since it was read.
     RevisionConflict = "REVISION_CONFLICT" {
         http: 412, exit: 6, closes: false,
         hint: "read the dealer again, and send the change with its new revision",
     }
-    /// We broke. The cause is in the log.
+    /// The server failed. Its log has the cause.
     Unavailable = "UNAVAILABLE" {
         http: 503, exit: 7, closes: false,
-        hint: "try again in a moment; the log of the server says why",
+        hint: "try again in a moment; the server's log has the cause",
     }
 }

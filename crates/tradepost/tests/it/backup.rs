@@ -164,7 +164,7 @@ fn a_backup_with_another_schema_is_refused_and_changes_nothing() {
         let written = tradepost(folder.path(), &["backup", "given", "--data", "source"]);
         assert_eq!(written.status.code(), Some(0), "{written:?}");
         let warned = String::from_utf8(written.stderr).unwrap();
-        assert!(warned.contains("will refuse this backup") && warned.contains(named), "{warned}");
+        assert!(warned.contains("refuses this backup") && warned.contains(named), "{warned}");
         for place in [&["--data", "new"][..], &["--check"]] {
             let refused = tradepost(folder.path(), &[&["restore", "given"][..], place].concat());
             let said = String::from_utf8(refused.stderr).unwrap();

@@ -192,7 +192,7 @@ fn ctrl_c_between_two_requests_is_no_different() {
     let mut waiting = String::new();
     let mut talk = BufReader::new(child.stderr.take().unwrap());
     talk.read_line(&mut waiting).unwrap();
-    assert!(waiting.starts_with("waiting ") && waiting.ends_with(" s to send again\n"));
+    assert!(waiting.starts_with("retrying in ") && waiting.ends_with(" s\n"));
     stop(&child);
     let (exit, shown, _) = ended(child);
     let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];

@@ -36,10 +36,10 @@ fn warnings_come_at_once_with_lines_and_exit_zero() {
     let output = run(&["check-config", "shop.toml"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     expect![[r#"
-        warning: shop.toml:3: server.operator_listen 0.0.0.0:9080 is on all interfaces, in clear text: everybody who reaches it reads the metrics and can try keys of administrators; listen on 127.0.0.1 or on an address of a network of your own
-        warning: shop.toml:7: server.console.public_url is http: passwords, sessions and customers can be read on the way; give the proxy TLS and write https, or set server.tls
-        warning: shop.toml:12: public_url says https, and server.listen 0.0.0.0:8080 answers in clear text: set server.tls, or have a proxy with TLS on this machine be the only one that reaches it, with listen on 127.0.0.1 and trust_forwarded_for = true
-        warning: shop.toml:14: dealer bare, rooftop Bare Motors Downtown has no appointments.types: no test drive and no visit is ever confirmed, a person has to arrange each
+        warning: shop.toml:3: server.operator_listen 0.0.0.0:9080 is on all interfaces, in clear text: everyone who can connect can read the metrics and try administrator keys; listen on 127.0.0.1 or on an address of a private network
+        warning: shop.toml:7: server.console.public_url is http: passwords, sessions and customer data can be read in transit; set up TLS on the proxy and write https, or set server.tls
+        warning: shop.toml:12: public_url is https, but server.listen 0.0.0.0:8080 answers in clear text: set server.tls, or permit connections only from a TLS proxy on this machine, with listen on 127.0.0.1 and trust_forwarded_for = true
+        warning: shop.toml:14: dealer bare, rooftop Bare Motors Downtown has no appointments.types: the server confirms no test drives and visits, and staff must arrange each
     "#]]
     .assert_eq(&String::from_utf8(output.stderr).unwrap());
 

@@ -266,8 +266,8 @@ fn the_command_changes_nothing_while_a_feed_is_being_taken() {
     let (exit, document) = import_command(data, &whole, &demo);
     assert_eq!(exit, Some(1));
     let message = document["error"]["message"].as_str().unwrap();
-    assert!(message.contains("a feed of this dealer is being taken"), "{message}");
-    assert!(document["error"]["hint"].as_str().unwrap().contains("try it again"));
+    assert!(message.contains("a feed of this dealer is being imported"), "{message}");
+    assert!(document["error"]["hint"].as_str().unwrap().contains("try again"));
     assert_eq!(store.inventory_generation(DEALER_ID).unwrap(), 0);
     let dry = [demo.as_slice(), &["--dry-run"]].concat();
     assert_eq!(import_command(data, &whole, &dry).0, Some(0), "looking is permitted");

@@ -375,7 +375,7 @@ fn it_does_not_start_believing_everybody_or_short_secrets() {
     let short = short.to_str().unwrap();
     let jwks = jwks.to_str().unwrap();
     for (arguments, words) in [
-        (&[][..], "everybody would be believed"),
+        (&[][..], "the receiver would accept deliveries from everyone"),
         (&["--token-file", short], "a token has at least 16 characters, 8 of them different"),
         (&["--hmac-key-file", short], "a key has at least 32 characters, 8 of them different"),
         (&["--hmac-key-file", weak], "a key has at least 32 characters, 8 of them different"),

@@ -155,8 +155,8 @@ fn an_error_id_is_found_without_the_callers_words() {
     let (code, _, said) = tradepost(folder.path(), &["refusals", "show", "err_0"]);
     assert_eq!(code, Some(2));
     expect![[r#"
-        error: nothing is known of this id
-        hint: refusals are kept for 30 days, and in a flood not each of them
+        error: no refusal with this id is stored
+        hint: refusals are stored for 30 days; in a flood of refusals, not all are stored
     "#]]
     .assert_eq(&said);
     for file in std::fs::read_dir(data(folder.path())).unwrap() {

@@ -212,7 +212,7 @@ fn a_card_is_signed_and_verified_on_the_command_line() {
     write("twice.json", &signed.replacen('{', "{\"name\":\"Other\",", 1));
     check(&verify("twice.json", "keys.json"), 11, "/name: is there twice");
     check(&verify("absent.json", "keys.json"), 2, "cannot read absent.json");
-    check(&verify("card.json", "card.json"), 2, "card.json is no set of public keys");
+    check(&verify("card.json", "card.json"), 2, "card.json is not a set of public keys");
     check(&["card", "sign", "card.json", "--key", "card.json"], 2, "the JWK must have kty");
     write("large.json", &" ".repeat(9_000_000));
     check(
@@ -248,7 +248,7 @@ fn discover_and_verify_judge_a_served_card() {
     assert!(stderr.contains("no signature of the card is by a trusted key"), "{stderr}");
 
     let (exit, stdout, _) = run(&["card", "verify", &url, "--keys", "key.json"]);
-    assert!(exit == 0 && stdout.contains("the card is to be trusted"), "{stdout}");
+    assert!(exit == 0 && stdout.contains("the card is trusted"), "{stdout}");
     // The card's own word on its key is worth nothing.
     let (exit, _, stderr) = run(&["card", "verify", &url]);
     assert!(exit == 11 && stderr.contains("--allow-jku does not permit"), "{stderr}");

@@ -286,9 +286,9 @@ fn what_a_configured_postgresql_keeps_is_what_commands_show() {
         (&["audit", "export", "--head"], "fixed"),
         (&["keys", "list"], "shopper"),
         (&["dealer", "list"], "fixed"),
-        (&["privacy", "status"], "in clear"),
+        (&["privacy", "status"], "not encrypted"),
         (&["push", "list"], "no webhooks to list"),
-        (&["refusals", "list"], "nothing was refused"),
+        (&["refusals", "list"], "no refusals in the last 30 days"),
         (&["feeds", "list"], "no feeds are configured"),
         (&["publisher", "list", "accounts"], "no accounts"),
         (&["migrate"], "is up to date"),
@@ -346,7 +346,9 @@ fn an_unknown_dealer_is_an_error_of_every_command() {
     let said: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     let hint = said["error"]["hint"].as_str().unwrap();
     assert!(
-        hint.starts_with("known are ") && hint.contains(dealer::ID) && hint.contains("fixed"),
+        hint.starts_with("the known dealers are ")
+            && hint.contains(dealer::ID)
+            && hint.contains("fixed"),
         "{hint}"
     );
     for known in ["fixed", dealer::ID] {

@@ -103,7 +103,7 @@ impl BridgeError {
         };
         let key = key.map(Into::into);
         Self { is_in_doubt: true, retryable: false, key, ..self }
-            .hint(format!("{hint}: look whether it was done before calling again"))
+            .hint(format!("{hint}: check whether it was done before calling again"))
     }
 
     /// Creates the error of a repetition that was not sent because the seller may not recognise it.

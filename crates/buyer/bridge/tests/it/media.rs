@@ -196,7 +196,7 @@ fn a_yes_is_not_repeated_once_the_seller_may_forget() {
         clock.advance(SignedDuration::from_mins(minutes));
         let again = call(&bridge, "adcp_create_media_buy", &yes);
         assert_eq!(code(&again), "REPETITION_FORGOTTEN", "{promises}");
-        assert!(again.text.contains("look whether it was done"), "{}", again.text);
+        assert!(again.text.contains("check whether it was done"), "{}", again.text);
         assert_eq!(seller.calls("create_media_buy").len(), 1, "{promises}");
         // Asked anew, later, the person may buy once more.
         clock.advance(SignedDuration::from_secs(1));
@@ -216,7 +216,7 @@ fn without_a_promise_nothing_repeats_and_the_person_is_warned() {
     let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
     let trouble = &outcome.document;
     assert_eq!((&trouble["in_doubt"], &trouble["retryable"]), (&json!(true), &json!(false)));
-    assert!(outcome.text.contains("look whether it was done"), "{}", outcome.text);
+    assert!(outcome.text.contains("check whether it was done"), "{}", outcome.text);
     assert_eq!(seller.calls("create_media_buy").len(), 1);
     let again = with(order(), json!({"idempotency_key": trouble["idempotency_key"]}));
     let asked = call(&bridge, "adcp_create_media_buy", &again).document;

@@ -23,66 +23,66 @@ catalog! {
         /// Advice for the buyer.
         hint: &'static str,
     }
-    /// The same request came again before the wait was over that the seller asked for.
+    /// The buyer repeated a request before the retry-after of the seller had passed.
     RetryEarly = "retry.early" {
         level: FindingLevel::Wrong,
         rule: "AAP R-ER-07, RFC 9110 §10.2.3",
         hint: "wait for retry_after, rounded up, and add jitter",
     }
-    /// The same request came again at once, although nobody had said that it may.
+    /// The buyer repeated a request at once, although the seller had not permitted a retry.
     RetryWithoutPause = "retry.without_pause" {
         level: FindingLevel::Unwise,
         rule: "AAP R-ER-08",
         hint: "back off before a retry: exponentially and with jitter",
     }
-    /// A request came again unchanged that was refused for good.
+    /// The buyer repeated a request unchanged that the seller had refused for good.
     RetryOfFinal = "retry.of_final" {
         level: FindingLevel::Wrong,
         rule: "AAP R-ER-05",
         hint: "change the request first; retry unchanged only what is retryable",
     }
-    /// An intent was sent more often than its budget permits.
+    /// The buyer sent an intent more often than the script's budget permits.
     BudgetAttempts = "budget.attempts" {
         level: FindingLevel::Wrong,
         rule: "budget.attempts of the script",
         hint: "stop after a fixed number of attempts and report the failure",
     }
-    /// An intent was still sent when its time was over.
+    /// The buyer sent an intent after the script's time for it had passed.
     BudgetElapsed = "budget.elapsed" {
         level: FindingLevel::Wrong,
         rule: "budget.elapsed of the script",
         hint: "stop when the time for an intent is over, waits included",
     }
-    /// The seller got more retries than all intents together may cost.
+    /// The buyer sent the seller more retries than the script's budget for all intents permits.
     BudgetRetries = "budget.retries" {
         level: FindingLevel::Wrong,
         rule: "budget.retries of the script",
         hint: "count retries for each seller and stop when they do not help",
     }
-    /// An idempotency key was used again for another lead or task.
+    /// The buyer used an idempotency key again for another lead or task.
     KeyReused = "key.reused" {
         level: FindingLevel::Wrong,
         rule: "AAP R-LD-16, AdCP E-4",
         hint: "use a fresh idempotency key for every new lead or task",
     }
-    /// A lead was sent again under another key, or under none: the dealer may have it twice.
+    /// The buyer sent a lead again under another key or without one: the dealer may have it twice.
     LeadDoubled = "lead.doubled" {
         level: FindingLevel::Wrong,
         rule: "AAP R-LD-14",
         hint: "retry a lead with the same idempotency_key, also when nothing was answered",
     }
-    /// A task that changes something was sent again under another key, or under none: the seller may have
+    /// The buyer sent a task that changes data again under another key or without one: the seller may have
     /// done it twice.
     TaskDoubled = "task.doubled" {
         level: FindingLevel::Wrong,
         rule: "AdCP E-4",
         hint: "retry a task with the same idempotency_key, also when nothing was answered",
     }
-    /// A credential stood in the arguments of a task, where it may be logged.
+    /// The arguments of a task contained a credential, which may be logged.
     CredentialSent = "credential.sent" {
         level: FindingLevel::Wrong,
         rule: "AdCP A-9",
-        hint: "send credentials in the Authorization header, and replace what has leaked",
+        hint: "send credentials in the Authorization header, and replace the leaked credential",
     }
     /// A lead had no idempotency key, so it cannot be retried safely.
     KeyMissing = "key.missing" {
@@ -90,13 +90,13 @@ catalog! {
         rule: "AAP R-LD-14",
         hint: "give every lead an idempotency_key before it is sent the first time",
     }
-    /// A message to an agent was sent again under another id: the agent may have it twice.
+    /// The buyer sent a message to an agent again under another id: the agent may have it twice.
     MessageDoubled = "message.doubled" {
         level: FindingLevel::Unwise,
         rule: "A2A §3.3.1",
-        hint: "send the same messageId again when nothing was answered, by which the agent can know the message",
+        hint: "send the same messageId again when nothing was answered, so that the agent recognises the message",
     }
-    /// A message's id was used again for another message.
+    /// The buyer used a message's id again for another message.
     MessageIdReused = "message_id.reused" {
         level: FindingLevel::Wrong,
         rule: "AAP R-ENV-03",
@@ -130,30 +130,30 @@ catalog! {
     ConsentInvalid = "consent.invalid" {
         level: FindingLevel::Wrong,
         rule: "AAP R-LD-05, R-LD-06",
-        hint: "build a fresh consent grant with the user",
+        hint: "create a new consent grant with the user",
     }
-    /// The same words of the same moment suddenly permitted more channels than before.
+    /// A consent with the same text and time permitted more channels than before.
     ConsentStretched = "consent.stretched" {
         level: FindingLevel::Wrong,
         rule: "AAP R-LD-04",
-        hint: "go back to the user; a consent is never widened without them",
+        hint: "ask the user again; a consent is never widened without them",
     }
-    /// A lead was about a vehicle of which the seller had said that it is gone.
+    /// A lead was about a vehicle that the seller had reported as no longer on offer.
     VehicleGone = "vehicle.gone" {
         level: FindingLevel::Unwise,
         rule: "AAP R-ER-08",
         hint: "search again and tell the user before a lead is sent",
     }
-    /// A redirect was followed with a message in hand.
+    /// The buyer followed a redirect with a message.
     RedirectFollowed = "redirect.followed" {
         level: FindingLevel::Wrong,
         rule: "RFC 9110 §15.4",
         hint: "send messages only to the address of the agent card",
     }
-    /// A message came before the agent card had been read.
+    /// The buyer sent a message before it had read the agent card.
     CardUnread = "card.unread" {
         level: FindingLevel::Unwise,
         rule: "AAP R-CARD-12",
-        hint: "read the agent card first, and keep it as long as its caching headers permit",
+        hint: "read the agent card first, and cache it as long as its caching headers permit",
     }
 }

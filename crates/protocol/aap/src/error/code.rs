@@ -73,8 +73,8 @@ catalog! {
         /// Creates a plausible refusal of a request, for tests of buyers.
         sample: fn(&SampleRequest<'_>) -> AapRefusal,
     }
-    /// The agent does not implement this skill. The details list the payload types that it does
-    /// take; the card's `skills` say the same.
+    /// The agent does not implement this skill. The details list the payload types that it accepts;
+    /// the card's `skills` list the same skills.
     UnsupportedSkill = "UNSUPPORTED_SKILL" {
         jsonrpc: -32601, retryable: false, http: 404, grpc: "UNIMPLEMENTED",
         remedy: Remedy::NotOffered, hint: "call one of the skills that the agent card lists",
@@ -96,8 +96,8 @@ catalog! {
             AapRefusal::schema_validation_failed(problems)
         },
     }
-    /// Something required is absent, and nothing else is wrong. `details.errors` lists everything
-    /// that is missing.
+    /// A required property is absent, and the request has no other problem. `details.errors` lists
+    /// everything that is missing.
     MissingRequiredField = "MISSING_REQUIRED_FIELD" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
         remedy: Remedy::Correct, hint: "add what details.errors lists and send again",
@@ -127,7 +127,7 @@ catalog! {
     VehicleUnavailable = "VEHICLE_UNAVAILABLE" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
         remedy: Remedy::SearchAgain,
-        hint: "search again and tell the user that the vehicle is gone",
+        hint: "search again and tell the user that the vehicle is no longer on offer",
         sample: |asked| {
             let named = |name| {
                 let found = asked.vehicle.iter().find(|(known, _)| *known == name);
@@ -139,26 +139,26 @@ catalog! {
             AapRefusal::vehicle_unavailable(&gone, &[])
         },
     }
-    /// Personal data came without consent, or the consent does not cover the channel on which the
-    /// dealer would answer.
+    /// The request has personal data without consent, or the consent does not cover the channel on
+    /// which the dealer would answer.
     ContactConsentRequired = "CONTACT_CONSENT_REQUIRED" {
         jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
         remedy: Remedy::AskConsent,
-        hint: "ask the user for consent to a channel that is supplied, and send it along",
+        hint: "ask the user for consent to a channel that the request supplies, and send the consent with it",
         sample: |_| AapRefusal::consent_missing(lacking("consent")),
     }
-    /// A consent was sent and cannot be used: malformed, expired, in the future, or of another
+    /// The consent cannot be used: it is malformed, has expired, lies in the future, or has another
     /// scope.
     InvalidConsent = "INVALID_CONSENT" {
         jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
         remedy: Remedy::AskConsent,
-        hint: "build a fresh consent grant with the user and send again",
+        hint: "create a new consent grant with the user and send again",
         sample: |asked| {
             AapRefusal::unusable_consent(ConsentDefect::Expired(asked.now), Problems::new())
         },
     }
-    /// The requested time cannot be honoured and there is none to propose. The lead itself may
-    /// have been received: see `details.lead_id`.
+    /// The requested time is not available, and there is no other time to propose. The lead itself
+    /// may have been received: see `details.lead_id`.
     AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
         remedy: Remedy::AskTime,
@@ -173,14 +173,14 @@ catalog! {
         remedy: Remedy::NewKey, hint: "use a fresh idempotency key for a new request",
         sample: |asked| AapRefusal::idempotency_conflict(asked.key, asked.now),
     }
-    /// The caller has sent too many requests. The details say when to come back.
+    /// The caller has sent too many requests. The details say how long to wait before a retry.
     RateLimited = "RATE_LIMITED" {
         jsonrpc: -32002, retryable: true, http: 429, grpc: "RESOURCE_EXHAUSTED",
         remedy: Remedy::SlowDown,
         hint: "wait for details.retry_after_ms and send the same request again",
         sample: |asked| AapRefusal::rate_limited(asked.wait, 1, asked.wait),
     }
-    /// The dealer's agent failed. The cause is in its log under the error id.
+    /// The dealer's agent failed. Its log has the cause under the error id.
     InternalError = "INTERNAL_ERROR" {
         jsonrpc: -32603, retryable: true, http: 500, grpc: "INTERNAL",
         remedy: Remedy::TryAgain,

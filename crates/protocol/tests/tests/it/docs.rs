@@ -185,19 +185,19 @@ fn page() -> String {
 
 # Errors
 
-Every answer that is not a result is a JSON-RPC error. Look at `error.data` first:
+Every answer that is not a result is a JSON-RPC error. Read `error.data` first:
 
-1. **An object with `"type": "aap.error"`**: the dealer read the request and says no. `data.code`
-   is one of the [{aap} codes of AAP](#what-the-dealer-says-no-to). `error.message` starts with
-   the same code, for clients that drop the data.
-2. **An array, or nothing**: the request did not get as far as the dealer. `error.code` is one of
-   the [{protocol} codes of the protocol](#what-the-protocol-says-no-to).
+1. **An object with `"type": "aap.error"`**: the dealer read the request and refused it. `data.code`
+   is one of the [{aap} codes of AAP](#refusals-of-the-dealer). `error.message` starts with the same
+   code, for clients that discard the data.
+2. **An array, or nothing**: the request did not reach the dealer. `error.code` is one of the
+   [{protocol} codes of the protocol](#errors-of-the-protocol).
 
-`data.retryable` decides whether the same request may be sent again, and overrules the table.
-`data.error_id` is in the dealer's log as well: quote it when you ask for help. No answer repeats
+`data.retryable` says whether the same request may be sent again, and takes precedence over the
+table. `data.error_id` is also in the dealer's log: quote it when you ask for help. No answer repeats
 a value that you sent, except identifiers, idempotency keys, the payload type and member names.
 
-## What the dealer says no to
+## Refusals of the dealer
 
 | code | JSON-RPC | HTTP of v1.0 | retry | what to do |
 |---|---|---|---|---|
@@ -233,10 +233,10 @@ fn write_problems(out: &mut String) {
 `details.errors` has one entry for each violated constraint of the published schema, all of them
 at once: `instanceLocation` (a JSON Pointer into the payload), `keyword`, `error` (what to do) and
 one member that helps a program: `property`, `allowed`, `expected`, `limit`, `pattern`, `format`
-or `anyOf`. A missing property is reported at the object that lacks it, an unknown one at itself.
-Beyond {MAX_LISTED} entries the rest is counted: `details.truncated` is true and `details.total`
-says how many there are. Member names are cut after {MAX_KEY} characters. In v1.0,
-`details.instancePath` repeats the first location.
+or `anyOf`. The location of a missing property is the object that lacks it; the location of an
+unknown property is the property. The list has at most {MAX_LISTED} entries. If there are more,
+`details.truncated` is true and `details.total` is their number. Member names are cut after {MAX_KEY}
+characters. In v1.0, `details.instancePath` repeats the first location.
 
 | keyword | meaning |
 |---|---|
@@ -249,7 +249,7 @@ says how many there are. Member names are cut after {MAX_KEY} characters. In v1.
 
 fn write_protocol(out: &mut String) {
     out.push_str(
-        "\n## What the protocol says no to\n\n\
+        "\n## Errors of the protocol\n\n\
          | code | JSON-RPC | HTTP | gRPC | what to do |\n|---|---|---|---|---|\n",
     );
     for code in A2a::ALL.iter().copied() {
@@ -278,12 +278,13 @@ fn write_adcp(out: &mut String) {
     let _ = write!(
         out,
         r#"
-## What a seller of advertising says no to
+## Errors of a seller of advertising
 
-The codes of AdCP: {} of 3.0, {} of 3.1 and {} of 3.2. They come as `adcp_error` (one object) when
-a task failed, and as `errors[]` in its payload. `recovery` in the error decides over the table;
-a code that is not here is kept as it came, and without `recovery` it counts as transient. What a
-buyer makes of each is in [recovery.md](recovery.md); `tradepost explain CODE` says it for one.
+The codes of AdCP: {} of 3.0, {} of 3.1 and {} of 3.2. They come as `adcp_error` (one object) of a
+failed task, and in `errors[]` of its payload. `recovery` in the error takes precedence over the
+table. A buyer keeps an unknown code as it was sent, and treats it as transient if it has no
+`recovery`. [recovery.md](recovery.md) describes a buyer's reaction to each code, and
+`tradepost explain CODE` the reaction to one.
 
 | code | since | recovery | meaning | what to do |
 |---|---|---|---|---|

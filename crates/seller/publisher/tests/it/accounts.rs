@@ -670,7 +670,7 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
     compare(
         &sync(&desk, "nova", request),
         &expect![[
-            r#"{"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}]}"#
+            r#"{"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have write access granted, or use a task that only reads"}]}"#
         ]],
     );
 }

@@ -160,7 +160,7 @@ fn an_audience_grows_shrinks_and_goes() {
                   "code": "REFERENCE_NOT_FOUND",
                   "message": "an identifier in the request does not resolve to anything of yours",
                   "recovery": "correctable",
-                  "suggestion": "check the identifier with the task that lists such things"
+                  "suggestion": "check the identifier with the task that lists such entities"
                 }
               ]
             },

@@ -329,9 +329,9 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             # unknown creative
             {"code":"CREATIVE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"packages[0].creative_assignments[0].creative_id","suggestion":"check creative_id with list_creatives, or register it with sync_creatives"}
             # rejected creative
-            {"code":"CREATIVE_REJECTED","message":"the creative was rejected; details.reasons says why; send another one","recovery":"correctable","field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative by the seller's advertising policies","details":{"reasons":["the image is blurred"]}}
+            {"code":"CREATIVE_REJECTED","message":"the creative was rejected; details.reasons says why; send another one","recovery":"correctable","field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative according to the seller's advertising policies","details":{"reasons":["the image is blurred"]}}
             # creative put away
-            {"code":"INVALID_STATE","message":"the creative was put away; bring it back with sync_creatives","recovery":"correctable","field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the present state and choose an operation that it permits"}
+            {"code":"INVALID_STATE","message":"the creative was put away; bring it back with sync_creatives","recovery":"correctable","field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the current state and choose an operation that it permits"}
             # inline creative
             {"code":"UNSUPPORTED_FEATURE","message":"this seller takes creatives by sync_creatives; send them there, and assign them by creative_id","recovery":"correctable","field":"packages[0].creatives","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
             # unknown audience
@@ -339,7 +339,7 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             # unknown signal
             {"code":"INVALID_REQUEST","message":"the product does not offer this signal; its signal_targeting_options lists those that it does","recovery":"correctable","field":"packages[0].targeting_overlay.signal_targeting_groups.groups[0].signals[0].signal_ref","suggestion":"correct what field and issues name and send again"}
             # unknown list of properties
-            {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such things"}
+            {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such entities"}
             # collections
             {"code":"UNSUPPORTED_FEATURE","message":"this seller does not do that; leave the field out","recovery":"correctable","field":"packages[0].targeting_overlay.collection_list","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
             # targeting that nobody applies
@@ -527,7 +527,7 @@ fn nothing_is_sold_without_the_ad_server() {
     said.push_str(&errors(&shop.create(json!({}))));
     expect![[r#"
         {"code":"PRODUCT_UNAVAILABLE","message":"the product is sold out; choose another one","recovery":"correctable","field":"packages[0].product_id","suggestion":"choose another product"}
-        {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"send the same request again later, backing off","retry_after":9}
+        {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"retry the same request later, with backoff","retry_after":9}
         {"code":"CONFIGURATION_ERROR","message":"the seller's ad server is not set up; the seller's operator has to set it up","recovery":"terminal","suggestion":"tell the people who run the seller"}
     "#]].assert_eq(&said);
 }

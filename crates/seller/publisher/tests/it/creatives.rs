@@ -404,7 +404,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "message": "the creative goes against an advertising policy of the seller; see details",
                   "recovery": "correctable",
                   "field": "creatives[5].name",
-                  "suggestion": "revise the creative by the seller's advertising policies",
+                  "suggestion": "revise the creative according to the seller's advertising policies",
                   "details": {
                     "policy_id": "tobacco",
                     "policy_url": "https://gazette.example/advertising/policy#tobacco",
@@ -424,7 +424,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "message": "the creative goes against an advertising policy of the seller; see details",
                   "recovery": "correctable",
                   "field": "creatives[6].tags[1]",
-                  "suggestion": "revise the creative by the seller's advertising policies",
+                  "suggestion": "revise the creative according to the seller's advertising policies",
                   "details": {
                     "policy_id": "gambling",
                     "policy_url": "https://gazette.example/advertising/policy#gambling",
@@ -444,7 +444,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "message": "the creative goes against an advertising policy of the seller; see details",
                   "recovery": "correctable",
                   "field": "creatives[7].assets.click_url.url",
-                  "suggestion": "revise the creative by the seller's advertising policies",
+                  "suggestion": "revise the creative according to the seller's advertising policies",
                   "details": {
                     "policy_id": "gambling",
                     "policy_url": "https://gazette.example/advertising/policy#gambling",
@@ -575,7 +575,7 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
                   "message": "the provenance has to be embedded in the content as well",
                   "recovery": "correctable",
                   "field": "creatives[1].provenance.embedded_provenance",
-                  "suggestion": "embed provenance by a provider that the seller accepts"
+                  "suggestion": "embed the provenance with a provider that the seller accepts"
                 }
               ]
             },
@@ -657,7 +657,7 @@ fn a_strict_sync_does_all_or_nothing() {
                   "message": "the creative goes against an advertising policy of the seller; see details",
                   "recovery": "correctable",
                   "field": "creatives[1].name",
-                  "suggestion": "revise the creative by the seller's advertising policies",
+                  "suggestion": "revise the creative according to the seller's advertising policies",
                   "details": {
                     "policy_id": "gambling",
                     "policy_url": "https://gazette.example/advertising/policy#gambling",
@@ -899,7 +899,7 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
                   "message": "the creative is in delivery; pause its packages first, or send a new creative",
                   "recovery": "correctable",
                   "field": "creatives[0]",
-                  "suggestion": "read the present state and choose an operation that it permits"
+                  "suggestion": "read the current state and choose an operation that it permits"
                 }
               ]
             }

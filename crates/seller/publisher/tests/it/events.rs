@@ -244,14 +244,14 @@ fn events_are_counted_once_for_each_source() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"

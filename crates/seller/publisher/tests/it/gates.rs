@@ -344,7 +344,7 @@ fn what_is_not_granted_is_refused_by_task_and_field() {
         AdcpTool::UpdateMediaBuy,
         update("acc_read", paused),
         expect![[
-            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
+            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have write access granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
         ]],
     );
     let fields = json!({"paused": true, "reporting_webhook": {"url": "https://b.example/hook",
@@ -406,7 +406,7 @@ fn a_caller_of_the_release_before_gets_its_codes() {
         AdcpTool::UpdateMediaBuy,
         request,
         expect![[
-            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.0"}"#
+            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have write access granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.0"}"#
         ]],
     );
 }

@@ -91,9 +91,9 @@ fn without_its_consent_nothing_comes_about() {
     }
     expect![[r##"
         # denied
-        {"code":"GOVERNANCE_DENIED","message":"the account's governance agent denied this; details.findings says on what grounds","recovery":"correctable","suggestion":"restructure the buy, or ask whoever may approve it","details":{"findings":[{"category_id":"budget","severity":"critical"}]}}
+        {"code":"GOVERNANCE_DENIED","message":"the account's governance agent denied this; details.findings says on what grounds","recovery":"correctable","suggestion":"restructure the buy, or ask a person who may approve it","details":{"findings":[{"category_id":"budget","severity":"critical"}]}}
         # on a condition that is not met
-        {"code":"GOVERNANCE_DENIED","message":"the account's governance agent agrees on conditions that the request does not meet; details.conditions names the fields","recovery":"correctable","suggestion":"restructure the buy, or ask whoever may approve it","details":{"conditions":["packages[0].budget"]}}
+        {"code":"GOVERNANCE_DENIED","message":"the account's governance agent agrees on conditions that the request does not meet; details.conditions names the fields","recovery":"correctable","suggestion":"restructure the buy, or ask a person who may approve it","details":{"conditions":["packages[0].budget"]}}
         # on a condition that is
         "completed"
         # expired

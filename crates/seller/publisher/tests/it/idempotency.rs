@@ -445,7 +445,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
                 "code": "SERVICE_UNAVAILABLE",
                 "message": "the seller cannot serve this request for the moment",
                 "recovery": "transient",
-                "suggestion": "send the same request again later, backing off",
+                "suggestion": "retry the same request later, with backoff",
                 "retry_after": 5,
                 "details": {
                   "error_id": "err_1"
@@ -456,7 +456,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
                   "code": "SERVICE_UNAVAILABLE",
                   "message": "the seller cannot serve this request for the moment",
                   "recovery": "transient",
-                  "suggestion": "send the same request again later, backing off",
+                  "suggestion": "retry the same request later, with backoff",
                   "retry_after": 5,
                   "details": {
                     "error_id": "err_1"

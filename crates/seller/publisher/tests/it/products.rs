@@ -474,7 +474,7 @@ fn a_silent_ad_server_is_a_failure_without_its_words() {
             "code": "SERVICE_UNAVAILABLE",
             "message": "the seller cannot ask its ad server for the moment; send the same again",
             "recovery": "transient",
-            "suggestion": "send the same request again later, backing off",
+            "suggestion": "retry the same request later, with backoff",
             "retry_after": 30
           },
           "errors": [
@@ -482,7 +482,7 @@ fn a_silent_ad_server_is_a_failure_without_its_words() {
               "code": "SERVICE_UNAVAILABLE",
               "message": "the seller cannot ask its ad server for the moment; send the same again",
               "recovery": "transient",
-              "suggestion": "send the same request again later, backing off",
+              "suggestion": "retry the same request later, with backoff",
               "retry_after": 30
             }
           ],

@@ -348,14 +348,14 @@ fn an_absent_list_and_anothers_list_are_one_answer() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"
@@ -368,14 +368,14 @@ fn an_absent_list_and_anothers_list_are_one_answer() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"
@@ -388,14 +388,14 @@ fn an_absent_list_and_anothers_list_are_one_answer() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"

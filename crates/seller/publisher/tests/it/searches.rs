@@ -294,14 +294,14 @@ fn a_search_may_take_longer() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"

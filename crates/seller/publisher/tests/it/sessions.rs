@@ -246,14 +246,14 @@ fn what_cannot_be_said_is_refused() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"

@@ -261,14 +261,14 @@ fn an_unknown_signal_is_not_activated_and_nothing_is_told() {
             "code": "REFERENCE_NOT_FOUND",
             "message": "an identifier in the request does not resolve to anything of yours",
             "recovery": "correctable",
-            "suggestion": "check the identifier with the task that lists such things"
+            "suggestion": "check the identifier with the task that lists such entities"
           },
           "errors": [
             {
               "code": "REFERENCE_NOT_FOUND",
               "message": "an identifier in the request does not resolve to anything of yours",
               "recovery": "correctable",
-              "suggestion": "check the identifier with the task that lists such things"
+              "suggestion": "check the identifier with the task that lists such entities"
             }
           ],
           "adcp_version": "3.1"

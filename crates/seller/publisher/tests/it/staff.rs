@@ -440,7 +440,7 @@ fn rights_hold_at_the_next_request_until_taken_back() {
         read only and fields, acme books: {"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"packages[0].budget","suggestion":"leave the field out and send again","details":{"task":"create_media_buy","permitted_fields":["brand","end_time","start_time"]}}
         {"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"packages[0].creative_assignments","suggestion":"leave the field out and send again","details":{"task":"create_media_buy","permitted_fields":["brand","end_time","start_time"]}}
         read only and fields, nova looks: "completed"
-        read only and fields, nova books: {"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}
+        read only and fields, nova books: {"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have write access granted, or use a task that only reads"}
         nothing again, acme looks: "completed"
         nothing again, acme books: "completed"
         nothing again, nova looks: {"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}

@@ -173,7 +173,7 @@ fn another_tenants_task_is_no_task() {
     let absent = ask(json!("task_none"));
     assert_eq!(ask(id), absent);
     expect![[r#"
-        {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such things"}
+        {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such entities"}
     "#]].assert_eq(&errors(&absent));
     let listed = shop.ask_as("nova", AdcpTool::ListTasks, json!({}));
     assert_eq!(listed["tasks"], json!([]));

@@ -152,9 +152,9 @@ fn what_is_over_is_neither_changed_nor_canceled() {
             # canceled again
             {"code":"NOT_CANCELLABLE","message":"the media buy is over and cannot be canceled; details.status says how it stands","recovery":"correctable","field":"canceled","suggestion":"read the seller's cancellation policy, or ask the seller","details":{"status":"canceled"}}
             # resumed
-            {"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands","recovery":"correctable","suggestion":"read the present state and choose an operation that it permits","details":{"status":"canceled"}}
+            {"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands","recovery":"correctable","suggestion":"read the current state and choose an operation that it permits","details":{"status":"canceled"}}
             # changed
-            {"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands","recovery":"correctable","suggestion":"read the present state and choose an operation that it permits","details":{"status":"canceled"}}
+            {"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands","recovery":"correctable","suggestion":"read the current state and choose an operation that it permits","details":{"status":"canceled"}}
         "##]],
     );
     let shown = shop.buy(&id).thing.cancellation.unwrap();
@@ -228,7 +228,7 @@ fn what_cannot_be_changed_is_said_at_its_place() {
             # nothing
             {"code":"INVALID_REQUEST","message":"the request names nothing to change","recovery":"correctable","suggestion":"correct what field and issues name and send again","details":{"accepted_fields":["paused","canceled","start_time","end_time","packages","new_packages"]}}
             # an older revision
-            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state","details":{"resource_id":"mb_1","expected_version":7,"current_version":1}}
+            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its current state","details":{"resource_id":"mb_1","expected_version":7,"current_version":1}}
             # an unknown package
             {"code":"PACKAGE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"packages[0].package_id","suggestion":"check package_id with get_media_buys"}
             # one package twice
@@ -289,7 +289,7 @@ fn nothing_is_added_to_a_buy_without_the_ad_server() {
         &[("nobody to ask", more())],
         &expect![[r##"
             # nobody to ask
-            {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"send the same request again later, backing off","retry_after":9}
+            {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"retry the same request later, with backoff","retry_after":9}
         "##]],
     );
     // What buys nothing new goes on without it.

@@ -67,7 +67,10 @@ pub(super) fn answered(
                 1 => "1 row failed".to_owned(),
                 count => format!("{count} rows failed"),
             };
-            Some(CommandFailure::new(ROWS, message).hint("act on each row; the others stand"))
+            Some(
+                CommandFailure::new(ROWS, message)
+                    .hint("act on each failed row; the others were accepted"),
+            )
         }
         (None, None, true) => None,
     };
@@ -101,18 +104,18 @@ fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
         None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
         Some(Open::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
             let hint = match answered.task_id() {
-                Some(id) => format!("ask with get_task_status for the task {}", plain(id, WORD)),
-                None => "ask the seller how far it is".to_owned(),
+                Some(id) => format!("call get_task_status for the task {}", plain(id, WORD)),
+                None => "ask the seller for the status of the task".to_owned(),
             };
-            (GOES_ON, "the task goes on".to_owned(), hint)
+            (GOES_ON, "the task is still running".to_owned(), hint)
         }
         Some(Open::Known(AdcpTaskStatus::InputRequired)) => {
-            let hint = "send the task again with what the payload asks for".to_owned();
-            (WAITS, "the seller wants to know more".to_owned(), hint)
+            let hint = "send the task again with the input that the payload asks for".to_owned();
+            (WAITS, "the seller requires more input".to_owned(), hint)
         }
         Some(Open::Known(AdcpTaskStatus::AuthRequired)) => {
-            let hint = "do what the payload asks for, or give a token with --token".to_owned();
-            (WAITS, "the seller wants a credential".to_owned(), hint)
+            let hint = "follow the payload, or give a token with --token".to_owned();
+            (WAITS, "the seller requires a credential".to_owned(), hint)
         }
         Some(
             standing @ (Open::Known(
@@ -123,7 +126,7 @@ fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
             )
             | Open::Other(_)),
         ) => {
-            let hint = "act on what the payload says".to_owned();
+            let hint = "read the payload for the reason".to_owned();
             (ROWS, format!("the task is {}", plain(standing.name(), WORD)), hint)
         }
     };

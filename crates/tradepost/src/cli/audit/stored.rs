@@ -39,9 +39,9 @@ impl ContentsCheck {
             lines.push(format!("member {name} {}", kind.summary()));
         }
         for (table, lead_id) in &self.sealed.faults {
-            let whose = lead_id.as_deref().unwrap_or("a lead that is not known");
+            let whose = lead_id.as_deref().unwrap_or("an unknown lead");
             lines.push(format!(
-                "{whose}: a row of {table} does not open: it was changed, or moved here from another row"
+                "{whose}: a row of {table} cannot be decrypted: it was changed, or moved here from another row"
             ));
         }
         lines
@@ -77,17 +77,17 @@ impl ContentsCheck {
         let output = context.output;
         output.line(format!("notes: {} as recorded", self.notes.verified));
         output.line(format!("staff: {} as recorded", self.staff.members));
-        output.line(format!("encrypted rows: {} open", self.sealed.opened));
+        output.line(format!("encrypted rows: {} decrypted", self.sealed.opened));
         if self.notes.unverified > 0 {
             output.talk(format!(
-                "{} notes cannot be verified: they were written before the record had their hashes",
+                "{} notes cannot be verified: they were written before the audit log had their hashes",
                 self.notes.unverified
             ));
         }
         if self.staff.unverified_passwords > 0 {
             output.talk(format!(
-                "{} passwords cannot be verified: they were set before the record named them; \
-                 `tradepost console user set-password` sets them anew",
+                "{} passwords cannot be verified: they were set before the audit log named them; \
+                 `tradepost console user set-password` sets new ones",
                 self.staff.unverified_passwords
             ));
         }

@@ -25,29 +25,30 @@ mod show;
 /// Exit code for a task that ended without a result or a reason.
 const OTHER: u8 = 9;
 
-/// What to say.
+/// Message to an agent of any kind.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct MessageWords {
-    /// What to say to an agent of any kind, or - for standard input. --data goes with it.
+    /// Text to send to an agent of any kind, or - for standard input. --data is sent with it.
     #[arg(long, conflicts_with = "skill", allow_hyphen_values = true, help_heading = "Any agent")]
     text: Option<String>,
-    /// Go on with this task: with --text answer what it asked for, without follow it.
+    /// Continue this task. With --text, send the input that the task asked for; without --text,
+    /// follow the task.
     #[arg(long, value_name = "ID", conflicts_with = "skill", help_heading = "Any agent")]
     task: Option<String>,
-    /// Ask that nothing more be done about the task.
+    /// Ask the agent to cancel the task.
     #[arg(long, requires = "task", conflicts_with_all = ["text", "skill"],
         help_heading = "Any agent")]
     cancel: bool,
-    /// Speak JSONRPC, HTTP+JSON or GRPC, and nothing else; without it the first of them that the card
-    /// has.
+    /// Use only this binding: JSONRPC, HTTP+JSON or GRPC. The default is the first of them that the
+    /// card lists.
     #[arg(long, value_name = "NAME", conflicts_with = "skill", help_heading = "Any agent",
         value_parser = carrier)]
     binding: Option<CardTransport>,
-    /// How many seconds to follow a task.
+    /// Time limit in seconds for following a task.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
         help_heading = "Any agent", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     follow: u64,
-    /// Ask for the task again and again, even when the agent could stream.
+    /// Poll the task, even if the agent supports streaming.
     #[arg(long, conflicts_with = "skill", help_heading = "Any agent")]
     poll: bool,
 }
@@ -100,7 +101,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let followed = match (&said, &arguments.words.task) {
             (Some(said), _) => client.converse(said, &follower, watch).await,
             (None, Some(task)) => client.follow(task, &follower, watch).await,
-            (None, None) => return Err(CommandFailure::usage("there is nothing to say")),
+            (None, None) => return Err(CommandFailure::usage("there is no message to send")),
         };
         let agent = json!({
             "name": found.card.name, "url": client.endpoint().to_string(),
@@ -155,14 +156,14 @@ fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Co
         let shown = show::reply(&reply);
         match (shown.is_empty(), &failure) {
             (false, _) => output.line(shown),
-            (true, None) => output.talk("done; the agent says nothing about it"),
+            (true, None) => output.talk("done; the answer of the agent is empty"),
             (true, Some(_)) => {}
         }
         return match failure {
             Some(failure) => Err(failure),
             None => {
                 if let Some(id) = reply.context_id() {
-                    output.talk(format!("to go on: --conversation {}", show::argument(id)));
+                    output.talk(format!("to continue: --conversation {}", show::argument(id)));
                 }
                 Ok(())
             }
@@ -231,21 +232,26 @@ fn failure(
             // The failure was one of polling the task, which has no effect.
             let failure = failure.without_effect();
             let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
-            Some(failure.hint(format!("{hint}the task may go on; follow it with {command}")))
+            Some(
+                failure
+                    .hint(format!("{hint}the task may still be running; follow it with {command}")),
+            )
         }
         FollowEnd::TimeUp => {
-            waits(GOES_ON, "the task goes on", format!("follow it with {command}"))
+            waits(GOES_ON, "the task is still running", format!("follow it with {command}"))
         }
-        FollowEnd::Stopped => {
-            waits(INTERRUPTED, "stopped; the task goes on", format!("follow it with {command}"))
-        }
+        FollowEnd::Stopped => waits(
+            INTERRUPTED,
+            "stopped; the task is still running",
+            format!("follow it with {command}"),
+        ),
         FollowEnd::Settled => match task.state {
             Open::Known(TaskState::Completed) => None,
             Open::Known(TaskState::InputRequired) => {
                 waits(WAITS, "the agent waits for an answer", format!("answer with {command}"))
             }
             Open::Known(TaskState::AuthRequired) => {
-                let hint = format!("do what it asks for, then follow the task with {command}");
+                let hint = format!("provide it, then follow the task with {command}");
                 waits(WAITS, "the agent waits for a credential or a permission", hint)
             }
             Open::Known(
@@ -265,7 +271,7 @@ fn ended(task: &AgentTask) -> CommandFailure {
     let failure = match task.failure() {
         Some(failure) => CommandFailure::from(failure),
         None => CommandFailure::new(OTHER, format!("the task is {}", show::state(task)))
-            .hint("act on what the agent says"),
+            .hint("read the message of the agent"),
     };
     let mut lines = failure.lines.clone();
     lines.push(format!("task {}: {}", show::argument(&task.id), show::state(task)));

@@ -7,13 +7,13 @@ use tradepost_document::json::{Map, Value, json};
 
 use super::super::output::CommandFailure;
 
-/// What to ask for.
+/// Payload of a request, or the options that build it.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct PayloadRequest {
-    /// The payload: JSON, @FILE, or - for standard input. `type` may be left out.
+    /// Payload: JSON, @FILE, or - for standard input. `type` is optional.
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, help_heading = "Request")]
     data: Option<String>,
-    /// Make; may be repeated, as all filters that take names.
+    /// Make. Repeatable, like all filters that take names.
     #[arg(long, help_heading = "Filters")]
     make: Vec<String>,
     /// Model.
@@ -22,7 +22,7 @@ pub(super) struct PayloadRequest {
     /// Trim line.
     #[arg(long, help_heading = "Filters")]
     trim: Vec<String>,
-    /// new, used or cpo.
+    /// Condition: new, used or cpo.
     #[arg(long, help_heading = "Filters")]
     condition: Vec<String>,
     /// Transmission.
@@ -31,56 +31,56 @@ pub(super) struct PayloadRequest {
     /// Fuel.
     #[arg(long, help_heading = "Filters")]
     fuel: Vec<String>,
-    /// Driven wheels.
+    /// Driveline, that is the driven wheels.
     #[arg(long, help_heading = "Filters")]
     driveline: Vec<String>,
     /// Body style.
     #[arg(long, help_heading = "Filters")]
     body: Vec<String>,
-    /// Colour outside.
+    /// Exterior color.
     #[arg(long, value_name = "COLOR", help_heading = "Filters")]
     exterior_color: Vec<String>,
-    /// Colour inside.
+    /// Interior color.
     #[arg(long, value_name = "COLOR", help_heading = "Filters")]
     interior_color: Vec<String>,
     /// Name of a rooftop.
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     rooftop: Vec<String>,
-    /// First model year.
+    /// Earliest model year.
     #[arg(long, value_name = "YEAR", help_heading = "Filters")]
     year_min: Option<u32>,
-    /// Last model year.
+    /// Latest model year.
     #[arg(long, value_name = "YEAR", help_heading = "Filters")]
     year_max: Option<u32>,
-    /// Lowest price, whole US dollars.
+    /// Minimum price in whole US dollars.
     #[arg(long, value_name = "DOLLARS", help_heading = "Filters")]
     price_min: Option<u32>,
-    /// Highest price, whole US dollars.
+    /// Maximum price in whole US dollars.
     #[arg(long, value_name = "DOLLARS", help_heading = "Filters")]
     price_max: Option<u32>,
-    /// Highest mileage.
+    /// Maximum mileage in miles.
     #[arg(long, value_name = "MILES", help_heading = "Filters")]
     mileage_max: Option<u32>,
-    /// Words that must all occur.
+    /// Search words, all of which must occur.
     #[arg(long, value_name = "WORDS", help_heading = "Filters")]
     query: Option<String>,
-    /// VIN, as a filter or to name the vehicle.
+    /// VIN, as a filter or as the identifier of one vehicle.
     #[arg(long, help_heading = "Filters")]
     vin: Option<String>,
-    /// Stock number, as a filter or to name the vehicle.
+    /// Stock number, as a filter or as the identifier of one vehicle.
     #[arg(long, help_heading = "Filters")]
     stock: Option<String>,
     /// The dealer's id of the vehicle.
     #[arg(long, value_name = "ID", help_heading = "Request")]
     vehicle_id: Option<String>,
-    /// How many matches to leave out at the start.
+    /// Number of matches to skip at the start.
     #[arg(long, value_name = "COUNT", help_heading = "Page")]
     skip: Option<u32>,
-    /// How many matches to show.
+    /// Maximum number of matches to show.
     #[arg(long, value_name = "COUNT", help_heading = "Page")]
     limit: Option<u32>,
-    /// Order: price, list_price, msrp, mileage, year, make, model, stock or updated_at, with :asc
-    /// or :desc.
+    /// Sort order: price, list_price, msrp, mileage, year, make, model, stock or updated_at, with
+    /// :asc or :desc.
     #[arg(long, value_name = "FIELD:asc|desc", help_heading = "Page")]
     sort: Option<String>,
 }
@@ -181,8 +181,10 @@ impl PayloadRequest {
         let given = self.given();
         if !given.is_empty() {
             let flags: Vec<_> = given.iter().map(|given| given.flag).collect();
-            let message = format!("{} belong to a skill of AAP", flags.join(", "));
-            return Err(CommandFailure::usage(message).hint("name the skill, or say it in --text"));
+            let message = format!("{} are options for AAP skills", flags.join(", "));
+            return Err(
+                CommandFailure::usage(message).hint("name the skill, or describe it in --text")
+            );
         }
         self.data
             .as_deref()

@@ -54,7 +54,8 @@ fn page(answer: &SkillAnswer, fit: TableWidth) -> String {
     }
     out.push_str(&position(answer.data(), vehicles.len() + ignored));
     if ignored > 0 {
-        let text = format!("\n{ignored} left out: without a status that means they are on offer");
+        let text =
+            format!("\n{ignored} left out: their status does not say that they are on offer");
         out.push_str(&text);
     }
     out
@@ -126,7 +127,7 @@ fn vehicle(data: &Value, fit: TableWidth) -> String {
     let mut out = format!("{}\n\n{}", title(data), table::pairs(fit, &pairs));
     let status = data.get("status").and_then(Value::as_str);
     if status.and_then(ListingStatus::from_name).is_none() {
-        out.push_str("\n\nwithout a status that means it is on offer: do not offer it to a user");
+        out.push_str("\n\nthe status does not say that it is on offer: do not offer it to a user");
     }
     out
 }

@@ -8,16 +8,16 @@ use tradepost_keys::private::{self as key, SigningKey};
 use crate::cli::output::{CommandFailure, unwritten, write_new};
 use crate::cli::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost card keygen`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// How the key signs: es256 is what most readers know, eddsa is the more modern one.
+    /// Signature algorithm. Most verifiers support es256; eddsa is more modern.
     #[arg(long, value_enum, value_name = "ALGORITHM")]
     alg: KeyName,
-    /// The file to write the private key to; only its owner can read it.
+    /// File for the private key. Only its owner can read it.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The name of the key; the default is made from it.
+    /// Key id; the default is derived from the key.
     #[arg(long, value_name = "ID")]
     kid: Option<String>,
 }
@@ -37,18 +37,18 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         KeyName::Es256 => Algorithm::Es256,
         KeyName::Eddsa => Algorithm::EdDsa,
     };
-    let no_key = |_| CommandFailure::new(1, "the machine has no random numbers");
+    let no_key = |_| CommandFailure::new(1, "the machine does not provide random numbers");
     let pem = key::generate(algorithm).map_err(no_key)?;
     // Read back from the text that is written, so that the public key shown is the one of the file.
     let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(CommandFailure::fault)?;
     let name = arguments.out.display();
-    let hint = "name another file with --out; a key that is lost cannot be made again";
+    let hint = "name another file with --out; a lost key cannot be created again";
     write_new(&arguments.out, pem.as_bytes())
         .map_err(|error| unwritten(&arguments.out, &error, hint))?;
     context.output.document(&key.public_jwk());
     if !context.output.is_json() {
         context.output.talk(format!(
-            "wrote the private key to {name}; keep it secret, and give buyers the public one above"
+            "wrote the private key to {name}; keep it secret, and give buyers the public key above"
         ));
     }
     Ok(())

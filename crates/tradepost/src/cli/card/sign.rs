@@ -12,19 +12,19 @@ use super::{read, with_problems};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost card sign`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The card; signatures that it has are kept, except one by a key of the same name.
+    /// File of the card. Existing signatures are kept, except one by a key with the same id.
     #[arg(value_name = "FILE")]
     card: PathBuf,
-    /// The private key: PKCS#8 in PEM, or a JWK; P-256 or Ed25519.
+    /// Private key: PKCS#8 in PEM, or a JWK; P-256 or Ed25519.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// The name of the key; the default is that of the JWK, or made from the key.
+    /// Key id; the default is the id in the JWK, or one derived from the key.
     #[arg(long, value_name = "ID")]
     kid: Option<String>,
-    /// The address of the key set that has the public key, for the signature to name.
+    /// URL of the key set with the public key. The signature names this URL.
     #[arg(long, value_name = "URL")]
     jku: Option<String>,
 }
@@ -35,7 +35,7 @@ pub struct Arguments {
 /// Fails when the card or the key cannot be used.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let key = SigningKey::load(&arguments.key, arguments.kid.as_deref()).map_err(|why| {
-        CommandFailure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
+        CommandFailure::usage(why.to_string()).hint("create a key with `tradepost card keygen`")
     })?;
     let card = sign(&read(&arguments.card)?, &key, arguments.jku.as_deref())?;
     context.output.document(&card);

@@ -40,7 +40,7 @@ pub fn signed(text: &str) -> Result<SignedCard, CommandFailure> {
     json::read(text).and_then(|card| SignedCard::read(&card)).map_err(|problems| {
         let failure =
             CommandFailure::new(UNTRUSTED, "the signatures of the card cannot be verified").hint(
-                "tell the seller; its card has no definite form that a signature could cover",
+                "tell the seller that its card has no unambiguous form that a signature can cover",
             );
         with_problems(failure, &problems)
     })
@@ -53,12 +53,12 @@ pub fn signed(text: &str) -> Result<SignedCard, CommandFailure> {
 pub fn keys(path: &Path) -> Result<KeySet, CommandFailure> {
     let name = path.display();
     let keys = KeySet::read(&read(path)?).map_err(|problems| {
-        let failure = CommandFailure::usage(format!("{name} is no set of public keys"));
+        let failure = CommandFailure::usage(format!("{name} is not a set of public keys"));
         with_problems(failure.hint("correct every problem listed"), &problems)
     })?;
     if keys.is_empty() {
-        return Err(CommandFailure::usage(format!("{name} has no key that can be used"))
-            .hint("give public keys of P-256 or Ed25519 that are for signatures"));
+        return Err(CommandFailure::usage(format!("{name} has no usable key"))
+            .hint("give public keys for signatures, of P-256 or Ed25519"));
     }
     Ok(keys)
 }

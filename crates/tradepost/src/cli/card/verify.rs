@@ -14,19 +14,19 @@ use crate::cli::output::CommandFailure;
 use crate::cli::output::table::{self, TableColumn, TableWidth};
 use crate::cli::{Context, Outcome};
 
-/// Its arguments.
+/// Arguments of `tradepost card verify`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The card: a file, or an address with https:// or http://.
+    /// Card: a file, or a URL with https:// or http://.
     #[arg(value_name = "FILE|URL")]
     card: String,
-    /// The public keys that you trust: a JWK set, or one JWK.
+    /// Trusted public keys: a JWK set, or one JWK.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// A host on which you trust whatever key set a signature names (jku); may be repeated.
+    /// Host whose key sets are trusted when a signature names them (jku). Repeatable.
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_jku: Vec<String>,
-    /// How many seconds each answer may take.
+    /// Timeout of each answer in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
@@ -45,9 +45,8 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let found = block_on(discover(&transport, &arguments.card, None))?;
         found.card.raw.get().to_owned()
     } else {
-        read(Path::new(&arguments.card)).map_err(|failure| {
-            failure.hint("for a card on the web give its address with https://")
-        })?
+        read(Path::new(&arguments.card))
+            .map_err(|failure| failure.hint("for a card on the web, give its URL with https://"))?
     };
     let signed = trust::signed(&text)?;
     let now = Clock::system().now();
@@ -57,6 +56,6 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let document = json!({"trusted": true, "signatures": report.document()});
     let columns = ["kid", "alg", "verdict", "why"].map(TableColumn::Text);
     let table = table::rows(TableWidth::Terminal, &columns, &report.cells());
-    context.output.answer(&document, format!("{table}\nthe card is to be trusted"));
+    context.output.answer(&document, format!("{table}\nthe card is trusted"));
     Ok(())
 }

@@ -75,9 +75,9 @@ fn warn_of_products_without_proposals(
 fn warn_of_operator_listener(server: &ServerConfig) -> Option<ConfigWarning> {
     let listen = server.operator_listen.filter(|listen| listen.ip().is_unspecified())?;
     let message = format!(
-        "server.operator_listen {listen} is on all interfaces, in clear text: everybody who reaches it \
-         reads the metrics and can try keys of administrators; listen on 127.0.0.1 or on an address of a \
-         network of your own"
+        "server.operator_listen {listen} is on all interfaces, in clear text: everyone who can \
+         connect can read the metrics and try administrator keys; listen on 127.0.0.1 or on an \
+         address of a private network"
     );
     Some(ConfigWarning::new("/server/operator_listen", message))
 }
@@ -99,8 +99,8 @@ fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
     let (pointer, _) = public_urls.find(|(_, url)| url.as_deref().is_some_and(is_https))?;
     let listen = server.listen;
     let message = format!(
-        "public_url says https, and server.listen {listen} answers in clear text: set server.tls, or have \
-         a proxy with TLS on this machine be the only one that reaches it, with listen on 127.0.0.1 and \
+        "public_url is https, but server.listen {listen} answers in clear text: set server.tls, or \
+         permit connections only from a TLS proxy on this machine, with listen on 127.0.0.1 and \
          trust_forwarded_for = true"
     );
     Some(ConfigWarning::new(pointer, message))
@@ -113,8 +113,8 @@ fn warn_of_console_address(console: &ConsoleConfig) -> Option<ConfigWarning> {
     if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| host.starts_with(own)) {
         return None;
     }
-    let message = "server.console.public_url is http: passwords, sessions and customers can be read on \
-                   the way; give the proxy TLS and write https, or set server.tls";
+    let message = "server.console.public_url is http: passwords, sessions and customer data can be \
+                   read in transit; set up TLS on the proxy and write https, or set server.tls";
     Some(ConfigWarning::new("/server/console/public_url", message))
 }
 
@@ -128,8 +128,8 @@ fn warn_of_console_listener(
         return None;
     }
     let message = format!(
-        "server.console.public_url says https, and server.console.listen {} answers in clear text to \
-         everybody who reaches it; listen on 127.0.0.1, where the proxy is, or set server.tls",
+        "server.console.public_url is https, but server.console.listen {} answers in clear text to \
+         everyone who can connect; listen on 127.0.0.1, where the proxy runs, or set server.tls",
         console.listen
     );
     Some(ConfigWarning::new("/server/console/listen", message))
@@ -147,14 +147,17 @@ fn warn_of_rooftop(
 ) -> Vec<ConfigWarning> {
     let profile = &rooftop.profile;
     let missing = [
-        (profile.phones.is_empty(), "phones: customers who are late or in doubt cannot call"),
-        (profile.timezone.is_none(), "timezone: times are shown in UTC, and nothing can be booked"),
+        (
+            profile.phones.is_empty(),
+            "phones: customers who are late or have a question cannot call",
+        ),
+        (profile.timezone.is_none(), "timezone: times are shown in UTC, and nobody can book"),
         (
             rooftop.appointments.types.is_empty(),
-            "appointments.types: no test drive and no visit is ever confirmed, a person has to \
+            "appointments.types: the server confirms no test drives and visits, and staff must \
              arrange each",
         ),
-        (profile.address.is_none(), "address: nobody learns where to come"),
+        (profile.address.is_none(), "address: customers do not learn where to come"),
     ];
     let dealer = &dealer.terms.id;
     let name = &profile.name;
@@ -259,13 +262,13 @@ mod tests {
             messages,
             [
                 "dealer my-dealership, rooftop My Dealership has no phones: customers who are late \
-                 or in doubt cannot call",
+                 or have a question cannot call",
                 "dealer my-dealership, rooftop My Dealership has no timezone: times are shown in \
-                 UTC, and nothing can be booked",
-                "dealer my-dealership, rooftop My Dealership has no appointments.types: no test \
-                 drive and no visit is ever confirmed, a person has to arrange each",
-                "dealer my-dealership, rooftop My Dealership has no address: nobody learns where to \
-                 come",
+                 UTC, and nobody can book",
+                "dealer my-dealership, rooftop My Dealership has no appointments.types: the \
+                 server confirms no test drives and visits, and staff must arrange each",
+                "dealer my-dealership, rooftop My Dealership has no address: customers do not \
+                 learn where to come",
             ]
         );
     }

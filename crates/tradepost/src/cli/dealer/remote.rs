@@ -38,7 +38,7 @@ impl Remote {
         context: &Context,
     ) -> Result<Self, CommandFailure> {
         let unusable = || {
-            CommandFailure::usage("--admin is no address")
+            CommandFailure::usage("--admin is not a URL")
                 .hint("name the server's operator_listen, such as http://127.0.0.1:9080")
         };
         let base = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -46,8 +46,9 @@ impl Remote {
         let base = base.ok_or_else(unusable)?;
         let key = key.or(context.variable(KEY_VARIABLE)).filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| {
-            CommandFailure::usage("a key is needed")
-                .hint("make one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY")
+            CommandFailure::usage("an administrator key is required").hint(
+                "create one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY",
+            )
         })?;
         let client = client::unguarded(PATIENCE, base.scheme() == "https")?;
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
@@ -58,8 +59,8 @@ impl Remote {
         let answer = send(request)?;
         if answer.get("served").and_then(Value::as_bool) == Some(false) {
             self.output.talk(
-                "note: the change is kept and not served yet: the server tries again every second, \
-                 and its log says why",
+                "note: the change is stored but not served yet: the server retries every second, \
+                 and its log has the cause",
             );
         }
         Ok(answer)
@@ -67,7 +68,7 @@ impl Remote {
 
     fn ask(&self, method: Method, path: &str) -> Result<RequestBuilder, CommandFailure> {
         let url = self.base.join(&format!("{BASE}{path}"));
-        let url = url.map_err(|_| CommandFailure::usage("this id is none"))?;
+        let url = url.map_err(|_| CommandFailure::usage("this is not a valid id"))?;
         Ok(self.client.request(method, url).bearer_auth(&self.key))
     }
 }
@@ -143,7 +144,8 @@ fn send(request: RequestBuilder) -> Result<Value, CommandFailure> {
     let (status, text) = block_on(async {
         let unreachable = |error: reqwest::Error| {
             let failure = CommandFailure::new(NO_ANSWER, format!("no answer: {error}"));
-            failure.hint("see that the server runs, and that --admin is its operator_listen")
+            failure
+                .hint("check that the server is running, and that --admin is its operator_listen")
         };
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
@@ -158,13 +160,13 @@ fn send(request: RequestBuilder) -> Result<Value, CommandFailure> {
         Some(answer) => {
             Err(refused(answer.get("error").and_then(Value::as_object), status.as_u16()))
         }
-        None => Err(unreadable("it is no JSON")),
+        None => Err(unreadable("it is not JSON")),
     }
 }
 
 fn unreadable(why: &str) -> CommandFailure {
-    CommandFailure::new(NO_ANSWER, format!("the answer is none of the API: {why}"))
-        .hint("see that --admin is the operator_listen of a server with hosting = true")
+    CommandFailure::new(NO_ANSWER, format!("the answer is not from the API: {why}"))
+        .hint("check that --admin is the operator_listen of a server with hosting = true")
 }
 
 fn refused(error: Option<&Map>, status: u16) -> CommandFailure {

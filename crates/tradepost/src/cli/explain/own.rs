@@ -20,38 +20,39 @@ tradepost_document::catalog! {
         hint: &'static str,
     }
     /// The request was answered without an error. A label of the metrics.
-    Answered = "OK" { catalog: "metrics", http: None, hint: "nothing: all is well" }
+    Answered = "OK" { catalog: "metrics", http: None, hint: "nothing to do: there was no error" }
     /// A request was refused before any protocol read it. A label of the metrics.
     HttpError = "HTTP_ERROR" {
         catalog: "metrics", http: None,
-        hint: "look at the log for the status and the address of these requests",
+        hint: "see the log for the status and the address of these requests",
     }
-    /// A tool call of a publisher or an own agent failed without a code. A label of the metrics.
+    /// A tool call of a publisher or of a custom agent failed without a code. A label of the
+    /// metrics.
     Failed = "FAILED" {
-        catalog: "metrics", http: None, hint: "look at the log for the error id of the call",
+        catalog: "metrics", http: None, hint: "see the log for the error id of the call",
     }
-    /// Another feed of the dealer is being taken.
+    /// The server is importing another feed of the dealer.
     Busy = "BUSY" {
         catalog: "feed upload", http: Some(409), hint: "send the feed again in a moment",
     }
-    /// The upload took too long, or stood still.
+    /// The upload took too long, or stalled.
     Timeout = "TIMEOUT" {
         catalog: "feed upload", http: Some(408),
-        hint: "send it again over a faster connection, or pack it with gzip",
+        hint: "send it again over a faster connection, or compress it with gzip",
     }
     /// The body of the upload ended early.
     InvalidRequest = "INVALID_REQUEST" {
         catalog: "feed upload", http: Some(400), hint: "send the whole file again",
     }
-    /// The uploaded feed is larger than what is taken.
+    /// The uploaded feed exceeds the maximum size.
     UploadTooLarge = "TOO_LARGE" {
         catalog: "feed upload", http: Some(413),
-        hint: "pack it with gzip, or raise max_bytes of the feed",
+        hint: "compress it with gzip, or raise max_bytes of the feed",
     }
-    /// The uploaded feed could not be taken for a reason of ours.
+    /// The server could not import the uploaded feed because of an internal error.
     UploadUnavailable = "UNAVAILABLE" {
         catalog: "feed upload", http: Some(503),
-        hint: "send it again later; the log of the server says why",
+        hint: "send it again later; the server's log has the cause",
     }
 }
 
@@ -63,15 +64,15 @@ tradepost_document::catalog! {
         /// Advice.
         hint: &'static str,
     }
-    /// The configuration file is not there, or cannot be read.
+    /// The configuration file does not exist, or cannot be read.
     ConfigUnreadable = "config_unreadable" {
         exit: 2, hint: "write one with `tradepost init`, or name another file with --config",
     }
-    /// The configuration file has mistakes, all of which are listed.
+    /// The configuration file has errors; all of them are listed.
     ConfigInvalid = "config_invalid" {
         exit: 2, hint: "correct each line; `tradepost check-config` lists them again",
     }
-    /// There is no data in the folder.
+    /// The folder contains no data.
     StoreMissing = "store_missing" {
         exit: 2,
         hint: "name the folder of `serve` with --data, its database with --database, or its \
@@ -79,9 +80,9 @@ tradepost_document::catalog! {
     }
     /// The folder or the database cannot be used.
     StoreUnusable = "store_unusable" {
-        exit: 1, hint: "see that the folder can be written, or that the database answers",
+        exit: 1, hint: "check that the folder is writable, or that the database answers",
     }
-    /// The store is a PostgreSQL, and the command is for folders.
+    /// The store is a PostgreSQL database, and the command is only for data folders.
     StoreIsDatabase = "store_is_database" {
         exit: 2, hint: "use the tools of the database, such as pg_dump and pg_restore",
     }
@@ -89,27 +90,27 @@ tradepost_document::catalog! {
     UnknownDealer = "unknown_dealer" {
         exit: 2, hint: "use one of the dealers that the error lists",
     }
-    /// Nobody of this name works for the publisher.
+    /// The publisher has no staff member with this name.
     UnknownMember = "unknown_member" {
-        exit: 2, hint: "name somebody whom `tradepost console user list` shows for the publisher",
+        exit: 2, hint: "use a name that `tradepost console user list` shows for the publisher",
     }
-    /// The role of whom `--by` names does not permit this.
+    /// The role of the person that `--by` names does not permit this.
     NotPermitted = "not_permitted" {
-        exit: 2, hint: "let somebody decide whose role permits it; an approver may decide everything",
+        exit: 2, hint: "have a person decide whose role permits it; an approver may decide everything",
     }
-    /// The database that is to take a folder holds something else.
+    /// The target database contains other data.
     DatabaseUsed = "database_used" { exit: 2, hint: "name an empty database" }
-    /// Something else was being moved to the database.
+    /// An earlier move to the database had another source.
     OtherSource = "other_source" {
-        exit: 2, hint: "name an empty database, or the folder that was being moved as it was",
+        exit: 2, hint: "name an empty database, or the unchanged folder of the earlier move",
     }
-    /// What has arrived in the database differs from the folder.
+    /// The data in the target database differs from the folder.
     Differs = "differs" {
-        exit: 1, hint: "somebody else has written to the database; begin with an empty one",
+        exit: 1, hint: "another program has written to the database; start with an empty one",
     }
-    /// A server uses the database that is to take a folder.
+    /// A server uses the target database.
     DatabaseServed = "database_served" {
-        exit: 1, hint: "end the server, wait for half a minute and try again",
+        exit: 1, hint: "stop the server, wait for half a minute and try again",
     }
 }
 

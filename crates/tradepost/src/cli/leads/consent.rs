@@ -12,22 +12,22 @@ use super::StoreOptions;
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 
-/// Who is to be erased.
+/// Customer, by contact or by lead.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
 pub(in crate::cli) struct CustomerOptions {
-    /// The leads with this e-mail address.
+    /// Leads with this e-mail address.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
-    /// The leads with this telephone number, in E.164 such as +14155550123.
+    /// Leads with this telephone number, in E.164 such as +14155550123.
     #[arg(long, value_name = "NUMBER", value_parser = phone)]
     phone: Option<String>,
-    /// This lead, whether or not it can be read; can be given several times.
+    /// Lead id, also of a lead that cannot be read. Repeatable.
     #[arg(long = "lead", value_name = "ID", conflicts_with = "dealer")]
     pub(in crate::cli) leads: Vec<String>,
 }
 
-/// Whose leads are to be erased, and where.
+/// Arguments of `tradepost leads erase`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Erase {
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     for id in &customer.leads {
         if store.lead_history(id)?.is_none() {
             return Err(CommandFailure::usage(format!("there is no lead {id}"))
-                .hint("`tradepost leads list` names them"));
+                .hint("`tradepost leads list` lists the leads"));
         }
     }
     let actor = context.actor();
@@ -89,8 +89,8 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     }
     erased.iter().for_each(|id| context.output.line(format!("erased {id}")));
     context.output.talk(match erased.is_empty() {
-        true => "no lead that is not erased names this customer",
-        false => "the hashes of the consents stay; backups, exports and the CRM are not touched",
+        true => "no lead names this customer, except erased ones",
+        false => "the hashes of the consents stay; backups, exports and the CRM are not changed",
     });
     despite(unreadable, context)
 }
@@ -101,8 +101,8 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
         return Ok(());
     }
     let count = unreadable.len();
-    let message = format!("{count} of the leads cannot be read, so nobody knows whom they name");
-    let hint = "`tradepost leads show ID` says why; a backup may still have them, and \
+    let message = format!("{count} of the leads cannot be read, so their customers are unknown");
+    let hint = "`tradepost leads show ID` shows the reason; a backup may still have them, and \
                 `tradepost leads erase --lead ID` erases one";
     let failure =
         CommandFailure::new(1, message).hint(hint).lines(unreadable.into_iter().collect());
@@ -135,9 +135,9 @@ pub(super) fn verify(
     let message = if lines.is_empty() {
         "the hash is in no chain: the records after some point are missing"
     } else {
-        "the records of consents are not as they were written"
+        "the stored consents do not match their hashes"
     };
-    let hint = "compare with a backup, and keep this database as it is";
+    let hint = "compare with a backup, and do not change this database";
     Err(CommandFailure::new(1, message).hint(hint).data(document).lines(lines))
 }
 

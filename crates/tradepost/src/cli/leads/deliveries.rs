@@ -17,30 +17,30 @@ use crate::config::DealerConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::delivery::channel::Letter;
 
-/// Which are listed.
+/// Filter of the list.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct DeliveryListing {
-    /// Only those of this lead.
+    /// Only deliveries of this lead.
     #[arg(value_name = "LEAD")]
     lead: Option<String>,
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// Only those that were given up.
+    /// Only deliveries that were given up.
     #[arg(long)]
     dead: bool,
     #[command(flatten)]
     place: StoreOptions,
 }
 
-/// What is delivered again, and whereto.
+/// Arguments of `tradepost leads resend`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Resend {
-    /// The lead.
+    /// Lead id.
     #[arg(value_name = "LEAD")]
     lead: String,
-    /// Whereto, also when the lead is not meant for it; without it, to every destination that the
-    /// lead is for.
+    /// Destination, even if it does not select the lead; the default is every destination that
+    /// selects the lead.
     #[arg(long, value_name = "DESTINATION")]
     to: Option<String>,
     #[command(flatten)]
@@ -49,13 +49,13 @@ pub(in crate::cli) struct Resend {
     place: StoreOptions,
 }
 
-/// What is tried.
+/// Arguments of `tradepost leads test-delivery`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Test {
-    /// The destination.
+    /// Name of the destination.
     #[arg(value_name = "DESTINATION")]
     destination: String,
-    /// The dealer whose destination is meant, where several have one of this name.
+    /// Dealer of the destination, if several dealers have one with this name.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
     #[command(flatten)]
@@ -99,8 +99,8 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let history = history(&store, &arguments.lead)?;
     let lead = &history.lead;
     if lead.state != LeadState::Received {
-        let why = format!("the lead is {}; nobody is told of it", lead.state);
-        let hint = "`tradepost leads release` lets a lead go that is held back";
+        let why = format!("the lead is {} and is not delivered", lead.state);
+        let hint = "`tradepost leads release` releases a lead that is held back";
         return Err(CommandFailure::usage(why).hint(hint));
     }
     let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == lead.dealer_id);
@@ -128,7 +128,9 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
         tx.record(&resent)
     })?;
     let document = json!({"lead_id": lead.lead_id, "to": names});
-    context.output.answer(&document, format!("{} goes to {}", lead.lead_id, names.join(", ")));
+    context
+        .output
+        .answer(&document, format!("{} will be delivered to {}", lead.lead_id, names.join(", ")));
     Ok(())
 }
 
@@ -146,7 +148,7 @@ fn whereto(
     if names.is_empty() {
         let message = match only {
             Some(_) => "there is no such destination",
-            None => "the lead is for no destination",
+            None => "no destination selects the lead",
         };
         return Err(CommandFailure::usage(message).hint(known([dealer])));
     }
@@ -161,7 +163,7 @@ fn known<'a>(dealers: impl IntoIterator<Item = &'a DealerConfig>) -> String {
         .map(|delivery| delivery.destination.name.as_str())
         .collect();
     if names.is_empty() {
-        return "name destinations in [[dealers.deliveries]]".to_owned();
+        return "configure destinations in [[dealers.deliveries]]".to_owned();
     }
     format!("the destinations are {}", names.join(", "))
 }
@@ -181,7 +183,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
         return Err(match found.len() {
             0 => CommandFailure::usage("there is no such destination").hint(known(&config.dealers)),
             _ => CommandFailure::usage("several dealers have a destination of this name")
-                .hint("say whose is meant with --dealer"),
+                .hint("name the dealer with --dealer"),
         });
     };
     let answer = try_out(dealer, delivery)?;

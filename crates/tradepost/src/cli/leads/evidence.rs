@@ -11,12 +11,12 @@ use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
 use crate::evidence;
 
-/// Its arguments.
+/// Arguments of `tradepost leads evidence`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
-    /// The lead.
+    /// Lead id.
     id: String,
-    /// The file to write, which must not exist; standard output without it.
+    /// File to write, which must not exist; the default is standard output.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -41,7 +41,8 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let text = if is_json { format!("{document:#}\n") } else { evidence::write(&document) };
     save(arguments.out.as_deref(), text.as_bytes(), context.output)?;
     if let Some(name) = arguments.out.as_ref().filter(|_| !is_json).map(|file| file.display()) {
-        let hint = format!("`tradepost audit verify --evidence {name}` checks it anywhere");
+        let hint =
+            format!("`tradepost audit verify --evidence {name}` verifies the file on any machine");
         context.output.talk(hint);
     }
     Ok(())

@@ -12,13 +12,13 @@ use crate::cli::output::table::Cells;
 use crate::cli::output::table::TableColumn::{Number, Text};
 use crate::cli::{Context, Outcome, dealers};
 
-/// Its arguments.
+/// Arguments of `tradepost leads times`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// Only leads that came since this date (UTC) or moment.
+    /// Only leads that were received since this date (UTC) or time.
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<Timestamp>,
     #[command(flatten)]

@@ -29,7 +29,7 @@ const LATER: u8 = 7;
 const UNSUPPORTED: u8 = 8;
 const OTHER: u8 = 9;
 /// Advice for a code from a later version of its catalog.
-const NEW_TO_US: &str = "act on what the seller says; the code is new to us";
+const NEW_TO_US: &str = "act on the seller's message; this version does not know the code";
 
 /// Exit code when there is no usable answer.
 pub const NO_ANSWER: u8 = 10;
@@ -135,7 +135,7 @@ impl From<failure::CallFailure> for CommandFailure {
 fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
     match unsent {
         Unsent::Address(bad) if bad.from_card => CommandFailure::new(NO_ANSWER, message)
-            .hint("tell the seller; its agent card leads to an address that is not safe to use"),
+            .hint("tell the seller that its agent card names a URL that is not safe to use"),
         Unsent::Address(_) => CommandFailure::usage(message)
             .hint("give the base address of an agent, such as https://dealer.example"),
         Unsent::Unreachable(_) => CommandFailure::new(NO_ANSWER, message)
@@ -189,7 +189,7 @@ fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
             CommandFailure::usage(message).hint("give the credential with --token, never as an argument")
         }
         Unsent::TokenForOther { endpoint, .. } => CommandFailure::new(UNTRUSTED, message).hint(format!(
-            "if the token is for it, say so: --token-for {endpoint} (or, where the command has --keys, give the key that signed the card)"
+            "if the token is for it, add --token-for {endpoint} (or, if the command has --keys, give the key that signed the card)"
         )),
         Unsent::Setup(_) => CommandFailure::new(1, message),
     }
@@ -200,17 +200,17 @@ fn of_certificate(problem: CertificateProblem) -> &'static str {
     match problem {
         CertificateProblem::UnknownIssuer => {
             "if you trust its issuer (a private authority, or a proxy that reads TLS), give the issuer's \
-             certificate with --ca FILE; else do not use the address"
+             certificate with --ca FILE; otherwise do not use the address"
         }
         CertificateProblem::Expired => {
-            "tell the seller, who has to renew it; look whether the clock of this machine is right"
+            "tell the seller to renew it; check that the clock of this machine is right"
         }
-        CertificateProblem::NotYetValid => "look whether the clock of this machine is right",
+        CertificateProblem::NotYetValid => "check that the clock of this machine is right",
         CertificateProblem::OtherName => {
-            "look whether the address is right; if it is, the seller's certificate has to name its host"
+            "check that the address is right; if it is, the seller's certificate must name its host"
         }
         CertificateProblem::Revoked => "do not use the address; tell the seller",
-        CertificateProblem::Unusable => "tell the seller, whose certificate has to be replaced",
+        CertificateProblem::Unusable => "tell the seller to replace its certificate",
     }
 }
 
@@ -222,16 +222,16 @@ fn of_proxy(why: &ProxyProblem) -> &'static str {
         }
         ProxyProblem::NoHttp2 => "name the host in NO_PROXY, or use another binding than GRPC",
         ProxyProblem::NoTunnel(_) => {
-            "look at HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or ask whoever runs the proxy"
+            "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or ask the operator of the proxy"
         }
     }
 }
 
 fn from_not_aap(message: String, not_aap: &NotAap) -> CommandFailure {
     let (exit, hint) = match not_aap {
-        NotAap::NoExtension => (NO_ANSWER, "say what you want in words, with --text"),
+        NotAap::NoExtension => (NO_ANSWER, "describe your request in words, with --text"),
         NotAap::OtherVersions { .. } => {
-            (UNSUPPORTED, "run tradepost discover for what the agent speaks")
+            (UNSUPPORTED, "run tradepost discover for the protocols that the agent supports")
         }
         NotAap::NoInterface => (NO_ANSWER, "run tradepost discover for the agent's interfaces"),
     };
@@ -259,18 +259,18 @@ fn from_refused(message: String, refused: &SellerRefusal) -> CommandFailure {
         RefusalForm::Adcp(error) => from_adcp(message, error),
         RefusalForm::Grpc { code, .. } => {
             let failure = CommandFailure::new(family_of_unknown(refused), message);
-            failure.hint("act on what the seller says").data(json!({"grpc_status": code}))
+            failure.hint("act on the seller's message").data(json!({"grpc_status": code}))
         }
         RefusalForm::Http(status) => from_status(message, *status),
         RefusalForm::Words { malformed, .. } => {
             let why = malformed.map(|why| format!("the error object {}", why.why()));
-            let failure = CommandFailure::new(OTHER, message).hint("act on what the seller says");
+            let failure = CommandFailure::new(OTHER, message).hint("act on the seller's message");
             failure.lines(why.into_iter().collect()).data(json!({}))
         }
     };
     let challenges = refused.challenges();
     for challenge in &challenges {
-        out.lines.push(format!("authentication that is wanted: {challenge}"));
+        out.lines.push(format!("required authentication: {challenge}"));
     }
     let challenges: Vec<_> = challenges.iter().map(Challenge::document).collect();
     let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));

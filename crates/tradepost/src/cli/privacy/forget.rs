@@ -16,15 +16,15 @@ use crate::cli::{Context, Outcome};
 pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
     if keys.is_empty() {
-        return Err(CommandFailure::usage("there is no key to go on with").hint(
-            "make a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
+        return Err(CommandFailure::usage("there is no key to continue with").hint(
+            "create a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
         ));
     }
     if let Some(given) = lost.iter().find(|id| keys.ids().contains(&id.as_str())) {
         return Err(CommandFailure::usage(format!(
-            "the key {given} is among those given, and not lost"
+            "the key {given} was given to the command, so it is not lost"
         ))
-        .hint("encrypt by another key with `tradepost privacy rekey`"));
+        .hint("encrypt with another key by `tradepost privacy rekey`"));
     }
     // Opening would create the store, which would hide a mistyped folder.
     let is_folder = place.database(None, context)?.is_none();
@@ -35,10 +35,10 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
     let store = place.connect(None, context)?;
     let known = store.privacy_keys()?;
     if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
-        let message = format!("nothing here is encrypted with a key {unknown}");
+        let message = format!("no data is encrypted with a key {unknown}");
         return Err(CommandFailure::usage(message).hint(match known.is_empty() {
-            true => "nothing is encrypted".to_owned(),
-            false => format!("what is here is encrypted with {}", known.join(" and ")),
+            true => "no data is encrypted".to_owned(),
+            false => format!("the data is encrypted with {}", known.join(" and ")),
         }));
     }
     let found = store.only_by(lost, &keys)?;
@@ -53,7 +53,7 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
     let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
         Locked::Broken(fault) => CommandFailure::fault(fault),
         Locked::NoKey(_) | Locked::OtherKey(_) => CommandFailure::usage(locked.to_string())
-            .hint("give every other key, too, or name all that are lost in one call"),
+            .hint("give every other key, too, or name all lost keys in one call"),
     })?;
     if context.output.is_json() {
         context.output.document(&json!({
@@ -72,26 +72,26 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
 fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
     let words = format!("erase {} leads", found.leads.len());
     context.output.talk(format!(
-        "what only {names} can read is erased for good: {} leads, {} notes, {} remembered answers",
+        "data that only {names} can decrypt will be erased permanently: {} leads, {} notes, {} stored answers",
         found.leads.len(),
         found.notes,
         found.replies
     ));
     if found.second_factors > 0 {
         context.output.talk(format!(
-            "{} second factors of the console go with it: these people sign in with their passwords \
-             alone until they set another up",
+            "{} second factors of the console will be erased, too: these users sign in with only \
+             their passwords until they set up new ones",
             found.second_factors
         ));
     }
     if found.is_last {
         context.output.talk(
-            "no key that is left can look anything up: customers, and requests that are repeated, are not known \
-             again",
+            "no remaining key can search the index: known customers and repeated requests are no \
+             longer recognized",
         );
     }
-    context.output.talk("the hashes of the consents and the record of what was done stay");
-    context.output.talk(format!("type \"{words}\" to go on:"));
+    context.output.talk("the hashes of the consents and the audit log stay");
+    context.output.talk(format!("type \"{words}\" to continue:"));
     let mut typed = String::new();
     std::io::stdin().lock().read_line(&mut typed).map_err(CommandFailure::fault)?;
     if typed.trim() == words {

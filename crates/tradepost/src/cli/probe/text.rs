@@ -49,7 +49,7 @@ pub(super) fn summary(report: &AgentReport) -> String {
         out.push(format!("{} {} on {on}", check.level.name(), check.id));
         out.push(format!("  {} ({})", check.title, check.section));
         out.push(format!("  found: {}", plain(finding.verdict.text(), SENTENCE)));
-        out.push(format!("  mend:  {}", check.mend));
+        out.push(format!("  fix:   {}", check.mend));
     }
     others(&mut out, report, "warnings", |finding| {
         matches!(finding.verdict, CheckVerdict::Warn(_))
@@ -72,14 +72,14 @@ pub(super) fn rehearsal(rehearsal: &Rehearsal) -> String {
     let mut out = Vec::new();
     let sending = rehearsal.steps.iter().filter(|step| !step.requests.is_empty()).count();
     let rate = match rehearsal.rate {
-        0 => "as fast as answers come".to_owned(),
-        rate => format!("at most {rate} in a second"),
+        0 => "each after the answer to the one before".to_owned(),
+        rate => format!("at most {rate} per second"),
     };
-    out.push(format!("{}: nothing was sent but a GET of the card", rehearsal.card_url));
+    out.push(format!("{}: only a GET of the card was sent", rehearsal.card_url));
     out.push(format!("  User-Agent: {}", rehearsal.user_agent));
     out.push(format!("  at most {} requests, one at a time, {rate}", rehearsal.budget));
     out.push(format!(
-        "  {sending} of {} checks begin with these requests; what they send then depends on the answers",
+        "  {sending} of {} checks begin with these requests; their later requests depend on the answers",
         rehearsal.steps.len()
     ));
     for text in &rehearsal.left_out {

@@ -9,15 +9,16 @@ use crate::cli::Context;
 use crate::cli::output::CommandFailure;
 use crate::publisher_staff::{NotPermitted, PublisherOperation, check};
 
-/// Who decides and why, on the command line.
+/// Person who decides, and the reason.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Decider {
-    /// Who decides: the name of one of the publisher's people (`tradepost console user list`), whose role
-    /// has to permit it. Without it an operator of the server decides, under the name of the machine's
-    /// user.
+    /// Name of the publisher's user who decides (`tradepost console user list`). The user's role
+    /// must permit the decision. By default an operator of the server decides, under the name of
+    /// the machine's user.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Why, for the publisher's own record, which buyers do not read. It stays there: name no customer.
+    /// Reason for the publisher's audit log, which buyers do not read. The reason is never erased:
+    /// do not name a customer.
     #[arg(long, value_name = "TEXT")]
     pub(super) why: Option<String>,
 }
@@ -46,8 +47,8 @@ impl Decider {
         match checked {
             Ok(()) => Ok(recorded),
             Err(NotPermitted::Stranger) => {
-                Err(CommandFailure::usage(format!("nobody of {publisher_id} has the name {name}"))
-                    .hint("`tradepost console user list` names all")
+                Err(CommandFailure::usage(format!("{publisher_id} has no user {name}"))
+                    .hint("`tradepost console user list` lists all users")
                     .data(json!({"code": "unknown_member", "publisher": publisher_id})))
             }
             Err(NotPermitted::Role { role, needed }) => {
@@ -58,10 +59,12 @@ impl Decider {
                 };
                 store.record_all(vec![refused])?;
                 let needed: Vec<_> = needed.into_iter().map(|role| role.name()).collect();
-                let message =
-                    format!("{name} is {role}, which does not permit {}", operation.name());
+                let message = format!(
+                    "{name} has the role {role}, which does not permit {}",
+                    operation.name()
+                );
                 Err(CommandFailure::usage(message)
-                    .hint(format!("it is for: {}", needed.join(", ")))
+                    .hint(format!("roles that permit it: {}", needed.join(", ")))
                     .data(json!({"code": "not_permitted", "role": role, "needed": needed})))
             }
         }

@@ -15,33 +15,34 @@ use crate::config::delivery::PublisherDestination;
 use crate::delivery::channel::Letter;
 use crate::delivery::staff::StaffMessage;
 
-/// Which are listed.
+/// Filter of the list.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Listing {
-    /// Only those about this media buy, task, creative or account.
+    /// Only messages about this media buy, task, creative or account.
     #[arg(value_name = "ID")]
     subject: Option<String>,
-    /// Only those that were given up.
+    /// Only messages whose delivery was given up.
     #[arg(long)]
     dead: bool,
     #[command(flatten)]
     place: PublisherOptions,
 }
 
-/// What is sent again.
+/// Arguments of `tradepost publisher resend`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Resend {
-    /// Only those about this media buy, task, creative or account; all that were given up without it.
+    /// Only messages about this media buy, task, creative or account; the default is all messages
+    /// whose delivery was given up.
     #[arg(value_name = "ID")]
     subject: Option<String>,
     #[command(flatten)]
     place: PublisherOptions,
 }
 
-/// What is tried.
+/// Arguments of `tradepost publisher test-delivery`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Test {
-    /// The destination.
+    /// Name of the destination.
     #[arg(value_name = "DESTINATION")]
     destination: String,
     #[command(flatten)]
@@ -58,7 +59,7 @@ pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
         found.extend(vault.store().publisher_deliveries(Some(id), subject.as_deref(), state)?);
     }
     let words =
-        DeliveryWords { subject: "about", owner: "publisher", none: "no messages to people" };
+        DeliveryWords { subject: "about", owner: "publisher", none: "no messages to staff" };
     deliveries::print(&found, words, document, context);
     Ok(())
 }
@@ -107,7 +108,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     let [(publisher, wanted)] = found.as_slice() else {
         return Err(match found.len() {
             0 => CommandFailure::usage("there is no such destination")
-                .hint("name destinations in [[publishers.deliveries]]"),
+                .hint("configure destinations in [[publishers.deliveries]]"),
             _ => super::several(),
         });
     };

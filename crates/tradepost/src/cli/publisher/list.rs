@@ -21,13 +21,13 @@ use crate::cli::{Context, Outcome};
 tradepost_document::words! {
     /// Kinds of records that can be listed.
     pub(in crate::cli) enum What {
-        /// Of advertisers.
+        /// Accounts of advertisers.
         Accounts = "accounts",
-        /// Of all accounts.
+        /// Creatives of all accounts.
         Creatives = "creatives",
-        /// Those that were submitted.
+        /// Submitted tasks.
         Tasks = "tasks",
-        /// What agents may do with accounts.
+        /// Rights of agents on accounts.
         Grants = "grants",
     }
 }
@@ -69,10 +69,10 @@ pub(super) fn run(
 ) -> Outcome {
     let states = what.states();
     if let Some(state) = state.filter(|state| !states.contains(state)) {
-        let message = format!("{} are never {state}", what.name());
+        let message = format!("{} do not have the state {state}", what.name());
         let failure = CommandFailure::usage(message);
         return Err(if states.is_empty() {
-            failure.hint("leave --state out")
+            failure.hint("omit --state")
         } else {
             failure.hint(format!("use one of: {}", states.join(", ")))
         });

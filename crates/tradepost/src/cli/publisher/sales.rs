@@ -28,43 +28,44 @@ use crate::cli::{Context, Outcome};
 /// Number of rows that an export reads at once.
 const EXPORTED_AT_ONCE: usize = 500;
 
-/// What it does.
+/// Subcommands for one kind of records.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
-    /// List them, the newest first.
+    /// List the records, newest first.
     List {
         #[command(flatten)]
         choice: Choice,
-        /// How many at most.
+        /// Maximum number of records.
         #[arg(
             long, value_name = "NUMBER", default_value_t = 50,
             value_parser = clap::value_parser!(u16).range(1..=1000)
         )]
         limit: u16,
-        /// Go on behind this place: the `cursor` of a row, or what the list before has named.
+        /// Continue after this position: the `cursor` of a row, or the cursor that the previous
+        /// list printed.
         #[arg(long, value_name = "CURSOR")]
         after: Option<Cursor>,
         #[command(flatten)]
         place: PublisherOptions,
     },
-    /// Show everything about one.
+    /// Show all data of one record.
     Show {
-        /// Its id.
+        /// Id of the record.
         id: String,
-        /// The account that it lies on, where several have one of this id.
+        /// Account of the record, if several accounts have one with this id.
         #[arg(long, value_name = "ID")]
         account: Option<String>,
         #[command(flatten)]
         place: PublisherOptions,
     },
-    /// Write them all for other programs, the newest first.
+    /// Export all records for other programs, newest first.
     Export {
         #[command(flatten)]
         choice: Choice,
-        /// The format.
+        /// Output format.
         #[arg(long, value_parser = explained::<Format>(), default_value = "jsonl")]
         format: Format,
-        /// The file to write, which must not exist; standard output without it.
+        /// File to write, which must not exist; the default is standard output.
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
@@ -72,27 +73,27 @@ pub(in crate::cli) enum Command {
     },
 }
 
-/// Which are meant.
+/// Filter of the records.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Choice {
-    /// Only what is in this state.
+    /// Only records in this state.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only what belongs to this account.
+    /// Only records of this account.
     #[arg(long, value_name = "ID")]
     account: Option<String>,
-    /// Only what belongs to this buyer agent, by its id in the configuration.
+    /// Only records of the buyer agent with this id in the configuration.
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Only what belongs to this product. Not for creatives and accounts.
+    /// Only records of this product. Not for creatives and accounts.
     #[arg(long, value_name = "ID")]
     product: Option<String>,
-    /// Only what was made since this date (UTC) or moment; of delivery, media buys whose
-    /// flight ends after it, with what was reported since then.
+    /// Only records created since this date (UTC) or time. For delivery: media buys whose flight
+    /// ends after it, with the reports since then.
     #[arg(long, value_name = "DATE", value_parser = since)]
     from: Option<Timestamp>,
-    /// Only what was made before this date (UTC) or moment; of delivery, media buys whose
-    /// flight begins before it, with what was reported before it.
+    /// Only records created before this date (UTC) or time. For delivery: media buys whose flight
+    /// begins before it, with the reports before it.
     #[arg(long, value_name = "DATE", value_parser = since)]
     until: Option<Timestamp>,
 }
@@ -171,7 +172,7 @@ fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) 
     };
     context.output.list(&listing.rows, document, &format!("no {subject}"), &columns);
     if let Some(next) = listing.next.filter(|_| !context.output.is_json()) {
-        context.output.talk(format!("there are more: add --after {next}"));
+        context.output.talk(format!("there are more records: add --after {next}"));
     }
 }
 
@@ -283,15 +284,15 @@ fn not_shown(why: NotShown, subject: Subject) -> CommandFailure {
     let one = subject.singular();
     match why {
         NotShown::Absent => CommandFailure::usage(format!("there is no such {one}"))
-            .hint(format!("`tradepost publisher {subject} list` names them")),
+            .hint(format!("`tradepost publisher {subject} list` lists them")),
         NotShown::SeveralAccounts(accounts) => {
-            CommandFailure::usage(format!("several accounts have a {one} of this id"))
+            CommandFailure::usage(format!("several accounts have a {one} with this id"))
                 .hint("name one of them with --account")
                 .data(json!({"accounts": accounts}))
                 .lines(accounts)
         }
         NotShown::SeveralBuys(buys) => {
-            CommandFailure::usage("several media buys have a package of this id")
+            CommandFailure::usage("several media buys have a package with this id")
                 .hint("`tradepost publisher buys show ID` shows each with its packages")
                 .data(json!({"buys": buys}))
                 .lines(buys)

@@ -24,21 +24,23 @@ use super::super::token::TokenFor;
 /// Timeout of a poll in seconds.
 const ANSWER_TIMEOUT: u64 = 30;
 
-/// Which tasks.
+/// Options for tasks whose deliveries may be missed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Missed {
-    /// A task whose end is awaited; may be repeated. Questions carry the token of TRADEPOST_TOKEN.
+    /// Task to watch until it ends. Repeatable. Requests to the agent carry the token of the
+    /// environment variable TRADEPOST_TOKEN.
     #[arg(long, value_name = "ID", help_heading = "Missed deliveries")]
     task: Vec<String>,
     #[command(flatten)]
     token_for: TokenFor,
-    /// The address of the agent that has the tasks; the only seller without it.
+    /// URL of the agent that has the tasks; the default is the only seller.
     #[arg(long, value_name = "URL", requires = "task", help_heading = "Missed deliveries")]
     endpoint: Option<Url>,
-    /// What the agent is asked. With --seller get_task_status over MCP, else GetTask of A2A.
+    /// Request to the agent. The default is get_task_status over MCP with --seller, and GetTask of
+    /// A2A otherwise.
     #[arg(long, value_name = "QUESTION", requires = "task", help_heading = "Missed deliveries")]
     ask: Option<WatchQuestion>,
-    /// How many seconds without a delivery pass before the agent is asked.
+    /// Time in seconds without a delivery before the agent is asked.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = "Missed deliveries",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     patience: u64,
@@ -46,7 +48,7 @@ pub(super) struct Missed {
     network: NetworkArguments,
 }
 
-/// What an agent is asked.
+/// Request that asks an agent for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum WatchQuestion {
     /// GetTask of A2A, by JSON-RPC
@@ -151,7 +153,7 @@ impl Watched {
             let ended = poll::watch(sender, task, inbox, metrics, self.policy, edge, ask).await;
             let task = plain(task, WORD);
             match ended {
-                Ok(PollEnd::Complete) => output.talk(format!("task {task} has come to its end")),
+                Ok(PollEnd::Complete) => output.talk(format!("task {task} has ended")),
                 Ok(PollEnd::TimeUp) => {
                     output.talk(format!("task {task} is not watched any longer"))
                 }

@@ -21,18 +21,18 @@ const REVOKED: &str = "test-revoked-2026";
 /// Maximum number of valid signatures of one key: few, so that the limit can be tried.
 const SIGNATURES: usize = 100;
 
-/// Its arguments.
+/// Options of the demo publisher.
 #[derive(Debug, clap::Args)]
 pub(super) struct DemoPublisher {
-    /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
-    /// credentials are no secret.
+    /// Use a fictional publisher of advertising instead of a configuration file. It is a sandbox,
+    /// whose credentials are not secret.
     #[arg(long, conflicts_with_all = ["demo", "config"])]
     demo_publisher: bool,
-    /// Where the demo publisher's brand.json is reached with https, to which the address here has
-    /// none.
+    /// https URL of the demo publisher's brand.json, because the server's own address does not have
+    /// https.
     #[arg(long, value_name = "URL", requires = "demo_publisher")]
     brand_json_url: Option<String>,
-    /// Lets the demo publisher take requests that are signed with keys of this JWK set.
+    /// Let the demo publisher accept requests that are signed with keys of this JWK set.
     #[arg(long, value_name = "FILE", requires = "demo_publisher")]
     demo_signers: Option<PathBuf>,
 }

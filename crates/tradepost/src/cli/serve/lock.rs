@@ -16,7 +16,7 @@ const COPIES: &str = "tradepost.copy.lock";
 
 /// Prevents other backups and restorations.
 pub(in crate::cli) fn lock_copies(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
-    lock_file(place, COPIES, "another backup or restoration is under way in")
+    lock_file(place, COPIES, "another backup or restoration is running in")
 }
 
 /// Prevents other servers on the folder: each would have rate limits of its own, and one of a newer

@@ -16,12 +16,12 @@ use crate::console::sign_in::{self, SignedInBy};
 use crate::console::{Answer, Console, PATH, PageError, pages};
 
 /// Messages for sign-ins that failed.
-const AWAY: &str =
-    "The provider cannot be reached at the moment. Try again later, or use a password.";
-const AGAIN: &str = "That did not work, or took too long. Begin again.";
+const AWAY: &str = "The provider is unavailable. Try again later, or use a password.";
+const AGAIN: &str = "The sign-in failed, or took too long. Start again.";
 const NOT_ANEW: &str =
-    "The provider did not ask you to sign in anew, so that nobody knows whether it is you.";
-const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
+    "The provider did not ask you to sign in again, so your identity is not confirmed.";
+const NOTHING: &str =
+    "The provider confirmed your identity, but gives you no role in this console.";
 
 impl Console {
     /// Redirects a browser to the provider.

@@ -71,7 +71,7 @@ impl Console {
         &self,
         visitor: &Visitor<'_>,
     ) -> Vec<(&'static str, String)> {
-        let dealer = visitor.dealer_id().unwrap_or("every dealer").to_owned();
+        let dealer = visitor.dealer_id().unwrap_or("all dealers").to_owned();
         let since = self.account_moment(visitor, visitor.session.begun_at);
         vec![
             ("Name", visitor.member.name.clone()),

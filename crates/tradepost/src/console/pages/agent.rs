@@ -162,7 +162,7 @@ fn reachable(seller: &DealerAgent) -> Vec<SellingPoint> {
         point(
             dealer.card_signing.is_some(),
             "Your card is signed",
-            "Buyers that want to be sure whom they talk to believe signed cards alone.",
+            "Buyers that verify the identity of a dealer accept only signed cards.",
             "[dealers.card_signing], with tradepost card keygen",
         ),
     ]
@@ -174,7 +174,11 @@ fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) ->
         let vehicles = counted(count, "vehicle has", "vehicles have");
         (
             count == 0,
-            if count == 0 { "All have.".to_owned() } else { format!("{vehicles} {noun}.") },
+            if count == 0 {
+                "All vehicles have one.".to_owned()
+            } else {
+                format!("{vehicles} {noun}.")
+            },
         )
     };
     let (has_photos, photos) = without(ListingWarning::NoPhoto, "no photo");
@@ -183,14 +187,14 @@ fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) ->
     vec![
         point(
             summary.listings > 0,
-            "There is something to sell",
+            "Vehicles are on offer",
             counted(summary.listings, "vehicle is on offer.", "vehicles are on offer."),
             "tradepost import",
         ),
         freshness(summary, feeds, now),
         point(
             wrong == 0,
-            "Prices are what customers pay",
+            "Prices are out-the-door prices",
             counted(wrong, "listing has a price warning.", "listings have a price warning."),
             "price in your feed, and fees in [[dealers.rooftops]]",
         ),
@@ -226,17 +230,17 @@ fn informed(seller: &DealerAgent, dead: usize) -> Vec<SellingPoint> {
             destinations > 0,
             "Leads reach your systems",
             if destinations > 0 {
-                counted(destinations, "destination is named.", "destinations are named.")
+                counted(destinations, "destination is configured.", "destinations are configured.")
             } else {
-                "No destination is named: leads wait here until somebody looks.".to_owned()
+                "No destination is configured: leads are only in this console.".to_owned()
             },
             "[[dealers.deliveries]]",
         ),
         point(
             dead == 0,
-            "Every lead has arrived",
+            "Every lead was delivered",
             if dead == 0 {
-                "Nothing was given up.".to_owned()
+                "No delivery was given up.".to_owned()
             } else {
                 format!("{} given up.", counted(dead, "delivery was", "deliveries were"))
             },
@@ -259,14 +263,18 @@ fn open(seller: &DealerAgent) -> Vec<SellingPoint> {
     vec![
         point(
             closed.is_empty(),
-            "Opening hours are known",
-            said(&closed, "Every rooftop has them.", "These have none"),
+            "Opening hours are configured",
+            said(&closed, "Every rooftop has opening hours.", "Rooftops without opening hours"),
             "[dealers.rooftops.schedules]",
         ),
         point(
             unbooked.is_empty(),
-            "Appointments are booked at once",
-            said(&unbooked, "Every rooftop offers some.", "A person has to answer at"),
+            "Appointments are booked automatically",
+            said(
+                &unbooked,
+                "Every rooftop offers appointments.",
+                "Staff have to answer requests at",
+            ),
             "types in [dealers.rooftops.appointments]",
         ),
     ]

@@ -174,8 +174,8 @@ fn waiting(
     now: Timestamp,
 ) -> Option<WaitingVisit> {
     let state = match visit.appointment.state {
-        AppointmentState::Requested => "a time has to be found",
-        AppointmentState::Proposed => "other times were proposed",
+        AppointmentState::Requested => "no agreed time yet",
+        AppointmentState::Proposed => "other times proposed",
         AppointmentState::Confirmed
         | AppointmentState::Rejected
         | AppointmentState::Superseded

@@ -64,7 +64,7 @@ fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<BuyerRow> {
         let is_proven = origin.principal != "anonymous";
         let buyer = all.entry((agent, &origin.principal)).or_insert_with(|| BuyerRow {
             name: agent.to_owned(),
-            proof: if is_proven { origin.principal.clone() } else { "only claimed".to_owned() },
+            proof: if is_proven { origin.principal.clone() } else { "not verified".to_owned() },
             is_proven,
             leads: 0,
             repeated: 0,

@@ -133,7 +133,7 @@ impl Console {
         };
         let from = standing.feed.from.name();
         let extent = match standing.feed.extent {
-            Extent::Full => "the whole inventory",
+            Extent::Full => "whole inventory",
             Extent::Delta => "changes",
         };
         let page = FeedPage {
@@ -159,9 +159,9 @@ fn state(standing: &FeedStatus<'_>) -> Mark {
     let (class, label) = match (standing.state.stale_since, standing.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
         // A feed without any run is neither fresh nor stale.
-        (None, _) if standing.state.taken_at.is_none() => ("", "never taken"),
+        (None, _) if standing.state.taken_at.is_none() => ("", "never imported"),
         (None, Some(_)) => ("good", "fresh"),
-        (None, None) => ("", "of any age"),
+        (None, None) => ("", "no age limit"),
     };
     Mark { class, label }
 }
@@ -169,8 +169,8 @@ fn state(standing: &FeedStatus<'_>) -> Mark {
 /// Returns why the last run of a feed changed nothing, as the end of a sentence about the feed.
 pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
     match of {
-        FeedOutcome::Taken => "was taken",
-        FeedOutcome::Held => "is held back until somebody has looked at it",
+        FeedOutcome::Taken => "was imported",
+        FeedOutcome::Held => "is held back for review",
         FeedOutcome::Unreadable => "could not be read",
         FeedOutcome::Failed => "could not be fetched",
     }
@@ -179,14 +179,14 @@ pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
 /// Returns when a feed was last stored, as the end of a sentence about the feed.
 pub(super) fn last_taken(standing: &FeedStatus<'_>, now: Timestamp) -> String {
     match standing.state.taken_at {
-        Some(at) => format!("was last taken {}.", ago(at, now)),
-        None => "has never been taken.".to_owned(),
+        Some(at) => format!("was last imported {}.", ago(at, now)),
+        None => "has never been imported.".to_owned(),
     }
 }
 
 const fn outcome(of: FeedOutcome) -> Mark {
     let (class, label) = match of {
-        FeedOutcome::Taken => ("good", "taken"),
+        FeedOutcome::Taken => ("good", "imported"),
         FeedOutcome::Held => ("warning", "held back"),
         FeedOutcome::Unreadable => ("bad", "unreadable"),
         FeedOutcome::Failed => ("bad", "failed"),

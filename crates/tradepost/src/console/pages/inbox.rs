@@ -79,7 +79,7 @@ catalog! {
     /// An inventory without recent confirmations.
     Stale = "Stale inventory" { class: "warning" }
     /// A feed whose last run was not stored.
-    Feed = "Feed not taken" { class: "warning" }
+    Feed = "Feed not imported" { class: "warning" }
     /// Prices with a warning.
     Price = "Price warning" { class: "warning" }
 }
@@ -108,7 +108,8 @@ impl Console {
             unseen(InboxItemKind::Lead, waiting.new) + unseen(InboxItemKind::Held, waiting.held);
         let left = items.len().saturating_sub(shown) + unseen;
         items.truncate(shown);
-        let more = (left > 0).then(|| counted(left, "more thing waits", "more things wait"));
+        let more =
+            (left > 0).then(|| counted(left, "more item is waiting", "more items are waiting"));
         let frame = self.frame(visitor, "Inbox")?;
         Ok(ConsoleReply::page(&InboxPage { frame, figures, items, more, sees_customers }))
     }
@@ -169,10 +170,10 @@ impl Console {
             let detail = format!("{}: {answer}", delivery.destination);
             let title = match delivery.source {
                 DeliverySource::Lead => {
-                    format!("Lead {} has not arrived", short_id(&delivery.lead_id))
+                    format!("Lead {} was not delivered", short_id(&delivery.lead_id))
                 }
                 DeliverySource::Publisher => {
-                    format!("The message about {} has not arrived", delivery.lead_id)
+                    format!("The message about {} was not delivered", delivery.lead_id)
                 }
             };
             if let Some(known) = items.iter_mut().find(|item| item.title == title) {
@@ -205,7 +206,7 @@ impl Console {
                     format!("{PATH}/inventory")
                 };
                 if let Some(since) = standing.state.stale_since {
-                    let title = format!("The feed {name} of {} is out of date", terms.name);
+                    let title = format!("The feed {name} of {} is stale", terms.name);
                     let detail = format!("It {}", last_taken(standing, now));
                     let href = href.clone();
                     items.push(item(&here, since, InboxItemKind::Stale, title, detail, href));
@@ -219,7 +220,7 @@ impl Console {
                 }
             }
             if let Some(age) = summary.stale_for(&feeds, now) {
-                let title = format!("No news of the inventory of {}", terms.name);
+                let title = format!("The inventory of {} is stale", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
                 items.push(item(&here, latest, InboxItemKind::Stale, title, detail, href));
@@ -227,8 +228,8 @@ impl Console {
             let wrong = summary.count(ListingWarning::is_price);
             if wrong > 0 {
                 let title =
-                    format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
-                let detail = "Buyers are not told the true price out of the door.".to_owned();
+                    format!("{} to correct at {}", counted(wrong, "price", "prices"), terms.name);
+                let detail = "Buyers do not see the true out-the-door price.".to_owned();
                 let href = format!("{PATH}/inventory?amiss=price");
                 items.push(item(&here, latest, InboxItemKind::Price, title, detail, href));
             }
@@ -271,7 +272,7 @@ fn figures(waiting: Option<&WaitingLeads>, items: &[InboxItem], now: Timestamp) 
 
 fn lead_item(lead: &LeadRecord, kind: InboxItemKind, detail: String, now: Timestamp) -> InboxItem {
     let name = LeadView::new(lead).customer_name();
-    let title = if name.is_empty() { "Somebody without a name".to_owned() } else { name };
+    let title = if name.is_empty() { "Customer without a name".to_owned() } else { name };
     let href = format!("{PATH}/leads/{}", lead.lead_id);
     let here = Local { zone: lead.zone(), now };
     let item = item(&here, lead.received_at, kind, title, detail, href);
@@ -316,7 +317,7 @@ const fn kind_name(kind: LeadKind) -> &'static str {
         LeadKind::Service => "Service",
         LeadKind::TestDrive => "Test drive",
         LeadKind::TradeIn => "Trade-in",
-        LeadKind::Inquiry => "Question",
+        LeadKind::Inquiry => "Inquiry",
     }
 }
 
@@ -325,7 +326,7 @@ pub(super) const fn why_held(why: HeldFor) -> &'static str {
     match why {
         HeldFor::DeniedAgent => "agent is denied",
         HeldFor::UnlistedAgent => "agent is not on your list",
-        HeldFor::Velocity => "too many at once",
+        HeldFor::Velocity => "too many leads at once",
         HeldFor::Quota => "agent's quota is used up",
     }
 }

@@ -184,7 +184,7 @@ impl Console {
             shown.push(visit("Appointment", current, lead, here, forms));
         }
         if let Some(asked) = lead.asked_besides() {
-            shown.push(visit("Asked for besides", asked, lead, here, None));
+            shown.push(visit("Additional request", asked, lead, here, None));
         }
         Ok(shown)
     }
@@ -234,7 +234,7 @@ fn may(visitor: &Visitor<'_>, lead: &LeadRecord) -> May {
 fn named(view: &LeadView<'_>) -> String {
     match (view.record().state, view.customer_name()) {
         (LeadState::Erased, _) => "Erased customer".to_owned(),
-        (_, name) if name.is_empty() => "Somebody without a name".to_owned(),
+        (_, name) if name.is_empty() => "Customer without a name".to_owned(),
         (_, name) => name,
     }
 }
@@ -255,16 +255,17 @@ fn reach(view: &LeadView<'_>) -> Vec<ContactWay> {
     let way = |label, value: &str, href: Option<String>, uses: &[(bool, &str)]| {
         let permits: Vec<_> = uses.iter().filter_map(|(may, word)| may.then_some(*word)).collect();
         let is_hidden = permits.is_empty();
-        let value = if is_hidden { "Given, but not permitted to be used" } else { value };
+        let value =
+            if is_hidden { "Provided, but the consent does not permit its use" } else { value };
         let href = href.filter(|_| !is_hidden);
         ContactWay { label, value: value.to_owned(), href, permits: permits.join(", ") }
     };
     let email = reach.email.map(|email| {
-        let uses = [(reach.may_email, "may be written to")];
+        let uses = [(reach.may_email, "e-mail permitted")];
         way("E-mail", email, to_program("mailto:", email), &uses)
     });
     let phone = reach.phone.map(|phone| {
-        let uses = [(reach.may_call, "may be called"), (reach.may_text, "may be sent texts")];
+        let uses = [(reach.may_call, "calls permitted"), (reach.may_text, "texts permitted")];
         let href = to_program("tel:", phone).filter(|_| reach.may_call);
         way("Phone", phone, href, &uses)
     });
@@ -285,16 +286,16 @@ fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
         .collect();
     let sent = &view.record().submission;
     let credential = if sent.principal == "anonymous" {
-        "no credential: the name is only claimed".to_owned()
+        "no credential: the name is not verified".to_owned()
     } else {
-        format!("signed in as {}", sent.principal)
+        format!("authenticated as {}", sent.principal)
     };
     known([
         ("Unreadable", sent.unreadable.clone()),
-        ("Prefers", preferred),
+        ("Preferred contact", preferred),
         ("Address", Some(address.join(", ")).filter(|text| !text.is_empty())),
         ("Rooftop", sent.rooftop.clone()),
-        ("Brought by", view.agent().map(str::to_owned)),
+        ("Submitted by", view.agent().map(str::to_owned)),
         ("Agent", Some(credential)),
     ])
 }
@@ -312,14 +313,14 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> LeadCar {
     };
     let miles = vehicle.get("mileage").and_then(|miles| miles.parse().ok());
     let facts = known([
-        ("Price out of the door", amount("price")),
+        ("Out-the-door price", amount("price")),
         ("List price", amount("list_price")),
         ("Stock", vehicle.get("stock")),
         ("VIN", vehicle.get("vin")),
         ("Condition", vehicle.get("condition").map(|word| plain(&word))),
         ("Mileage", miles.map(|miles| format!("{} mi", thousands(miles)))),
         ("Colour", vehicle.get("exterior_color")),
-        ("Where", vehicle.get("rooftop")),
+        ("Rooftop", vehicle.get("rooftop")),
     ]);
     LeadCar { title: vehicle.title(), photo, page, facts, is_listed: listing.is_some() }
 }
@@ -333,13 +334,13 @@ fn visit(
 ) -> ShownVisit {
     use tradepost_dealer::record::AppointmentState as State;
     let (state, class) = match appointment.state {
-        State::Requested => ("a time has to be found", "soon"),
-        State::Proposed => ("other times were proposed", "soon"),
-        State::Confirmed => ("booked", "good"),
-        State::Rejected => ("not offered", "quiet"),
+        State::Requested => ("no agreed time yet", "soon"),
+        State::Proposed => ("other times proposed", "soon"),
+        State::Confirmed => ("confirmed", "good"),
+        State::Rejected => ("rejected", "quiet"),
         State::Superseded => ("replaced by another", "quiet"),
         State::Cancelled => ("cancelled", "quiet"),
-        State::NoShow => ("the customer did not come", "bad"),
+        State::NoShow => ("no-show", "bad"),
     };
     ShownVisit {
         label,
@@ -373,11 +374,11 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
         // A submission and its record are written in one transaction, so both lists have the same order.
         let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
         let facts = known([
-            ("Given", local("granted_at")),
-            ("Ends", local("expires_at")),
+            ("Granted", local("granted_at")),
+            ("Expires", local("expires_at")),
             ("Channels", list("allowed_channels")),
-            ("For", list("scope")),
-            ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the chain, {hash}"))),
+            ("Scope", list("scope")),
+            ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the hash chain, {hash}"))),
         ]);
         let text = text("consent_text").map(str::to_owned);
         ConsentView { text, facts, is_latest: number + 1 == count }
@@ -402,8 +403,8 @@ fn clock(history: &LeadHistory, progress: &StaffProgress) -> Vec<(&'static str, 
 
 fn delivery(sent: &DeliveryRecord, here: &Local) -> DeliveryView {
     let (state, class) = match sent.state {
-        DeliveryState::Due => ("waits", "soon"),
-        DeliveryState::Sending => ("is being sent", "soon"),
+        DeliveryState::Due => ("waiting", "soon"),
+        DeliveryState::Sending => ("being sent", "soon"),
         DeliveryState::Delivered => ("delivered", "good"),
         DeliveryState::Dead => ("given up", "bad"),
         DeliveryState::Ended => ("ended", "quiet"),
@@ -423,20 +424,20 @@ fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec
     let moment = |at: Timestamp, text: String| LeadMoment { at, when: here.when(at), text };
     let events = history.events.iter().map(|event| {
         let text = match event.kind {
-            LeadEventKind::Received => "The lead came",
-            LeadEventKind::Resubmitted => "The same caller sent it again",
-            LeadEventKind::Released => "Somebody released it",
+            LeadEventKind::Received => "The lead was received",
+            LeadEventKind::Resubmitted => "The same caller sent the lead again",
+            LeadEventKind::Released => "The lead was released",
             LeadEventKind::ConsentRevoked => "The customer withdrew the consent",
-            LeadEventKind::Erased => "What it said about the customer was erased",
+            LeadEventKind::Erased => "The customer's data was erased",
             LeadEventKind::AppointmentConfirmed => "The appointment was confirmed",
             LeadEventKind::AppointmentMoved => "The appointment was moved",
             LeadEventKind::AppointmentCancelled => "The appointment was cancelled",
-            LeadEventKind::AppointmentNoShow => "The customer did not come",
+            LeadEventKind::AppointmentNoShow => "The appointment was marked as a no-show",
         };
         moment(event.at, text.to_owned())
     });
     let delivered = history.delivered_at.map(|at| moment(at, "First delivered".to_owned()));
-    let seen = progress.seen_at.map(|at| moment(at, "First seen here".to_owned()));
+    let seen = progress.seen_at.map(|at| moment(at, "First seen in the console".to_owned()));
     let stage = |by: &String| format!("{} by {by}", stage_name(progress.stage));
     let stage = progress.changed.as_ref().map(|(at, by)| moment(*at, stage(by)));
     let mut all: Vec<_> = events.chain(delivered).chain(seen).chain(stage).collect();
@@ -445,6 +446,6 @@ fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec
 }
 
 fn shown_note(note: LeadNote, here: &Local) -> (String, ShownMoment, String) {
-    let text = note.text.unwrap_or_else(|| "This note cannot be read any more.".to_owned());
+    let text = note.text.unwrap_or_else(|| "This note can no longer be read.".to_owned());
     (note.author, here.when(note.at), text)
 }

@@ -90,7 +90,7 @@ impl Console {
     pub(in crate::console) fn run_probe(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.asked.filled_in("dealer").ok_or(PageError::NotFound)?;
         let seller = self.dealer(visitor, Some(id))?;
-        let busy = "The prober is at work. Wait until it is done, then have it begin again.";
+        let busy = "The prober is running. Wait until it is done, then start it again.";
         // The run is reserved first, so that only runs that begin are recorded. If the record fails, the
         // reservation ends.
         let place = self.prober.enter(id).ok_or(PageError::Unusable(busy))?;
@@ -136,9 +136,9 @@ impl Console {
             meaning: text("meaning").unwrap_or_default(),
             trouble: text("trouble"),
             figures: vec![
-                (kept.len().to_string(), "kept"),
-                (failed.len().to_string(), "not kept"),
-                (warned.len().to_string(), "worth a look"),
+                (kept.len().to_string(), "passed"),
+                (failed.len().to_string(), "failed"),
+                (warned.len().to_string(), "warnings"),
                 (requests.to_string(), "requests sent"),
             ],
             failed,
@@ -182,8 +182,8 @@ fn finding(found: &Value) -> FindingView {
 
 impl AtWork {
     fn progress(&self) -> String {
-        let failed = counted(self.failed, "thing is not kept", "things are not kept");
+        let failed = counted(self.failed, "check failed", "checks failed");
         let Self { done, total, requests, .. } = self;
-        format!("{done} of {total} looked at, {requests} requests, {failed}")
+        format!("{done} of {total} checks done, {requests} requests, {failed}")
     }
 }

@@ -178,14 +178,14 @@ fn row(refusal: RefusalRecord, here: &Local) -> RefusalRow {
 
 fn shown(refusal: RefusalRecord, here: &Local) -> RefusalsView {
     let place = |pointer: String| {
-        if pointer.is_empty() { "the request itself".to_owned() } else { pointer }
+        if pointer.is_empty() { "the whole request".to_owned() } else { pointer }
     };
     RefusalsView {
         meaning: meaning(&refusal.code),
         agent: refusal.agent_id,
         code: refusal.code,
         when: here.when(refusal.at),
-        operation: refusal.operation.unwrap_or_else(|| "not known".to_owned()),
+        operation: refusal.operation.unwrap_or_else(|| "unknown".to_owned()),
         caller: who(&refusal.caller),
         misfits: refusal.misfits.into_iter().map(|(at, keyword)| (place(at), keyword)).collect(),
         error_id: refusal.error_id,
@@ -207,6 +207,6 @@ fn who(caller: &str) -> &'static str {
     match caller {
         "key" => "with a credential",
         "anonymous" => "without a credential",
-        _ => "not let in",
+        _ => "not authenticated",
     }
 }

@@ -500,14 +500,12 @@ fn decisions_are_recorded(server: &str) {
     let account = account.as_str();
     for name in ["vera", "sam"] {
         let role = if name == "vera" { "viewer" } else { "seller" };
-        let expected =
-            format!("{name} is {role}, which does not permit approve hint: it is for: approver");
+        let expected = format!(
+            "{name} has the role {role}, which does not permit approve hint: roles that permit it: approver"
+        );
         refused(&["approve", "account", account, "--by", name], &expected);
     }
-    refused(
-        &["approve", "account", account, "--by", "otto"],
-        "nobody of gazette has the name otto",
-    );
+    refused(&["approve", "account", account, "--by", "otto"], "gazette has no user otto");
     let decided = |arguments: &[&str]| gazette.run(&[&["publisher"], arguments].concat());
     let why = "the contract is signed";
     decided(&["approve", "account", account, "--by", "amy", "--why", why]);
@@ -529,7 +527,7 @@ fn decisions_are_recorded(server: &str) {
     decided(&["payment-settled", "account", account, "--by", "sam"]);
     decided(&["grant", account, "acme", "--read-only", "--by", "amy"]);
     decided(&["grant", account, "acme", "--revoke", "--by", "amy"]);
-    refused(&["close", "account", account, "--by", "sam"], "it is for: approver");
+    refused(&["close", "account", account, "--by", "sam"], "roles that permit it: approver");
     decided(&["close", "account", account, "--by", "amy", "--why", "out of business"]);
     refused(&["decline", "account", account, "--by", "amy", "--why", "a\nb"], "one line of text");
 
@@ -724,8 +722,8 @@ fn a_sale_that_waited_is_told_with_its_agent() {
 fn roles_at_a_publisher_and_a_dealer_do_not_mix() {
     let gazette = Gazette::start("", "");
     for (arguments, expected) in [
-        (["--role", "desk", "--publisher", "gazette"], "desk is no role at a publisher"),
-        (["--role", "approver", "--dealer", "gazette"], "approver is no role at a dealer"),
+        (["--role", "desk", "--publisher", "gazette"], "desk is not a role at a publisher"),
+        (["--role", "approver", "--dealer", "gazette"], "approver is not a role at a dealer"),
         (["--role", "seller", "--publisher", "herald"], "its publishers are: gazette"),
     ] {
         let output =

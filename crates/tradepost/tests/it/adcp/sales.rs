@@ -231,7 +231,10 @@ fn check_a_sale(scratch: Option<&Scratch>) {
         assert_eq!(paged.len(), 12, "by {limit}");
     }
     let table = sale.text(&["buys", "list", "--limit", "2"]);
-    assert!(table.contains(&approved) && table.contains("there are more: add --after "), "{table}");
+    assert!(
+        table.contains(&approved) && table.contains("there are more records: add --after "),
+        "{table}"
+    );
 
     // One thing, for programs and for people.
     let shown = sale.json(&["buys", "show", &approved]);
@@ -258,7 +261,7 @@ fn check_a_sale(scratch: Option<&Scratch>) {
     let banner = sale.json(&["creatives", "show", "banner", "--account", &acme]);
     assert_eq!(banner["name"], "=1+1");
     let text = sale.refusal(&["packages", "show", "none"]);
-    assert!(text.contains("`tradepost publisher packages list` names them"), "{text}");
+    assert!(text.contains("`tradepost publisher packages list` lists them"), "{text}");
 
     // Files for others: everything, only for their owner, and nothing that calculates.
     let file = sale.folder.path().join("creatives.csv");

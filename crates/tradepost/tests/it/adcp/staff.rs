@@ -176,7 +176,7 @@ fn decisions_beside_a_running_server_hold_and_are_announced() {
         "{notified}"
     );
     let text = refusal(folder, &["approve", "task", declined]);
-    assert!(text.contains("approve leads nowhere from failed"), "{text}");
+    assert!(text.contains("approve is not possible: the task is failed"), "{text}");
 
     let sent = json!({"idempotency_key": "send-the-banner-01", "account": account, "creatives": [{
         "creative_id": "banner", "name": "Banner",
@@ -226,7 +226,7 @@ fn decisions_beside_a_running_server_hold_and_are_announced() {
         assert_eq!(code(&call(&acme, "create_media_buy", order)), expected, "{step}");
     }
     let text = refusal(folder, &["resume", "account", id]);
-    assert!(text.contains("nothing can be decided about it any more"), "{text}");
+    assert!(text.contains("no further decision is possible"), "{text}");
     let table = tradepost(folder, &["publisher", "list", "accounts"]);
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(table.starts_with("PUBLISHER") && table.contains(id), "{table}");
@@ -240,7 +240,7 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
     let before: &[(&[&str], &str)] = &[
         (&["list", "accounts"], "hint: name the folder of `serve` with --data"),
         (&["list", "accounts", "--state", "asleep"], "use one of: pending_approval, active"),
-        (&["list", "grants", "--state", "active"], "leave --state out"),
+        (&["list", "grants", "--state", "active"], "omit --state"),
         (&["list", "accounts", "--publisher", "other"], "its publishers are: gazette"),
         (&["grant", "acc", "nova", "--fields", "paused"], "write a task and its fields"),
         (&["grant", "acc", "nova", "--revoke", "--read-only"], "cannot be used with"),
@@ -253,6 +253,6 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
     let made = tradepost(folder, &["keys", "create", "--publisher", "gazette", "--name", "acme"]);
     assert!(made.status.success());
     let text = refusal(folder, &["approve", "account", "acc_none"]);
-    assert!(text.contains("`tradepost publisher list accounts` names them"), "{text}");
+    assert!(text.contains("`tradepost publisher list accounts` lists them"), "{text}");
     assert_eq!(decide(folder, &["list", "creatives"]), json!([]));
 }

@@ -115,12 +115,12 @@ fn an_impossible_key_is_refused_with_what_to_do() {
     let config = DEALER.replace("auth =", "# auth =");
     std::fs::write(folder.join("tradepost.toml"), config).unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["list"], "there is no data of tradepost in"),
+        (&["list"], "contains no data of tradepost"),
         (&["create", "--name", "anonymous"], "is not anonymous"),
         (&["create", "--name", "a b"], "a name has 1 to 64"),
         (&["create", "--name", "a", "--scope", "all"], "use one of: dealer:read"),
         (&["create", "--name", "a", "--expires", "soon"], "write a duration such as 90d"),
-        (&["create", "--name", "a", "--expires", "2020-01-01"], "would have ended already"),
+        (&["create", "--name", "a", "--expires", "2020-01-01"], "would have expired already"),
         (&["create", "--name", "a", "--dealer", "other"], "there is no dealer \"other\""),
     ];
     for (arguments, expected) in cases {

@@ -56,7 +56,7 @@ fn a_task_is_followed_by_stream_or_asking_and_shown() {
             0
             Direct message response
             --
-            to go on: --conversation ID
+            to continue: --conversation ID
         "#]],
     );
     check(
@@ -66,7 +66,7 @@ fn a_task_is_followed_by_stream_or_asking_and_shown() {
             0
             chunk-1 chunk-2
             --
-            to go on: --conversation ID
+            to continue: --conversation ID
         "#]],
     );
     for (server, more) in [(&plain, &[][..]), (&streaming, &["--poll"][..]), (&streaming, &[])] {
@@ -84,7 +84,7 @@ fn a_task_is_followed_by_stream_or_asking_and_shown() {
               "count": 42
             }
             --
-            to go on: --conversation ID
+            to continue: --conversation ID
         "#]],
     );
     check(
@@ -94,7 +94,7 @@ fn a_task_is_followed_by_stream_or_asking_and_shown() {
             0
             file output.txt text/plain: https://example.com/output.txt
             --
-            to go on: --conversation ID
+            to continue: --conversation ID
         "#]],
     );
 }
@@ -160,7 +160,7 @@ fn what_an_agent_awaits_is_said_with_the_next_command() {
             A credential is needed
             --
             error: the agent waits for a credential or a permission: A credential is needed
-            hint: do what it asks for, then follow the task with tradepost call http://AGENT --task ID
+            hint: provide it, then follow the task with tradepost call http://AGENT --task ID
         "#]],
     );
     let (exit, shown, _) = ended(say(&server, &["--text", "tck-input-required", "--json"]));
@@ -188,7 +188,7 @@ fn a_task_that_ends_without_a_result_is_a_failure() {
             error: the seller failed: rejected
               retry: no, the same request would be refused again
               task ID: rejected
-            hint: act on what the seller says
+            hint: act on the seller's message
         "#]],
     );
     check(
@@ -200,7 +200,7 @@ fn a_task_that_ends_without_a_result_is_a_failure() {
             error: TASK_NOT_FOUND: the task does not exist, or is not yours
               taskId: nobody-has-this
               retry: no, the same request would be refused again
-            hint: check the task id; this agent may keep no tasks
+            hint: check the task id; this agent might not store tasks
         "#]],
     );
     check(
@@ -209,8 +209,8 @@ fn a_task_that_ends_without_a_result_is_a_failure() {
         &expect![[r#"
             2
             --
-            error: --make belong to a skill of AAP
-            hint: name the skill, or say it in --text
+            error: --make are options for AAP skills
+            hint: name the skill, or describe it in --text
         "#]],
     );
     let (exit, _, said) = ended(say(&server, &[]));

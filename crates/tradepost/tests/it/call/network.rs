@@ -275,9 +275,9 @@ fn an_untrusted_certificate_has_a_hint_of_its_own() {
     type Issue<'a> = &'a dyn Fn(&Authority) -> Pair;
     let issue: [(Issue<'_>, bool, &str, &str); 4] = [
         (&usual, false, "nobody that is trusted here has issued it", "if you trust its issuer"),
-        (&expired, true, "it has expired", "tell the seller, who has to renew it"),
-        (&future, true, "it is not valid yet", "look whether the clock of this machine is right"),
-        (&other, true, "it is for another host", "look whether the address is right"),
+        (&expired, true, "it has expired", "tell the seller to renew it"),
+        (&future, true, "it is not valid yet", "check that the clock of this machine is right"),
+        (&other, true, "it is for another host", "check that the address is right"),
     ];
     for (pair, trusts, why, hint) in issue {
         let dealer = secure_dealer(pair, |_| {});
@@ -360,7 +360,7 @@ fn the_challenge_of_a_refusal_is_shown() {
         let call = [&["call", ADDRESS, "--ca", &dealer.ca][..], what].concat();
         let (exit, _, said) = run(tradepost(&call).env("HTTPS_PROXY", proxy.address.to_string()));
         assert_eq!(exit, 9, "{said}");
-        let line = "\n  authentication that is wanted: Bearer; realm: demo-auto-group";
+        let line = "\n  required authentication: Bearer; realm: demo-auto-group";
         assert!(said.contains(line), "{what:?} {said}");
     }
 }

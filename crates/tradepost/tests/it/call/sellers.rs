@@ -101,7 +101,7 @@ fn a_sellers_refusal_has_code_sentence_and_exit_code() {
             3
             --
             error: VALIDATION_ERROR: The arguments have 2 problems; correct them and send the request again.
-              Values of the request are wrong, or break a rule of the business.
+              Values of the request are wrong, or violate a business rule.
               /buying_mode: must be one of brief, wholesale, refine (enum)
               /brief: must be a string (type)
               the seller suggests: correct every entry of issues and send again
@@ -145,9 +145,9 @@ fn a_sellers_refusal_has_code_sentence_and_exit_code() {
             9
             --
             error: AUTH_INVALID: the credential is not accepted; ask the seller for a valid one
-              A credential was presented and rejected: revoked, expired or of a wrong signature.
+              The presented credential was rejected: it is revoked, has expired, or has a wrong signature.
               the seller suggests: renew an expired token once; otherwise have the credential replaced by a person
-              authentication that is wanted: Bearer; realm: gazette; error: invalid_token
+              required authentication: Bearer; realm: gazette; error: invalid_token
               retry: no, the same request would be refused again
             hint: renew an expired token once; otherwise have the credential replaced by a person
         "#]],

@@ -61,9 +61,9 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
             "other",
             expect![[r#"
             [
-                "a password has 12 characters at least, and 256 bytes at most",
-                "a password must not be the name, also not with digits behind it",
-                "the new password is not the same in both fields",
+                "a password must have at least 12 characters and at most 256 bytes",
+                "a password must not be the name, also not with digits after it",
+                "the two entries of the new password differ",
             ]
         "#]],
         ),
@@ -73,7 +73,7 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
             "Password123456",
             expect![[r#"
             [
-                "it is one of the passwords that are guessed first",
+                "it is one of the most common passwords",
             ]
         "#]],
         ),
@@ -83,7 +83,7 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
             PASSWORD,
             expect![[r#"
             [
-                "the new password is the present one",
+                "the new password is the current one",
             ]
         "#]],
         ),
@@ -93,7 +93,7 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
             NEW,
             expect![[r#"
             [
-                "that is not your present password",
+                "the current password is wrong",
             ]
         "#]],
         ),
@@ -232,7 +232,7 @@ fn erasing_and_evidence_ask_for_the_password_again() {
         let wrong = [&fields[..], &[("confirm_password", "wrong horse battery")]].concat();
         let refused = maria.post(path, &wrong);
         assert_eq!(refused.status, 401);
-        assert!(text(&refused).contains("That is not your password"));
+        assert!(text(&refused).contains("The password is wrong"));
     }
     let lead_is_there = |browser: &Browser<'_>| {
         text(&browser.get(&format!("/console/leads/{lead}"))).contains("Ada")

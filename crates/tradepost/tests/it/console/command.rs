@@ -53,15 +53,15 @@ fn people_are_added_listed_removed_and_all_is_recorded() {
     assert_eq!(code, Some(2));
     expect![[r#"
         error: a password has 12 characters at least, and 256 bytes at most
-        hint: three or four words that do not belong together
+        hint: use three or four unrelated words
     "#]]
     .assert_eq(&said);
     assert_eq!(run(&one, "correct horse battery\n"), (Some(0), String::new(), String::new()));
     let (code, _, said) = run(&one, "correct horse battery\n");
     assert_eq!(code, Some(2));
     expect![[r#"
-        error: somebody has this name
-        hint: `tradepost console user list` names all
+        error: another user has this name
+        hint: `tradepost console user list` lists all users
     "#]]
     .assert_eq(&said);
     let (code, made_up, _) =
@@ -75,8 +75,8 @@ fn people_are_added_listed_removed_and_all_is_recorded() {
     "#]]
     .assert_eq(&listed);
     for (password, said) in [
-        ("Password1234!", "it is one of the passwords that are guessed first"),
-        ("doradoradora1", "a password must not be the name, also not with digits behind it"),
+        ("Password1234!", "it is one of the most common passwords"),
+        ("doradoradora1", "a password must not be the name, also not with digits after it"),
     ] {
         let set = ["user", "set-password", "dora", "--password-stdin"];
         let (code, _, refused) = run(&set, password);
@@ -134,7 +134,7 @@ fn people_of_unknown_dealers_are_not_added() {
         hint: did you mean larkspur?
         acme 
         error: there is no dealer "acme"
-        hint: known are larkspur; --config names the configuration
+        hint: the known dealers are larkspur; name the configuration with --config
     "#]]
     .assert_eq(&said.concat());
     let (_, listed, _) = tradepost(folder.path(), &["--json", "console", "user", "list"], "");

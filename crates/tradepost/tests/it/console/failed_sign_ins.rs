@@ -327,9 +327,9 @@ fn failures_above_a_threshold_are_told_until_over() {
     (0..2).for_each(|_| drop(egon.get("/console/audit")));
     expect![[r#"
         [
-            "access/access_refused 0: 2 requests to the console beyond the role in the last hour; the console's audit says more",
-            "access/sign_in_failed 1: 34 sign-ins to the console that failed in the last hour; the console's audit says more",
-            "access/sign_in_locked 0: 1 locks of the console's sign-in after failures in the last hour; the console's audit says more",
+            "access/access_refused 0: 2 requests to the console that the role does not permit in the last hour; the console's audit has the details",
+            "access/sign_in_failed 1: 34 failed sign-ins to the console in the last hour; the console's audit has the details",
+            "access/sign_in_locked 0: 1 sign-in locks of the console after failures in the last hour; the console's audit has the details",
         ]
     "#]]
     .assert_debug_eq(&told(few, 0));

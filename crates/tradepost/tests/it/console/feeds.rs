@@ -64,16 +64,16 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     let egon = world.enter("egon");
     let runs = "/console/feeds/runs?dealer=larkspur&feed=nightly".replace("larkspur", ONE);
     let page = text(&egon.get("/console/feeds"));
-    assert!(page.contains("never taken") && page.contains("none yet"), "{page}");
+    assert!(page.contains("never imported") && page.contains("none yet"), "{page}");
     assert!(page.contains("feed=changes+%26+more"), "{page}");
     assert!(!page.contains("theirs"), "{page}");
-    assert!(text(&egon.get(&runs)).contains("It has not run yet"));
+    assert!(text(&egon.get(&runs)).contains("No run yet"));
 
     end(&world, "run_1", at(NOW), FeedOutcome::Taken);
     let taken = text(&maria.get(&runs));
     for part in [
         "chip big good\">fresh",
-        "What it changed",
+        "<h2 class=\"section\">Changes</h2>",
         "<dd>1,234</dd>",
         "marked as not for sale",
         "the status is &#34;&#60;script&#62;&#34;",
@@ -83,18 +83,18 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     ] {
         assert!(taken.contains(part), "{part}: {taken}");
     }
-    assert!(!text(&maria.get("/console")).contains("Feed not taken"));
+    assert!(!text(&maria.get("/console")).contains("Feed not imported"));
 
     world.hand.advance(SignedDuration::from_mins(5));
     let later = at(NOW) + SignedDuration::from_mins(5);
     end(&world, "run_2", later, FeedOutcome::Held);
     let held = text(&maria.get(&runs));
-    assert!(held.contains("What it would have changed"), "{held}");
+    assert!(held.contains("Changes that were not made"), "{held}");
     assert!(held.contains("700 of &#60;i&#62;1234&#60;/i&#62; would vanish"), "{held}");
     assert!(held.contains("tradepost feeds run nightly --force"), "{held}");
-    assert!(text(&maria.get(&format!("{runs}&run=run_1"))).contains("What it changed"));
+    assert!(text(&maria.get(&format!("{runs}&run=run_1"))).contains(">Changes</h2>"));
     let inbox = text(&maria.get("/console"));
-    let title = "of Demo Auto Group is held back until somebody has looked at it";
+    let title = "of Demo Auto Group is held back for review";
     assert!(inbox.contains("The feed nightly of") && inbox.contains(title), "{inbox}");
     assert!(inbox.contains("/console/feeds/runs?"), "{inbox}");
     let of_desk = text(&world.enter("dora").get("/console"));
@@ -110,7 +110,7 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     assert!(
         checklist
             .contains("Your inventory is not up to date</strong><span class=\"unseen\"> (to do)")
-            && checklist.contains("The feed nightly was last taken 5 min ago.")
+            && checklist.contains("The feed nightly was last imported 5 min ago.")
             && !checklist.contains("was confirmed"),
         "{checklist}"
     );
@@ -118,8 +118,8 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     end(&world, "run_3", later + SignedDuration::from_secs(1), FeedOutcome::Failed);
     let inbox = text(&maria.get("/console"));
     assert!(inbox.contains("of Demo Auto Group could not be fetched"), "{inbox}");
-    assert!(inbox.contains("of Demo Auto Group is out of date"), "{inbox}");
-    assert!(inbox.contains("It was last taken 5 min ago."), "{inbox}");
+    assert!(inbox.contains("of Demo Auto Group is stale"), "{inbox}");
+    assert!(inbox.contains("It was last imported 5 min ago."), "{inbox}");
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn whom_the_provider_vouches_for_has_their_groups_roles() {
     // Whom nothing lets in any more is out.
     provider.says(|claims| claims["org"]["groups"] = json!(["all"]));
     let refused = sign_in(&world, &provider);
-    assert!(is_refused(&refused) && text(&refused).contains("nothing there says that you may"));
+    assert!(is_refused(&refused) && text(&refused).contains("gives you no role in this console"));
     assert_eq!(get(&world, "/console/checklist", &session).status, 303);
     assert!(world.server.store.member("oidc:ada").unwrap().is_none());
     let recorded: Vec<_> =
@@ -356,7 +356,7 @@ fn passwords_work_while_the_provider_is_away_or_another() {
     let world = provider.world();
     provider.memory.lock().unwrap().published_issuer = "https://another.example".to_owned();
     let refused = world.get("/console/sign-in/oidc");
-    assert!(is_refused(&refused) && text(&refused).contains("cannot be reached"));
+    assert!(is_refused(&refused) && text(&refused).contains("provider is unavailable"));
     drop(provider);
     assert!(is_refused(&world.get("/console/sign-in/oidc")));
     world.enter("dora");
@@ -378,7 +378,7 @@ fn a_provider_that_is_away_uses_up_no_attempts() {
         let back = format!("/console/sign-in/oidc/back?state={state}&code=x");
         let answer = come_back(&world, &back, &cookie);
         assert_eq!(answer.status, 503, "{number}");
-        assert!(text(&answer).contains("cannot be reached"), "{}", text(&answer));
+        assert!(text(&answer).contains("provider is unavailable"), "{}", text(&answer));
         // Whoever comes with a sign-in that is over, or of another browser, is not asked about.
         assert!(is_refused(&come_back(&world, &back, &cookie)), "{number}");
         assert!(is_refused(&come_back(&world, &format!("{back}y"), "")), "{number}");
@@ -528,7 +528,7 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
             let (back, cookie) = leave();
             let refused = come_back(&world, &back, &cookie);
             assert!(is_refused(&refused), "{}", refused.status);
-            assert!(text(&refused).contains("did not ask you to sign in anew"));
+            assert!(text(&refused).contains("did not ask you to sign in again"));
         }
     }
     let recorded = world.record("*");

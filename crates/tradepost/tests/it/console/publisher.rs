@@ -162,7 +162,7 @@ fn whoever_sees_all_dealers_sees_no_message_to_a_publisher() {
     let world = World::new();
     world.add("amy", StaffRole::Approver, Some("gazette"));
     give_up_message(&world, "mb_1");
-    let told = "The message about mb_1 has not arrived";
+    let told = "The message about mb_1 was not delivered";
     assert!(text(&world.enter("amy").get("/console")).contains(told));
     for name in ["group", "maria"] {
         let inbox = text(&world.enter(name).get("/console"));

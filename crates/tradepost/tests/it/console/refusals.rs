@@ -49,7 +49,7 @@ fn refusals_are_counted_by_code_and_day() {
         "<title>Apr 30: 1,203 refusals (1200 VEHICLE_NOT_FOUND, 3 MISSING_REQUIRED_FIELD)</title>",
         "<title>Apr 28: 1 refusal (1 VEHICLE_NOT_FOUND)</title>",
         "<title>Apr 29: none</title>",
-        "Something required is absent",
+        "A required property is absent",
         "err_two",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -78,7 +78,7 @@ fn the_id_a_buyer_reads_out_leads_to_the_fault() {
     // What is another's is not there.
     let theirs = find("err_theirs");
     let nothing = find("err_nobodys");
-    assert!(nothing.contains("Nothing is known of this id"), "{nothing}");
+    assert!(nothing.contains("No refusal has this id"), "{nothing}");
     assert_eq!(theirs, nothing.replace("err_nobodys", "err_theirs"));
     let evil = find("%3Cscript%3E%22");
     assert!(!evil.contains("<script>\"") && evil.contains("&#60;script&#62;&#34;"), "{evil}");

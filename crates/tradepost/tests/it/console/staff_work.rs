@@ -41,7 +41,7 @@ fn a_day(world: &World) {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(text(&maria.get("/console/leads?q=LOVE&view=sold")).contains("Ada Lovelace"));
-    assert!(text(&maria.get("/console/leads?q=love_ace")).contains("No such leads"));
+    assert!(text(&maria.get("/console/leads?q=love_ace")).contains("No leads found"));
     assert!(text(&maria.get("/console/buyers")).contains("1 lead in 30 days"));
 
     assert_eq!(maria.do_it(&of("/revoke"), &[]), "revoked");
@@ -188,11 +188,10 @@ fn contact_values_are_shown_where_the_consent_covers_them() {
     let id = world.lead("one.example", &both);
     let maria = world.enter("maria");
     let shown = text(&maria.get(&format!("/console/leads/{id}")));
-    for part in ["mailto:ada@example.com", "+14155550111", "may be sent texts", "You may answer me"]
-    {
+    for part in ["mailto:ada@example.com", "+14155550111", "texts permitted", "You may answer me"] {
         assert!(shown.contains(part), "{part}");
     }
-    assert!(!shown.contains("tel:") && !shown.contains("may be called"));
+    assert!(!shown.contains("tel:") && !shown.contains("calls permitted"));
     let path = format!("/console/leads/{id}");
     maria.do_it(&format!("{path}/revoke"), &[]);
     let shown = text(&maria.get(&path));
@@ -231,7 +230,7 @@ fn leads_beyond_those_that_are_shown_are_counted() {
     let shown = inbox.matches("<span class=\"chip lead\">").count();
     let more = LEADS as usize - shown;
     assert_eq!(shown + others, 100);
-    assert!(inbox.contains(&format!("{more} more things wait")), "{inbox}");
+    assert!(inbox.contains(&format!("{more} more items are waiting")), "{inbox}");
 }
 
 #[test]

@@ -138,12 +138,12 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
     );
     world.runtime.block_on(alerts.look());
     let mail = &mail.wait(1)[0];
-    assert_eq!(mail.header("Subject"), Some("Tradepost: 1 thing amiss"));
+    assert_eq!(mail.header("Subject"), Some("Tradepost: 1 problem"));
     assert!(mail.body().contains("New:\n- "), "{}", mail.body());
     assert!(mail.body().contains("1 delivery was given up"), "{}", mail.body());
     let said = room.wait(1)[0].json();
     let said = said["text"].as_str().unwrap();
-    assert!(said.starts_with("Tradepost: 1 thing amiss\nNew: "), "{said}");
+    assert!(said.starts_with("Tradepost: 1 problem\nNew: "), "{said}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn what_was_given_up_is_seen_and_sent_again() {
     assert_eq!(run(&["leads", "resend", "lead_of_nobody"]).0, Some(2));
     back.store(true, Ordering::SeqCst);
     let (code, said, _) = run(&["leads", "resend", &lead_id]);
-    assert_eq!((code, said), (Some(0), format!("{lead_id} goes to crm\n")));
+    assert_eq!((code, said), (Some(0), format!("{lead_id} will be delivered to crm\n")));
     receiver.wait(2);
     let first = || {
         let (_, leads, _) = run(&["--json", "leads", "list"]);
@@ -161,7 +161,7 @@ fn a_destination_is_tried_with_what_is_no_lead() {
     assert_eq!(test("hub").0, Some(0));
     let (code, _, said) = test("crm");
     assert_eq!(code, Some(1));
-    assert!(said.contains("the test was not taken: HTTP 500"), "{said}");
+    assert!(said.contains("the test was not accepted: HTTP 500"), "{said}");
     let (code, _, said) = test("fax");
     assert_eq!(code, Some(2));
     assert!(said.contains("hint: the destinations are crm, hub"), "{said}");
@@ -236,7 +236,7 @@ name = "Bare Motors Downtown"
           tradepost.toml:29: dealers[0].deliveries[4].style: is missing; a destination by chat needs it
           tradepost.toml:33: dealers[0].deliveries[4].hmac_key: belongs to destinations by webhook, not by chat
           tradepost.toml:33: dealers[0].deliveries[4].hmac_key: must have 32 characters or more
-        hint: correct each line; `tradepost init` writes a file in which every key is explained
+        hint: correct each line; `tradepost init` writes a file that explains every key
     "#]];
     expected.assert_eq(&said);
 
@@ -247,10 +247,10 @@ name = "Bare Motors Downtown"
     let (code, _, said) = tradepost_alone(folder.path(), &["check-config"]);
     assert_eq!(code, Some(2));
     let expected = expect![[r#"
-        error: a secret, or a destination of leads, people or alerts, cannot be used
+        error: a secret, or a destination of leads, staff messages or alerts, cannot be used
           dealer bare, destination crm: bearer: cannot read no/such/token: entity not found
           dealer bare, destination hub: hmac_key: cannot read 0123456789abcdef0123456789abcdef: entity not found
-        hint: correct what is named; paths begin at the working directory
+        hint: correct the listed settings; paths are relative to the working directory
     "#]];
     expected.assert_eq(&said);
 

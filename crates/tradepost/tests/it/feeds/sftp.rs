@@ -245,7 +245,7 @@ fn a_fetched_feed_is_taken_and_doctor_tries_the_login() {
         let about = |finding: &&Value| finding["subject"] == "bare/provider (its address)";
         findings.iter().find(about).unwrap()["message"].as_str().unwrap().to_owned()
     };
-    assert_eq!(doctor(), "its host key is known, and it lets us in");
+    assert_eq!(doctor(), "its host key is known, and the login succeeded");
     fs::remove_file(sftp.path("authorized")).unwrap();
     assert_eq!(doctor(), "the server does not take key_file for this user");
 }

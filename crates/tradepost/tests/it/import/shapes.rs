@@ -105,7 +105,7 @@ fn nested_members_of_json_are_explained() {
 
         BEFORE  ADDED  CHANGED  UNCHANGED  REMOVED
              0      1        0          0        0
-        by its headings this is marketcheck, which knows 30 of 30 of its headings; --preset names another
+        by its headings this is marketcheck, which knows 30 of 30 of its headings; select another with --preset
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -159,7 +159,7 @@ fn a_list_of_schema_org_is_explained() {
 
         COUNT  WARNING                         FIRST EXAMPLE
             1  kilometres, converted to miles  item 1: "45786" is converted
-        by its headings this is schema-org, which knows 29 of 29 of its headings; --preset names another
+        by its headings this is schema-org, which knows 29 of 29 of its headings; select another with --preset
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -206,7 +206,7 @@ fn nested_elements_and_an_unknown_store_are_explained() {
 
         ITEM  SKIPPED BECAUSE  DETAILS
            2  another_dealer   "ELSEWHERE" is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it
-        by its headings this is google-ads, which knows 21 of 21 of its headings; --preset names another
+        by its headings this is google-ads, which knows 21 of 21 of its headings; select another with --preset
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -249,7 +249,7 @@ fn members_with_a_prefix_are_explained() {
 
         BEFORE  ADDED  CHANGED  UNCHANGED  REMOVED
              0      1        0          0        0
-        by its headings this is google-ads, which knows 19 of 20 of its headings; --preset names another
+        by its headings this is google-ads, which knows 19 of 20 of its headings; select another with --preset
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -301,7 +301,7 @@ fn photos_with_numbers_are_explained() {
 
         BEFORE  ADDED  CHANGED  UNCHANGED  REMOVED
              0      1        0          0        0
-        by its headings this is cargurus, which knows 28 of 28 of its headings; --preset names another
+        by its headings this is cargurus, which knows 28 of 28 of its headings; select another with --preset
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -377,8 +377,8 @@ fn a_feed_of_another_currency_is_taken_without_prices() {
             1  a price in another currency, left out         item 1: "23995 CAD" is in CAD
             1  kilometres, converted to miles                item 1: "45786" is converted
             1  no rooftop is named, taken for the first one  item 1: the row names none of the dealer's rooftops
-        by its headings this is meta, which knows 15 of 15 of its headings; --preset names another
-        taken without prices: 1 of 1 units have a price in CAD, such as "23995 CAD", and AAP's prices are US dollars
+        by its headings this is meta, which knows 15 of 15 of its headings; select another with --preset
+        imported without prices: 1 of 1 units have a price in CAD, such as "23995 CAD", and AAP's prices are US dollars
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],
@@ -426,8 +426,8 @@ fn a_constant_and_a_decimal_comma_are_explained() {
             1  a price in another currency, left out         line 2: "23.995,50" is in EUR
             1  kilometres, converted to miles                line 2: "45.786" is converted
             1  no rooftop is named, taken for the first one  line 2: the row names none of the dealer's rooftops
-        by its headings this is mobile-de, which knows 17 of 17 of its headings; --preset names another
-        taken without prices: 1 of 1 units have a price in EUR, such as "23.995,50", and AAP's prices are US dollars
+        by its headings this is mobile-de, which knows 17 of 17 of its headings; select another with --preset
+        imported without prices: 1 of 1 units have a price in EUR, such as "23.995,50", and AAP's prices are US dollars
         acme: nothing was changed: this was a dry run
         exit 0
     "#]],

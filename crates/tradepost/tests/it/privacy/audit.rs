@@ -111,16 +111,16 @@ fn changed_entries_are_named_and_cut_off_ones_missed() {
     said("", &verify);
     let (code, why) = complaint("", &against);
     assert!(
-        code == 1 && why.contains("entry 4 of the record, whose hash was written down"),
+        code == 1 && why.contains("entry 4 of the audit log, whose hash was exported"),
         "{why}"
     );
     database.execute_batch("DELETE FROM audit_log").unwrap();
     assert_eq!(complaint("", &against).0, 1);
     database.execute_batch("DELETE FROM consent_log").unwrap();
     let (_, why) = complaint("", &against);
-    assert!(why.contains("record 1 of the consents, whose hash was written down"), "{why}");
+    assert!(why.contains("record 1 of the consents, whose hash was exported"), "{why}");
     let (code, why) = complaint("", &[&["audit", "verify", "--head", record][..], &place].concat());
-    assert!(code == 2 && why.contains("holds no heads"), "{why}");
+    assert!(code == 2 && why.contains("does not contain the last hashes"), "{why}");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn evidence_is_checked_without_database_and_every_change_shows() {
     std::fs::write(file, tradepost::evidence::write(&document)).unwrap();
     said("", &verify);
     let (code, why) = complaint(FIRST, &[&verify[..], &["--recorded"], &place].concat());
-    assert!(code == 1 && why.contains("the record names no file"), "{why}");
+    assert!(code == 1 && why.contains("the audit log names no file"), "{why}");
     std::fs::write(file, "<p>nothing").unwrap();
     assert_eq!(complaint("", &verify).0, 2);
 

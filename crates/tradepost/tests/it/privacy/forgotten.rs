@@ -46,9 +46,9 @@ fn with_the_only_key_leads_are_lost_and_it_reopens() {
         (SECOND, first.as_str(), "", 1, "nothing was erased"),
         (SECOND, &first, "yes\n", 1, "nothing was erased"),
         (SECOND, &first, "erase 1 leads\n", 1, "nothing was erased"),
-        (SECOND, "000000000000", "erase 2 leads\n", 2, "nothing here is encrypted with"),
-        (FIRST, &first, "erase 2 leads\n", 2, "is among those given"),
-        ("", &first, "erase 2 leads\n", 2, "there is no key to go on with"),
+        (SECOND, "000000000000", "erase 2 leads\n", 2, "no data is encrypted with"),
+        (FIRST, &first, "erase 2 leads\n", 2, "was given to the command"),
+        ("", &first, "erase 2 leads\n", 2, "there is no key to continue with"),
     ] {
         let output = forget(folder.path(), key, &[lost], typed);
         let says = String::from_utf8(output.stderr).unwrap();
@@ -106,7 +106,7 @@ fn several_lost_keys_are_forgotten_together() {
     let output = forget(folder.path(), &third, &[&first], "erase 1 leads\n");
     let says = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert_eq!(output.status.code(), Some(2), "{says}");
-    assert!(says.contains(&second) && says.contains("name all that are lost"), "{says}");
+    assert!(says.contains(&second) && says.contains("name all lost keys"), "{says}");
 
     let output = forget(folder.path(), &third, &[&first, &second], "erase 2 leads\n");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -58,7 +58,7 @@ fn clear_data_is_encrypted_and_goes_over_to_another_key() {
     let status: Value = tradepost_document::json::from_str(&status).unwrap();
     assert!(status["in_clear"].as_u64().unwrap() > 0, "{status}");
     let done = said(FIRST, &[&["privacy", "rekey"][..], &place].concat());
-    assert!(done.contains("rows encrypted by the key "), "{done}");
+    assert!(done.contains("rows encrypted with the key "), "{done}");
     assert_eq!(found(folder.path(), &WORDS), [""; 0]);
     let server = serve(folder.path(), FIRST);
     all_is_there(&server, &ada, &bob);

@@ -98,7 +98,7 @@ fn an_unreadable_lead_stops_nothing_and_can_be_erased() {
 
     let both = format!("{SECOND}\n{FIRST}");
     let (done, talk) = run(&both, &["privacy", "rekey"]);
-    assert!(done.contains("rows encrypted by the key"), "{done}");
+    assert!(done.contains("rows encrypted with the key"), "{done}");
     for table in ["lead_submissions", "consent_evidence", "lead_notes", "idempotency_keys"] {
         assert!(talk.contains(&format!("{table}: {bob}")), "{table}: {talk}");
     }

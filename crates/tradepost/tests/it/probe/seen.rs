@@ -183,7 +183,7 @@ fn a_dry_run_says_what_would_be_sent() {
     let output = tradepost(&["probe", &address, "--dry-run"]).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert!(shown.contains("nothing was sent but a GET of the card"), "{shown}");
+    assert!(shown.contains("only a GET of the card was sent"), "{shown}");
     // Leads would be sent that nobody could answer; the valid ones are not allowed.
     assert!(shown.contains("nothing: ") && shown.contains("\"method\":\"SendMessage\""), "{shown}");
     assert_eq!(lines(&asked.lock().unwrap()), [card, card]);

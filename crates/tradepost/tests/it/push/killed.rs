@@ -148,7 +148,7 @@ fn webhooks_given_up_are_listed_and_retried_while_serving() {
     let (code, _, said) = retry(&[&id, "other"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("there is no such webhook that was given up"), "{said}");
-    assert!(said.contains("hint: `tradepost push list` names them"), "{said}");
+    assert!(said.contains("hint: `tradepost push list` lists them"), "{said}");
     assert_eq!(retry(&[]).0, Some(2), "which?");
     back.store(true, Ordering::SeqCst);
     let (code, _, said) = retry(&[&id, "hook"]);

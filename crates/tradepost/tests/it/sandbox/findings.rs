@@ -414,7 +414,7 @@ fn the_report_reads_well_in_text() {
         scenario test: 3 requests
 
         wrong retry.early (1): wait for retry_after, rounded up, and add jitter
-          The same request came again before the wait was over that the seller asked for. (AAP R-ER-07, RFC 9110 §10.2.3)
+          The buyer repeated a request before the retry-after of the seller had passed. (AAP R-ER-07, RFC 9110 §10.2.3)
           request 3 inventory.search: after 1s; exchange 2 asked for 1s 500ms
 
         badly behaved: 1 wrong, 0 unwise

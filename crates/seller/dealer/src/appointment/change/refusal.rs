@@ -15,16 +15,16 @@ tradepost_document::catalog! {
         /// Advice on what to do.
         hint: &'static str,
     }
-    /// There is no such appointment or blocked time, or it is another dealer's.
+    /// The appointment or blocked time does not exist, or it is another dealer's.
     NotFound = "not_found" { hint: "list the calendar and use an id from there" }
-    /// Somebody has changed the appointment since it was looked at.
+    /// The appointment was changed after it was read.
     ChangedMeanwhile = "changed_meanwhile" {
-        hint: "look at the appointment again, and repeat the change with its new version",
+        hint: "read the appointment again, and repeat the change with its new version",
     }
-    /// The appointment is in a state in which this cannot be done.
-    WrongState = "wrong_state" { hint: "look at the state of the appointment" }
+    /// The state of the appointment does not permit the change.
+    WrongState = "wrong_state" { hint: "check the state of the appointment" }
     /// The lead of the appointment is erased.
-    LeadErased = "lead_erased" { hint: "nothing can be changed about an erased lead" }
+    LeadErased = "lead_erased" { hint: "an appointment of an erased lead cannot be changed" }
     /// The lead of the appointment is held back.
     LeadHeld = "lead_held" { hint: "let a manager release the lead first" }
     /// The lead of the appointment is marked lost.
@@ -33,32 +33,32 @@ tradepost_document::catalog! {
     ConsentWithdrawn = "consent_withdrawn" {
         hint: "cancel the appointment, or leave it; the customer may not be contacted",
     }
-    /// The appointment has not begun, so that nobody can have missed it.
+    /// The appointment has not begun, so it cannot be a no-show.
     NotStarted = "not_started" { hint: "cancel it if the customer will not come" }
-    /// The customer has asked for no time, and none is named.
+    /// The customer requested no time, and the change names none.
     NoTimeNamed = "no_time_named" { hint: "name the time that was agreed on" }
-    /// The wanted time is in the past.
+    /// The requested time is in the past.
     InThePast = "in_the_past" { hint: "name a time in the future" }
-    /// The appointment is at the wanted time already.
-    SameTime = "same_time" { hint: "nothing: it is as it was wanted" }
-    /// The department is closed then, or none of its slots begins then.
+    /// The appointment has the requested time already.
+    SameTime = "same_time" { hint: "nothing to do: the appointment has this time" }
+    /// The department is closed at that time, or none of its slots begins then.
     OutsideHours = "outside_hours" {
-        hint: "take one of the free times, or say that it may be outside of the hours",
+        hint: "choose one of the free times, or permit a time outside of the opening hours",
     }
-    /// Every place is taken then.
-    Full = "full" { hint: "take one of the free times" }
+    /// Every place is taken at that time.
+    Full = "full" { hint: "choose one of the free times" }
     /// The configuration has no rooftop of this name.
     UnknownRooftop = "unknown_rooftop" { hint: "use a rooftop of the configuration" }
-    /// A time that is to be blocked ends before it begins, has ended, or is longer than a year.
+    /// A period to be blocked ends before it begins, has ended, or is longer than a year.
     UnusablePeriod = "unusable_period" {
         hint: "name a period of at most 366 days that ends in the future",
     }
-    /// There are not as many places.
+    /// The department has fewer places.
     TooManyPlaces = "too_many_places" { hint: "block no more places than the department has" }
     /// The reason of a blocked time is missing, too long, or more than one line.
     UnusableReason = "unusable_reason" { hint: "give a reason of at most 200 characters" }
     /// Appointments or other blocked times leave too few places.
-    InTheWay = "in_the_way" { hint: "move or cancel what stands there, or block fewer places" }
+    InTheWay = "in_the_way" { hint: "move or cancel these appointments, unblock these times, or block fewer places" }
 }
 
 /// Reason why a change to the calendar is refused. Nothing has changed then.
@@ -203,7 +203,7 @@ impl CalendarRefusal {
                     ChangeKind::Confirm => "confirmed",
                     ChangeKind::Move => "moved",
                     ChangeKind::Cancel => "cancelled",
-                    ChangeKind::NoShow => "marked as missed",
+                    ChangeKind::NoShow => "marked as a no-show",
                 };
                 format!("The appointment is {}, and cannot be {done}.", InWords(*state))
             }
@@ -268,7 +268,7 @@ impl fmt::Display for InWords {
             AppointmentState::Rejected => "rejected",
             AppointmentState::Superseded => "replaced by another one of the same lead",
             AppointmentState::Cancelled => "cancelled",
-            AppointmentState::NoShow => "marked as missed",
+            AppointmentState::NoShow => "marked as a no-show",
         })
     }
 }

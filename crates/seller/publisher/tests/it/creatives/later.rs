@@ -37,7 +37,7 @@ fn what_cannot_be_assigned_is_told_why() {
             "message": "a creative that was rejected cannot be assigned; revise it first",
             "recovery": "correctable",
             "field": "assignments",
-            "suggestion": "revise the creative by the seller's advertising policies",
+            "suggestion": "revise the creative according to the seller's advertising policies",
             "details": {
               "reasons": [
                 "Blurred."
@@ -50,7 +50,7 @@ fn what_cannot_be_assigned_is_told_why() {
               "message": "a creative that was rejected cannot be assigned; revise it first",
               "recovery": "correctable",
               "field": "assignments",
-              "suggestion": "revise the creative by the seller's advertising policies",
+              "suggestion": "revise the creative according to the seller's advertising policies",
               "details": {
                 "reasons": [
                   "Blurred."

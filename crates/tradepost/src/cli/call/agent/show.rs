@@ -52,7 +52,7 @@ fn part(part: &MessagePart) -> String {
     }
     match part.file() {
         Some(file) => of_file(file),
-        None => format!("a part of another kind: {}", plain(&part.raw().to_string(), SENTENCE)),
+        None => format!("a part of an unknown kind: {}", plain(&part.raw().to_string(), SENTENCE)),
     }
 }
 

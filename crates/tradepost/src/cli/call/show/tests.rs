@@ -33,7 +33,7 @@ fn a_page_of_vehicles_is_a_table_with_its_position() {
         v2       Kia[31m                        call us       7  pending
 
         21 to 23 of 117 vehicles; the next page begins at --skip 23
-        1 left out: without a status that means they are on offer
+        1 left out: their status does not say that they are on offer
 
         Three of many."#]],
     );
@@ -115,7 +115,7 @@ fn a_vehicle_is_shown_with_everything_known() {
 
         status  sold
 
-        without a status that means it is on offer: do not offer it to a user"#]],
+        the status does not say that it is on offer: do not offer it to a user"#]],
     );
 }
 

@@ -55,13 +55,13 @@ fn an_adcp_error_shows_the_fault_and_whether_to_retry() {
         refused(&error),
         &expect![[r#"
             3 VALIDATION_ERROR: 2 problems
-              Values of the request are wrong, or break a rule of the business.
+              Values of the request are wrong, or violate a business rule.
               /packages/0/budget: no number (type)
               details.accepted_values: a, b
               the seller suggests: send a number
               retry: no, the same request would be refused again
             hint: correct every entry of issues and send again
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or violate a business rule.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
         "#]],
     );
     let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -70,10 +70,10 @@ fn an_adcp_error_shows_the_fault_and_whether_to_retry() {
         refused(&hasty),
         &expect![[r#"
             9 CONFIGURATION_ERROR: no upstream
-              The seller is set up wrongly; neither waiting nor another request helps.
+              The seller's configuration is wrong; neither waiting nor changing the request helps.
               retry: no, the same request would be refused again
             hint: tell the people who run the seller
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller's configuration is wrong; neither waiting nor changing the request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
     );
     let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -84,7 +84,7 @@ fn an_adcp_error_shows_the_fault_and_whether_to_retry() {
             7 X_ACME_NEW: later
               The seller cannot do this at the moment.
               retry: the same request may succeed after 2 s
-            hint: act on what the seller says; the code is new to us
+            hint: act on the seller's message; this version does not know the code
             {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
         "#]],
     );
@@ -104,7 +104,7 @@ fn a_refusal_in_words_is_not_worth_a_retry() {
             9 the seller failed: Sorry, no.
               the error object is larger than 4096 bytes
               retry: no, the same request would be refused again
-            hint: act on what the seller says
+            hint: act on the seller's message
             {"kind":"refused","in_doubt":false,"may_have_acted":false,"retryable":false,"http_status":200}
         "#]],
     );
@@ -115,7 +115,7 @@ fn a_refusal_in_words_is_not_worth_a_retry() {
         &expect![[r#"
             7 the server answers with gRPC status 14: down
               retry: the same request may succeed later
-            hint: act on what the seller says
+            hint: act on the seller's message
             {"kind":"refused","in_doubt":true,"may_have_acted":true,"grpc_status":14,"retryable":true}
         "#]],
     );
@@ -147,7 +147,7 @@ fn an_unknown_code_is_shown_as_it_came() {
         &expect![[r#"
             7 CREDIT_DECLINED: sorry
               retry: the same request may succeed after 2 s
-            hint: act on what the seller says; the code is new to us
+            hint: act on the seller's message; this version does not know the code
             {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
         "#]],
     );

@@ -114,11 +114,11 @@ fn governance_denied() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the account's governance agent denied this; details.findings says on what grounds",
           "adcp_error":{"code":"GOVERNANCE_DENIED","message":"the account's governance agent denied this; details.findings says on what grounds",
-            "recovery":"correctable","suggestion":"restructure the buy, or ask whoever may approve it",
+            "recovery":"correctable","suggestion":"restructure the buy, or ask a person who may approve it",
             "details":{"findings":[{"category_id":"budget_authority","severity":"critical"}]}},
           "errors":[
             {"code":"GOVERNANCE_DENIED","message":"the account's governance agent denied this; details.findings says on what grounds","recovery":"correctable",
-              "suggestion":"restructure the buy, or ask whoever may approve it",
+              "suggestion":"restructure the buy, or ask a person who may approve it",
               "details":{"findings":[{"category_id":"budget_authority","severity":"critical"}]}}],"adcp_version":"3.1"}
     "#]],
     );
@@ -328,10 +328,10 @@ fn service_unavailable_when_the_ad_server_does_not_answer() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the seller cannot ask its ad server for the moment; send the same again",
           "adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again",
-            "recovery":"transient","suggestion":"send the same request again later, backing off","retry_after":1},
+            "recovery":"transient","suggestion":"retry the same request later, with backoff","retry_after":1},
           "errors":[
             {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient",
-              "suggestion":"send the same request again later, backing off","retry_after":1}],"adcp_version":"3.1"}
+              "suggestion":"retry the same request later, with backoff","retry_after":1}],"adcp_version":"3.1"}
     "#]],
     );
 }
@@ -422,10 +422,10 @@ fn service_unavailable_when_the_store_is_broken() {
             200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
             {"status":"failed","message":"the seller cannot serve this request for the moment",
               "adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-                "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}},
+                "suggestion":"retry the same request later, with backoff","retry_after":5,"details":{"error_id":"err_<id>"}},
               "errors":[
                 {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-                  "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}}],"context":{"n":1},
+                  "suggestion":"retry the same request later, with backoff","retry_after":5,"details":{"error_id":"err_<id>"}}],"context":{"n":1},
               "adcp_version":"3.1"}
         "#]],
     );
@@ -446,7 +446,7 @@ fn service_unavailable_when_it_cannot_be_found_out_who_calls() {
         expect![[r#"
             503 error -32027 | 503 error -32027 | 503 error -32027
             {"adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-                "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}},"context":{"n":1}}
+                "suggestion":"retry the same request later, with backoff","retry_after":5,"details":{"error_id":"err_<id>"}},"context":{"n":1}}
         "#]],
     );
 }

@@ -115,11 +115,11 @@ fn conflict() {
             200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
             {"status":"failed","message":"the media buy has changed since that revision; read it again and send the change anew",
               "adcp_error":{"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew",
-                "recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state",
+                "recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its current state",
                 "details":{"resource_id":"mb_<id>","expected_version":7,"current_version":1}},
               "errors":[
                 {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient",
-                  "field":"revision","suggestion":"read the resource again and send the change against its present state",
+                  "field":"revision","suggestion":"read the resource again and send the change against its current state",
                   "details":{"resource_id":"mb_<id>","expected_version":7,"current_version":1}}],"adcp_version":"3.1"}
         "#]],
     );

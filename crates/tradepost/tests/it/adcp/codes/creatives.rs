@@ -42,7 +42,7 @@ fn creative_rejected_by_policy() {
             {"creative_id":"banner","action":"failed",
               "errors":[
                 {"code":"CREATIVE_REJECTED","message":"the creative goes against an advertising policy of the seller; see details","recovery":"correctable",
-                  "field":"creatives[0].tags[0]","suggestion":"revise the creative by the seller's advertising policies",
+                  "field":"creatives[0].tags[0]","suggestion":"revise the creative according to the seller's advertising policies",
                   "details":{"policy_id":"gambling","policy_url":"https://gazette.example/advertising/policy#gambling",
                     "reasons":["Betting and casinos are not advertised."]}}]}],"sandbox":true,"replayed":false,"adcp_version":"3.1"}
     "#]],
@@ -64,11 +64,11 @@ fn creative_rejected_when_it_is_to_be_bought_for() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the creative was rejected; details.reasons says why; send another one",
           "adcp_error":{"code":"CREATIVE_REJECTED","message":"the creative was rejected; details.reasons says why; send another one","recovery":"correctable",
-            "field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative by the seller's advertising policies",
+            "field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative according to the seller's advertising policies",
             "details":{"reasons":["It is blurred."]}},
           "errors":[
             {"code":"CREATIVE_REJECTED","message":"the creative was rejected; details.reasons says why; send another one","recovery":"correctable",
-              "field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative by the seller's advertising policies",
+              "field":"packages[0].creative_assignments[0].creative_id","suggestion":"revise the creative according to the seller's advertising policies",
               "details":{"reasons":["It is blurred."]}}],"adcp_version":"3.1"}
     "#]],
     );
@@ -89,10 +89,10 @@ fn invalid_state_of_a_creative_that_was_put_away() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the creative was put away; bring it back with sync_creatives",
           "adcp_error":{"code":"INVALID_STATE","message":"the creative was put away; bring it back with sync_creatives","recovery":"correctable",
-            "field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the present state and choose an operation that it permits"},
+            "field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the current state and choose an operation that it permits"},
           "errors":[
             {"code":"INVALID_STATE","message":"the creative was put away; bring it back with sync_creatives","recovery":"correctable",
-              "field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the present state and choose an operation that it permits"}],
+              "field":"packages[0].creative_assignments[0].creative_id","suggestion":"read the current state and choose an operation that it permits"}],
           "adcp_version":"3.1"}
     "#]],
     );
@@ -266,7 +266,7 @@ fn provenance_embedded_missing() {
             {"creative_id":"banner","action":"failed",
               "errors":[
                 {"code":"PROVENANCE_EMBEDDED_MISSING","message":"the provenance has to be embedded in the content as well","recovery":"correctable",
-                  "field":"creatives[0].provenance.embedded_provenance","suggestion":"embed provenance by a provider that the seller accepts"}]}],
+                  "field":"creatives[0].provenance.embedded_provenance","suggestion":"embed the provenance with a provider that the seller accepts"}]}],
           "sandbox":true,"replayed":false,"adcp_version":"3.1"}
     "#]],
     );

@@ -211,10 +211,10 @@ fn reference_not_found() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
           "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-            "suggestion":"check the identifier with the task that lists such things"},
+            "suggestion":"check the identifier with the task that lists such entities"},
           "errors":[
             {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-              "suggestion":"check the identifier with the task that lists such things"}],"adcp_version":"3.1"}
+              "suggestion":"check the identifier with the task that lists such entities"}],"adcp_version":"3.1"}
     "#]],
     );
 }
@@ -232,10 +232,10 @@ fn another_callers_list_is_one_that_is_not_there() {
             200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
             {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
               "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-                "suggestion":"check the identifier with the task that lists such things"},
+                "suggestion":"check the identifier with the task that lists such entities"},
               "errors":[
                 {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-                  "suggestion":"check the identifier with the task that lists such things"}],"adcp_version":"3.1"}
+                  "suggestion":"check the identifier with the task that lists such entities"}],"adcp_version":"3.1"}
         "#]],
     );
 }
@@ -252,10 +252,10 @@ fn a_task_that_is_not_there() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
           "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-            "suggestion":"check the identifier with the task that lists such things"},
+            "suggestion":"check the identifier with the task that lists such entities"},
           "errors":[
             {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-              "suggestion":"check the identifier with the task that lists such things"}],"adcp_version":"3.1"}
+              "suggestion":"check the identifier with the task that lists such entities"}],"adcp_version":"3.1"}
     "#]],
     );
 }

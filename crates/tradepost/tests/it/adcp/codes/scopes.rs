@@ -143,10 +143,10 @@ fn read_only_scope() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the caller may read this account and change nothing",
           "adcp_error":{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable",
-            "suggestion":"have writing granted, or use a task that only reads"},
+            "suggestion":"have write access granted, or use a task that only reads"},
           "errors":[
             {"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable",
-              "suggestion":"have writing granted, or use a task that only reads"}],"adcp_version":"3.1"}
+              "suggestion":"have write access granted, or use a task that only reads"}],"adcp_version":"3.1"}
     "#]],
     );
 }
@@ -171,10 +171,10 @@ fn read_only_scope_of_an_account_that_another_has_granted() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the caller may read this account and change nothing",
           "adcp_error":{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable",
-            "suggestion":"have writing granted, or use a task that only reads"},
+            "suggestion":"have write access granted, or use a task that only reads"},
           "errors":[
             {"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable",
-              "suggestion":"have writing granted, or use a task that only reads"}],"adcp_version":"3.1"}
+              "suggestion":"have write access granted, or use a task that only reads"}],"adcp_version":"3.1"}
     "#]],
     );
 }

@@ -317,10 +317,10 @@ fn invalid_state_of_a_buy_that_is_over() {
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the media buy is over and cannot be changed; details.status says how it stands",
           "adcp_error":{"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands",
-            "recovery":"correctable","suggestion":"read the present state and choose an operation that it permits","details":{"status":"canceled"}},
+            "recovery":"correctable","suggestion":"read the current state and choose an operation that it permits","details":{"status":"canceled"}},
           "errors":[
             {"code":"INVALID_STATE","message":"the media buy is over and cannot be changed; details.status says how it stands","recovery":"correctable",
-              "suggestion":"read the present state and choose an operation that it permits","details":{"status":"canceled"}}],"adcp_version":"3.1"}
+              "suggestion":"read the current state and choose an operation that it permits","details":{"status":"canceled"}}],"adcp_version":"3.1"}
     "#]],
     );
 }
