@@ -24,7 +24,7 @@ use crate::profile::PublisherProfile;
 use crate::reply::object;
 use crate::spending::{self, DaySpending};
 use crate::store::{
-    EntityRecord, FoundBy, IndexField, IndexTerm, New, StoreTx, Stored, kept, own_id,
+    EntityRecord, FoundBy, IndexField, IndexTerm, New, StoreRead, StoreTx, Stored, kept, own_id,
 };
 
 kept! {
@@ -256,7 +256,7 @@ impl Account {
     /// Returns the account that a record belongs to.
     pub(crate) fn find_for(
         record: &EntityRecord,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Option<Stored<Self>>, InternalError> {
         record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
     }

@@ -15,7 +15,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::resolve::{CallerReach, NaturalKey, Reference, Rights};
 use crate::staff_event::StaffEventRecorder;
-use crate::store::{EntityRecord, New, StoreTx, Stored};
+use crate::store::{EntityRecord, New, StoreRead, StoreTx, Stored};
 use crate::tool_call::{BuyerCaller, ToolCall};
 
 pub(crate) mod gates;
@@ -29,13 +29,23 @@ pub(crate) struct Admitted {
     pub reach: CallerReach,
 }
 
-/// Purpose for which the store is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StorePhase {
+/// Transaction in which a request is admitted, by what the request does in it.
+#[derive(Clone, Copy)]
+pub(crate) enum StorePhase<'s> {
     /// Reading.
-    Look,
+    Look(&'s dyn StoreRead),
     /// Changing something.
-    Act,
+    Act(&'s dyn StoreTx),
+}
+
+impl<'s> StorePhase<'s> {
+    /// Returns the transaction, to read in it.
+    pub(crate) fn reader(self) -> &'s dyn StoreRead {
+        match self {
+            Self::Look(reader) => reader,
+            Self::Act(tx) => tx,
+        }
+    }
 }
 
 impl Admitted {
@@ -71,8 +81,7 @@ impl Admitted {
 pub(crate) fn admit(
     publisher: &Publisher,
     ask: &ToolCall,
-    shelf: &dyn StoreTx,
-    phase: StorePhase,
+    phase: StorePhase<'_>,
 ) -> Result<Admitted, ToolError> {
     let agent = ask.caller.agent.as_deref();
     // The capabilities of a seller are public.
@@ -80,13 +89,13 @@ pub(crate) fn admit(
         gates::standing(agent, publisher.profile.onboarding.strangers)?;
     }
     let tenant = ask.caller.tenant();
-    let rights = Rights::read(ask, &tenant, shelf)?;
+    let rights = Rights::read(ask, &tenant, phase.reader())?;
     // A refusal of the account waits: a tool that this seller does not have is refused as such, whatever
     // account the request names.
     let reference = ask.arguments.get("account").and_then(Reference::read);
     let found = reference
         .filter(|reference| names_one(ask.tool, reference))
-        .map(|reference| account(publisher, ask, &rights, &reference, "account", shelf, phase))
+        .map(|reference| account(publisher, ask, &rights, &reference, "account", phase))
         .transpose();
     if !publisher.has(ask.tool) {
         // A caller that could not call it anyway is told that, because that can be fixed (`R-5`).
@@ -112,7 +121,7 @@ pub(crate) fn foreign(
     task: &str,
     caller: &BuyerCaller,
     arguments: &Map,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
 ) -> Result<(), ToolError> {
     gates::standing(caller.agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = caller.tenant();
@@ -143,11 +152,10 @@ pub(crate) fn account(
     rights: &Rights,
     reference: &Reference,
     field: &str,
-    shelf: &dyn StoreTx,
-    phase: StorePhase,
+    phase: StorePhase<'_>,
 ) -> Result<Stored<Account>, ToolError> {
     let tenant = ask.caller.tenant();
-    if let Some(account) = rights.account(&tenant, reference, field, shelf)? {
+    if let Some(account) = rights.account(&tenant, reference, field, phase.reader())? {
         return Ok(account);
     }
     let implied = implied(&publisher.profile, rights.agent(), reference);
@@ -156,13 +164,13 @@ pub(crate) fn account(
     // A read opens nothing: a refused request leaves no account behind. The account will be opened by the
     // first request that changes something; until then its id is internal, and keeps the idempotency keys of
     // such requests apart.
-    if phase == StorePhase::Look {
+    let StorePhase::Act(shelf) = phase else {
         let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
         account.account_id.clone_from(&id);
         let new = New { id: &id, owner: &tenant, account: Some(&id), state: "", now: ask.now };
         let record = EntityRecord { revision: 0, ..new.record(&account)? };
         return Ok(Stored { thing: account, record });
-    }
+    };
     account.account_id = publisher.world.fresh_id("acc");
     let kept = account.open(shelf, &tenant, ask.now)?;
     let is_sandbox = publisher.profile.sandbox;

@@ -9,7 +9,7 @@ use tradepost_document::json::json;
 use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::services::{Supply, Unavailable};
-use crate::store::{StoreTx, kept};
+use crate::store::{StoreRead, kept};
 
 /// Duration of the test controller's `force_upstream_unavailable` in seconds: long enough for the steps of a
 /// scenario, and over before the next one.
@@ -42,7 +42,7 @@ impl Outage {
     /// # Errors
     /// When the store fails.
     pub fn find(
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         tenant: &str,
         tool: &str,
         now: Timestamp,

@@ -10,7 +10,7 @@ use tradepost_document::fault::InternalError;
 use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::Product;
 use crate::refusals;
-use crate::store::{New, StoreTx, kept};
+use crate::store::{New, StoreRead, StoreTx, kept};
 
 kept! {
     /// The bookings of one exclusive product. Purchases for tests have a calendar of their own.
@@ -130,7 +130,7 @@ const MAX_DAYS: i32 = 366;
 /// Returns a refusal for each product whose days are too many or belong to another holder. `own` are the
 /// holders that do not count: a buy that is changed, and the proposal that is bought.
 pub(crate) fn taken_days(
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     wanted: &[ExclusiveDays],
     own: &[&str],
     now: Timestamp,

@@ -7,8 +7,8 @@ use tradepost_document::fault::InternalError;
 
 use crate::refusals::ToolError;
 use crate::reply::ToolReply;
-use crate::store::{EntityKind, New, StoreTx, kept, own_id};
-use crate::tool_context::ToolContext;
+use crate::store::{EntityKind, New, StoreRead, StoreTx, kept, own_id};
+use crate::tool_context::WriteContext;
 
 kept! {
     /// Prepared answer to the next request of a tenant for a tool.
@@ -43,32 +43,49 @@ impl Arm {
     /// When the store fails.
     pub fn set(
         &self,
-        shelf: &dyn StoreTx,
+        tx: &dyn StoreTx,
         tenant: &str,
         tool: AdcpTool,
         now: Timestamp,
     ) -> Result<(), InternalError> {
+        Self::remove(tx, tenant, tool)?;
         let id = id(tenant, tool);
-        shelf.remove(EntityKind::Directive, &id)?;
-        shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
+        tx.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
+    }
+
+    /// Finds the prepared answer.
+    pub(crate) fn find(
+        shelf: &dyn StoreRead,
+        tenant: &str,
+        tool: AdcpTool,
+    ) -> Result<Option<Self>, InternalError> {
+        Ok(shelf.find::<Self>(&id(tenant, tool))?.map(|kept| kept.thing))
     }
 
     /// Takes the prepared answer, which is given once.
     pub(crate) fn take(
-        shelf: &dyn StoreTx,
+        tx: &dyn StoreTx,
         tenant: &str,
         tool: AdcpTool,
     ) -> Result<Option<Self>, InternalError> {
-        let id = id(tenant, tool);
-        let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
+        let found = Self::find(tx, tenant, tool)?;
         if found.is_some() {
-            shelf.remove(EntityKind::Directive, &id)?;
+            Self::remove(tx, tenant, tool)?;
         }
         Ok(found)
     }
 
+    /// Removes the prepared answer.
+    pub(crate) fn remove(
+        tx: &dyn StoreTx,
+        tenant: &str,
+        tool: AdcpTool,
+    ) -> Result<(), InternalError> {
+        tx.remove(EntityKind::Directive, &id(tenant, tool)).map(drop)
+    }
+
     /// Answers with a task that only a test ends.
-    pub(crate) fn submit(self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
+    pub(crate) fn submit(self, work: &WriteContext<'_>) -> Result<ToolReply, ToolError> {
         let message = self.message.as_deref().unwrap_or("the seller is looking for it");
         Ok(work.submit(self.task_id, message, |task| task)?)
     }

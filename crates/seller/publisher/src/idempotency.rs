@@ -16,7 +16,7 @@ use tradepost_document::json::{Map, Value};
 use crate::profile::PublisherProfile;
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
-use crate::store::{KeyRow, StoreTx, own_id};
+use crate::store::{KeyRow, StoreRead, StoreTx, own_id};
 use crate::tool_call::ToolCall;
 
 /// Name of the member with the key.
@@ -64,7 +64,7 @@ impl IdempotencyKey {
         &self,
         profile: &PublisherProfile,
         ask: &ToolCall,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Option<ToolReply>, ToolError> {
         let Some(row) = shelf.key(&self.scope, &self.key)? else {
             return Ok(None);

@@ -12,7 +12,7 @@ use tradepost_document::typed::Typed as _;
 use crate::account::{self, Account};
 use crate::creative::{Creative, CreativeStatus};
 use crate::reply::object;
-use crate::store::{EntityRecord, IndexField, New, Query, StoreTx, Stored};
+use crate::store::{EntityRecord, IndexField, New, Query, StoreRead, Stored};
 use crate::task::finish::TaskFinisher;
 use crate::task::{NotificationAttempt, NotificationSubject, Push, QueuedNotification};
 
@@ -201,7 +201,7 @@ impl TaskFinisher<'_> {
 /// Returns the latest attempts to notify about a creative, the newest first, as its buyer may see them
 /// (`core/webhook-activity-record.json`).
 pub(crate) fn activity(
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     creative: &Stored<Creative>,
     limit: Option<u64>,
 ) -> Result<Vec<Value>, InternalError> {

@@ -23,13 +23,12 @@ use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::response_cache::{self, CacheDeps};
 use crate::services::RateClass;
-use crate::store::read_only::ReadOnlyAttempt;
 use crate::store::stale_reads::{Noting, StaleReader};
-use crate::store::{Changes, Entity, EntityKind, Query, StoreTx, StoreWork};
+use crate::store::{Changes, Entity, EntityKind, Query, StoreRead, StoreTx, StoreWork};
 use crate::task::finish::{self, TaskFinisher};
 use crate::task::{QueuedNotification, SubmittedTask};
 use crate::tool_call::{BuyerCaller, ToolCall, may_be_repeated};
-use crate::tool_context::{Horizon, Prepared, ToolContext};
+use crate::tool_context::{Horizon, Prepared, ToolContext, WorkStop};
 use crate::tools;
 use crate::tools::ToolRequest;
 use crate::version;
@@ -189,7 +188,7 @@ impl Publisher {
         now: Timestamp,
         work: fn(&dyn StoreTx, Timestamp, usize) -> Result<bool, InternalError>,
     ) {
-        let due = |shelf: &dyn StoreTx| {
+        let due = |shelf: &dyn StoreRead| {
             let by_now = Some(Changes::By(now));
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
             Ok::<_, InternalError>(!shelf.list(T::KIND, &first)?.is_empty())
@@ -320,7 +319,8 @@ impl Publisher {
     /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
     /// would store something.
     async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
-        let entered = self.enter(ask, &StaleReader::new(&self.recent, ask.now), StorePhase::Look);
+        let first = StaleReader::new(&self.recent, ask.now);
+        let entered = self.enter(ask, StorePhase::Look(&first));
         let Ok(Entered::New { admitted, key: None }) = entered else { return None };
         // An account that is not open yet would be opened.
         if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
@@ -330,8 +330,9 @@ impl Publisher {
         let prepared = request.prepare(self, ask, &admitted).await.ok()?;
         // Enters again with this reader, so that the age covers what that reads, too.
         let shelf = StaleReader::new(&self.recent, ask.now);
-        drop(self.enter(ask, &shelf, StorePhase::Look));
-        let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
+        drop(self.enter(ask, StorePhase::Look(&shelf)));
+        let work = self.work(ask, request, *admitted, &prepared, StorePhase::Look(&shelf));
+        let mut reply = work.ok()?;
         reply.warnings.push(availability::recalled(shelf.age()?));
         Some(reply)
     }
@@ -340,7 +341,7 @@ impl Publisher {
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
         ask: &ToolCall,
-        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
+        job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
         let tenant = ask.caller.tenant();
         let _turn = self.vault.turn(&tenant, StoreWork::Read).await;
@@ -351,13 +352,13 @@ impl Publisher {
     async fn read<T, E: From<InternalError>>(
         &self,
         ask: &ToolCall,
-        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
+        job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
         if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
             return self.look(ask, job).await;
         }
         let noting =
-            |shelf: &dyn StoreTx| job(&Noting { shelf, recent: &self.recent, now: ask.now });
+            |shelf: &dyn StoreRead| job(&Noting { shelf, recent: &self.recent, now: ask.now });
         self.look(ask, noting).await
     }
 
@@ -368,7 +369,7 @@ impl Publisher {
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         // A moment-old state is good enough for a refusal, and for calls outside.
-        let seen = self.read(ask, |shelf| self.enter(ask, shelf, StorePhase::Look)).await?;
+        let seen = self.read(ask, |shelf| self.enter(ask, StorePhase::Look(shelf))).await?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
@@ -384,21 +385,21 @@ impl Publisher {
         }
         // Outside of any transaction: a writer of the store does not wait for a foreign server.
         let prepared = request.prepare(self, ask, &admitted).await?;
-        if !ask.keeps(self.profile.sandbox) {
-            let work = |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
-            return self.read(ask, work).await;
-        }
         // Most searches come to what was found before, and store nothing.
         let account = admitted.account.as_ref();
         let is_open = account.is_none_or(|account| admit::known_id(account).is_some());
-        if ask.searches() && key.is_none() && is_open {
-            let look = |shelf: &dyn StoreTx| {
-                let work =
-                    |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
-                Ok::<_, InternalError>(ReadOnlyAttempt::at(shelf, work))
+        let may_only_read = ask.searches() && key.is_none() && is_open;
+        if may_only_read || !ask.keeps(self.profile.sandbox) {
+            let work = |shelf: &dyn StoreRead| {
+                let done = self.work(ask, request, *admitted, &prepared, StorePhase::Look(shelf));
+                match done {
+                    Err(WorkStop::NeedsTransaction) => Ok(None),
+                    Err(WorkStop::Failed(stop)) => Err(stop),
+                    Ok(reply) => Ok(Some(reply)),
+                }
             };
-            if let Some(done) = self.read(ask, look).await? {
-                return done;
+            if let Some(reply) = self.read(ask, work).await? {
+                return Ok(reply);
             }
         }
         let tenant = ask.caller.tenant();
@@ -407,12 +408,13 @@ impl Publisher {
         let request = Arc::clone(request);
         // Entered again: the account may have changed by now, and a claim is local to this process, so that
         // another one may have done the same request meanwhile.
-        let job = move |shelf: &dyn StoreTx| match this.enter(&ask, shelf, StorePhase::Act)? {
+        let job = move |tx: &dyn StoreTx| match this.enter(&ask, StorePhase::Act(tx))? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
-                let reply = this.work(&ask, &request, *admitted, &prepared, shelf)?;
+                let done = this.work(&ask, &request, *admitted, &prepared, StorePhase::Act(tx));
+                let reply = done.map_err(WorkStop::in_transaction)?;
                 if let Some(key) = key {
-                    key.remember(&ask, shelf, &reply)?;
+                    key.remember(&ask, tx, &reply)?;
                 }
                 Ok(reply)
             }
@@ -428,16 +430,11 @@ impl Publisher {
     }
 
     /// Checks standing, account and scope; then the key; then the status of the account.
-    fn enter(
-        &self,
-        ask: &ToolCall,
-        shelf: &dyn StoreTx,
-        phase: StorePhase,
-    ) -> Result<Entered, ToolError> {
-        let admitted = admit::admit(self, ask, shelf, phase)?;
+    fn enter(&self, ask: &ToolCall, phase: StorePhase<'_>) -> Result<Entered, ToolError> {
+        let admitted = admit::admit(self, ask, phase)?;
         let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::from_call(ask) } else { None };
         if let Some(key) = &key
-            && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
+            && let Some(reply) = key.earlier(&self.profile, ask, phase.reader())?
         {
             return Ok(Entered::Replay(reply));
         }
@@ -451,13 +448,16 @@ impl Publisher {
         request: &ToolRequest,
         admitted: Admitted,
         prepared: &Prepared,
-        shelf: &dyn StoreTx,
-    ) -> Result<ToolReply, ToolError> {
+        phase: StorePhase<'_>,
+    ) -> Result<ToolReply, WorkStop> {
         let horizon = Horizon::new(ask.now);
-        tools::perform(
-            &ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon },
-            request,
-        )
+        let shelf = phase.reader();
+        let tx = match phase {
+            StorePhase::Look(_) => None,
+            StorePhase::Act(tx) => Some(tx),
+        };
+        let work = ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon };
+        tools::perform(&work, tx, request)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::money::MoneyAmount;
 use crate::refusals::{self, ToolError};
 use crate::reply::object;
 use crate::resolve::CallerReach;
-use crate::store::{FoundBy, IndexField, IndexTerm, StoreTx, Stored, kept};
+use crate::store::{FoundBy, IndexField, IndexTerm, StoreRead, Stored, kept};
 
 kept! {
     /// A proposal. Its id is that of its record.
@@ -274,7 +274,7 @@ impl Proposal {
 /// `PROPOSAL_NOT_FOUND` and `PROPOSAL_EXPIRED`.
 pub(crate) fn current(
     reach: &CallerReach,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     id: &str,
     field: &str,
     now: Timestamp,
@@ -294,7 +294,7 @@ pub(crate) fn current(
 /// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED`, `PROPOSAL_NOT_COMMITTED`, and `INVALID_STATE` if it was bought.
 pub(crate) fn committed(
     reach: &CallerReach,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     id: &str,
     field: &str,
     now: Timestamp,

@@ -18,7 +18,7 @@ use crate::profile::Onboarding;
 use crate::refusals::{self, ToolError};
 use crate::store::index::arranged;
 use crate::store::{
-    Entity, EntityOwner, EntityRecord, IndexField, Query, StoreTx, Stored, Tally, own_id,
+    Entity, EntityOwner, EntityRecord, IndexField, Query, StoreRead, Stored, Tally, own_id,
 };
 use crate::tool_call::{BuyerCaller, ToolCall};
 
@@ -51,7 +51,7 @@ impl Rights {
     pub(crate) fn read(
         ask: &ToolCall,
         tenant: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
         let need = gates::need(ask.tool, &ask.arguments);
         let agent = ask.caller.agent.clone();
@@ -62,7 +62,7 @@ impl Rights {
     pub(crate) fn to_look(
         caller: &BuyerCaller,
         tenant: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
         let tool = AdcpTool::ListAccounts;
         let need = AdcpTool::ListAccounts.need();
@@ -106,7 +106,7 @@ impl Rights {
         &self,
         tenant: &str,
         id: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Option<Stored<Account>>, InternalError> {
         let found = shelf.whose(Account::KIND, id)?;
         let is_there = found.is_some();
@@ -122,7 +122,7 @@ impl Rights {
         &self,
         key: &NaturalKey,
         tenant: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let term = Some(Account::natural_key(&key.domain, &key.operator));
         let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
@@ -136,7 +136,7 @@ impl Rights {
     pub(crate) fn granted(
         &self,
         tenant: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let mut accounts = Vec::new();
         for id in self.grants.keys() {
@@ -156,7 +156,7 @@ impl Rights {
         tenant: &str,
         reference: &Reference,
         field: &str,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Option<Stored<Account>>, ToolError> {
         if let Some(id) = reference.account_id.as_deref() {
             return Ok(self.account_by_id(tenant, id, shelf)?);
@@ -186,7 +186,7 @@ impl Rights {
 /// Returns the rights that a tenant was granted, by account.
 fn granted(
     tenant: &str,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
 ) -> Result<BTreeMap<String, AccountRights>, InternalError> {
     let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
     let grants = shelf.all::<AccountGrant>(&query)?.into_iter();
@@ -297,7 +297,7 @@ impl CallerReach {
     /// Finds the caller's entity with this id, to read it. To change it, [`require`](Self::require) it.
     pub(crate) fn find<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         id: &str,
     ) -> Result<Option<Stored<T>>, InternalError> {
         let found = shelf.whose(T::KIND, id)?;
@@ -311,7 +311,7 @@ impl CallerReach {
     /// that account has to be usable for the tool too.
     pub(crate) fn require<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         id: &str,
         code: AdcpCode,
         field: Option<&str>,
@@ -331,7 +331,7 @@ impl CallerReach {
     /// owner and the account of the query are filled in here.
     pub(crate) fn page<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
@@ -351,7 +351,7 @@ impl CallerReach {
     /// without reading them.
     pub(crate) fn tallies<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
@@ -367,7 +367,7 @@ impl CallerReach {
     /// tenant owns, and what belongs to each account of others that was granted to it.
     fn queries(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
     ) -> Result<Vec<Query>, InternalError> {
@@ -395,7 +395,7 @@ impl CallerReach {
     /// then on every other. A miss looks for it among everything that the caller reaches.
     pub(crate) fn chosen<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         near: Option<&EntityRecord>,
         id: &str,
     ) -> Result<Option<Stored<T>>, InternalError> {
@@ -414,7 +414,7 @@ impl CallerReach {
     /// filled in here.
     pub(crate) fn all<T: Entity>(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         query: &Query,
     ) -> Result<Vec<Stored<T>>, InternalError> {
         let mut found = Vec::new();

@@ -3,6 +3,7 @@
 //! effects as when the time decides: an approved buy is booked, and the notification that was asked for is
 //! queued.
 
+use jiff::Timestamp;
 use tradepost_adcp::error::AdcpError;
 use tradepost_adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_document::catalog::Vocabulary;
@@ -14,7 +15,7 @@ use crate::creative::{self, Creative};
 use crate::decision::{DecidedStep, DecisionEntry};
 use crate::notifications::CreativeChange;
 use crate::publisher::Publisher;
-use crate::store::{Entity, IndexField, Query, StoreTx, Stored, own_id};
+use crate::store::{Entity, IndexField, Query, StoreRead, Stored, own_id};
 use crate::task::SubmittedTask;
 use crate::task::finish::TaskFinisher;
 
@@ -58,6 +59,17 @@ pub struct RightsChange {
     pub by: Option<String>,
     /// Reason, for the publisher's own record.
     pub why: Option<String>,
+}
+
+/// What people of the publisher look at, at a moment.
+#[derive(Clone, Copy)]
+pub struct StaffView<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// Transaction of the store.
+    pub shelf: &'a dyn StoreRead,
+    /// Current time.
+    pub now: Timestamp,
 }
 
 /// Result of a decision. When both statuses are the same, nothing has changed.
@@ -336,7 +348,7 @@ fn moved(before: &str, after: &str) -> StateChange {
 
 /// Finds the only entity of an id that was chosen, of any owner.
 fn find<T: Entity>(
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     decision: &StaffDecision,
     id: impl Fn(&T) -> &str,
 ) -> Result<Stored<T>, DecisionError> {

@@ -15,7 +15,6 @@ use crate::services::BoxFuture;
 
 pub mod index;
 pub mod memory;
-pub(crate) mod read_only;
 pub(crate) mod stale_reads;
 
 pub use index::{Changes, FoundBy, IndexField, IndexTerm, Order, Query, Tally};
@@ -187,9 +186,8 @@ pub struct KeyRow {
     pub used_at: Timestamp,
 }
 
-/// Reading and writing inside one transaction. A read-only transaction says so by
-/// [`check_writable`](Self::check_writable), and implements no writing.
-pub trait StoreTx {
+/// Reading inside one transaction, in one consistent state.
+pub trait StoreRead {
     /// Returns the owner of the entity with this id. Nothing else is read, so that an absent entity and
     /// another tenant's cost the same.
     ///
@@ -221,62 +219,43 @@ pub trait StoreTx {
     /// # Errors
     /// When the store fails.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError>;
+}
 
-    /// Checks that something can be written: to be called before an id is used up for it.
-    ///
-    /// # Errors
-    /// When the transaction is read-only.
-    fn check_writable(&self) -> Result<(), InternalError>;
-
+/// Reading and writing inside one transaction. What only reads asks for [`StoreRead`].
+pub trait StoreTx: StoreRead {
     /// Stores an entity, in place of the one with its kind and id. The place of a new one is assigned here;
     /// that of a known one stays.
     ///
     /// # Errors
-    /// When the store fails, or the transaction is read-only.
-    fn put(&self, _: EntityRecord) -> Result<(), InternalError> {
-        Err(closed(self))
-    }
+    /// When the store fails.
+    fn put(&self, record: EntityRecord) -> Result<(), InternalError>;
 
     /// Removes an entity. Returns true if it was there.
     ///
     /// # Errors
-    /// When the store fails, or the transaction is read-only.
-    fn remove(&self, _: EntityKind, _: &str) -> Result<bool, InternalError> {
-        Err(closed(self))
-    }
+    /// When the store fails.
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError>;
 
     /// Stores the reply to a key's request.
     ///
     /// # Errors
-    /// When the store fails, or the transaction is read-only.
-    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), InternalError> {
-        Err(closed(self))
-    }
+    /// When the store fails.
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError>;
 
     /// Records a decision, beside its effect.
     ///
     /// # Errors
-    /// When the store fails, or the transaction is read-only.
-    fn record(&self, _: DecisionEntry) -> Result<(), InternalError> {
-        Err(closed(self))
-    }
+    /// When the store fails.
+    fn record(&self, entry: DecisionEntry) -> Result<(), InternalError>;
 
     /// Removes the keys that were used before a moment.
     ///
     /// # Errors
-    /// When the store fails, or the transaction is read-only.
-    fn forget_keys(&self, _: Timestamp) -> Result<(), InternalError> {
-        Err(closed(self))
-    }
+    /// When the store fails.
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError>;
 }
 
-/// Returns the error of writing to a read-only transaction.
-fn closed<S: StoreTx + ?Sized>(shelf: &S) -> InternalError {
-    let lacks = || InternalError::new("writing to a shelf", "it does not say how");
-    shelf.check_writable().err().unwrap_or_else(lacks)
-}
-
-impl dyn StoreTx + '_ {
+impl dyn StoreRead + '_ {
     /// Returns the entity with this id, typed.
     ///
     /// # Errors
@@ -291,6 +270,26 @@ impl dyn StoreTx + '_ {
     /// When the store fails, or a stored entity is not of this type.
     pub fn all<T: Entity>(&self, query: &Query) -> Result<Vec<Stored<T>>, InternalError> {
         self.list(T::KIND, query)?.into_iter().map(Stored::read).collect()
+    }
+}
+
+impl dyn StoreTx + '_ {
+    /// Returns the entity with this id, typed.
+    ///
+    /// # Errors
+    /// When the store fails, or the stored entity is not of this type.
+    pub fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
+        let reader: &dyn StoreRead = self;
+        reader.find(id)
+    }
+
+    /// Returns entities of a type, in the order that the query asks for.
+    ///
+    /// # Errors
+    /// When the store fails, or a stored entity is not of this type.
+    pub fn all<T: Entity>(&self, query: &Query) -> Result<Vec<Stored<T>>, InternalError> {
+        let reader: &dyn StoreRead = self;
+        reader.all(query)
     }
 
     /// Stores a new entity.
@@ -403,7 +402,7 @@ pub trait PublisherStore: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// When the store fails.
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError>;
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError>;
 
     /// Runs a job in a transaction, and returns when its changes are on disk, or rolled back if it says so.
     ///
@@ -436,7 +435,7 @@ impl dyn PublisherStore + '_ {
     /// The error of the job, or that of the store.
     pub fn look<T, E: From<InternalError>>(
         &self,
-        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
+        job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut job = Some(job);
         let mut seen = None;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use jiff::Timestamp;
 use tradepost_adcp::AdcpTaskStatus;
@@ -19,7 +20,7 @@ use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::services::Supply;
 use crate::staff_event::StaffEventRecorder;
-use crate::store::{Entity, New, Query, StoreTx, Stored};
+use crate::store::{Entity, New, Query, StoreRead, StoreTx, Stored};
 use crate::task::SubmittedTask;
 use crate::task::finish::record_id;
 use crate::tool_call::ToolCall;
@@ -34,10 +35,93 @@ pub(crate) struct ToolContext<'a> {
     pub admitted: Admitted,
     /// Results of earlier calls outside.
     pub prepared: &'a Prepared,
-    /// Transaction of the store.
-    pub shelf: &'a dyn StoreTx,
+    /// Transaction of the store, to read in.
+    pub shelf: &'a dyn StoreRead,
     /// Moment until which the answer does not depend on the time.
     pub horizon: Horizon,
+}
+
+/// Context of a tool that changes something.
+#[derive(Clone, Copy)]
+pub(crate) struct WriteContext<'a> {
+    /// The context, by which it reads.
+    context: &'a ToolContext<'a>,
+    /// Transaction of the store, to write in.
+    pub tx: &'a dyn StoreTx,
+}
+
+impl<'a> WriteContext<'a> {
+    /// Creates the context of a tool that changes something in this transaction.
+    pub(crate) const fn new(context: &'a ToolContext<'a>, tx: &'a dyn StoreTx) -> Self {
+        Self { context, tx }
+    }
+}
+
+impl<'a> Deref for WriteContext<'a> {
+    type Target = ToolContext<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        self.context
+    }
+}
+
+/// Context of a search, most of which change nothing and are done in a read-only transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchContext<'a> {
+    context: &'a ToolContext<'a>,
+    tx: Option<&'a dyn StoreTx>,
+}
+
+impl<'a> SearchContext<'a> {
+    /// Creates the context of a search; without a transaction to write in, it can only read.
+    pub(crate) const fn new(context: &'a ToolContext<'a>, tx: Option<&'a dyn StoreTx>) -> Self {
+        Self { context, tx }
+    }
+
+    /// Returns the context in which it changes something.
+    ///
+    /// # Errors
+    /// When the transaction is read-only: the search is then done again in one that is not.
+    pub(crate) fn writing(&self) -> Result<WriteContext<'a>, WorkStop> {
+        let tx = self.tx.ok_or(WorkStop::NeedsTransaction)?;
+        Ok(WriteContext::new(self.context, tx))
+    }
+}
+
+impl<'a> Deref for SearchContext<'a> {
+    type Target = ToolContext<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        self.context
+    }
+}
+
+/// Reason for which work in a transaction has ended without a reply.
+#[derive(Debug)]
+pub(crate) enum WorkStop {
+    /// It has to write, and the transaction is read-only.
+    NeedsTransaction,
+    /// The error of the tool.
+    Failed(ToolError),
+}
+
+impl WorkStop {
+    /// Returns the error of work that had a transaction to write in.
+    pub(crate) fn in_transaction(self) -> ToolError {
+        match self {
+            Self::NeedsTransaction => {
+                InternalError::new("doing a request", "it asks for the transaction that it has")
+                    .into()
+            }
+            Self::Failed(error) => error,
+        }
+    }
+}
+
+impl<E: Into<ToolError>> From<E> for WorkStop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// First future moment on which an answer depends.
@@ -84,19 +168,6 @@ impl ToolContext<'_> {
         named.filter(|_| self.release() > AdcpRelease::V3_0)
     }
 
-    /// Creates an id for an entity that is about to be stored; none is used up when the store cannot be
-    /// written.
-    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, InternalError> {
-        self.shelf.check_writable()?;
-        Ok(self.publisher.world.fresh_id(prefix))
-    }
-
-    /// Returns the recorder of events for the publisher's staff.
-    pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
-        let is_sandbox = self.publisher.profile.sandbox;
-        StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.ask.now }
-    }
-
     /// Returns true if the request is for a test account.
     pub(crate) fn is_for_tests(&self) -> bool {
         self.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox)
@@ -136,45 +207,6 @@ impl ToolContext<'_> {
         (self.admitted.owner(), self.admitted.account_id())
     }
 
-    /// Stores a new entity of an owner and an account.
-    pub(crate) fn add<T: Entity>(
-        &self,
-        id: &str,
-        (owner, account): (&str, Option<&str>),
-        state: &str,
-        thing: &T,
-    ) -> Result<(), InternalError> {
-        self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
-    }
-
-    /// Turns the request into a task that waits, under an id that a test may choose.
-    pub(crate) fn submit(
-        &self,
-        task_id: Option<String>,
-        message: &str,
-        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
-    ) -> Result<ToolReply, InternalError> {
-        let task = self.keep_task(task_id, with)?;
-        Ok(self.submitted(&task.thing.task_id, message))
-    }
-
-    /// Stores the task that the request becomes.
-    pub(crate) fn keep_task(
-        &self,
-        task_id: Option<String>,
-        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
-    ) -> Result<Stored<SubmittedTask>, InternalError> {
-        let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
-        let thing = with(SubmittedTask::submitted(&task_id, self.ask));
-        // A chosen id is unique to its owner only.
-        let id = record_id(self.admitted.owner(), &task_id);
-        let (owner, account) = self.whose();
-        let new = New { id: &id, owner, account, state: "", now: self.ask.now };
-        let record = new.record(&thing)?;
-        self.shelf.put(record.clone())?;
-        Ok(Stored { thing, record })
-    }
-
     /// Returns the reply of a request that has become this task.
     pub(crate) fn submitted(&self, task_id: &str, message: &str) -> ToolReply {
         ToolReply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
@@ -201,6 +233,53 @@ impl ToolContext<'_> {
         let message = "name the account that this is for";
         let absent = || refusals::at(AdcpCode::InvalidRequest, "account", message).into();
         self.admitted.account.as_ref().ok_or_else(absent)
+    }
+}
+
+impl WriteContext<'_> {
+    /// Returns the recorder of events for the publisher's staff.
+    pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
+        let is_sandbox = self.publisher.profile.sandbox;
+        StaffEventRecorder { shelf: self.tx, is_sandbox, now: self.ask.now }
+    }
+
+    /// Stores a new entity of an owner and an account.
+    pub(crate) fn add<T: Entity>(
+        &self,
+        id: &str,
+        (owner, account): (&str, Option<&str>),
+        state: &str,
+        thing: &T,
+    ) -> Result<(), InternalError> {
+        self.tx.add(New { id, owner, account, state, now: self.ask.now }, thing)
+    }
+
+    /// Turns the request into a task that waits, under an id that a test may choose.
+    pub(crate) fn submit(
+        &self,
+        task_id: Option<String>,
+        message: &str,
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<ToolReply, InternalError> {
+        let task = self.keep_task(task_id, with)?;
+        Ok(self.submitted(&task.thing.task_id, message))
+    }
+
+    /// Stores the task that the request becomes.
+    pub(crate) fn keep_task(
+        &self,
+        task_id: Option<String>,
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<Stored<SubmittedTask>, InternalError> {
+        let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
+        let thing = with(SubmittedTask::submitted(&task_id, self.ask));
+        // A chosen id is unique to its owner only.
+        let id = record_id(self.admitted.owner(), &task_id);
+        let (owner, account) = self.whose();
+        let new = New { id: &id, owner, account, state: "", now: self.ask.now };
+        let record = new.record(&thing)?;
+        self.tx.put(record.clone())?;
+        Ok(Stored { thing, record })
     }
 }
 

@@ -11,8 +11,9 @@ use crate::forms::{self, products::UncheckedVersions};
 use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
+use crate::store::StoreTx;
 use crate::tool_call::ToolCall;
-use crate::tool_context::{Prepared, ToolContext};
+use crate::tool_context::{Prepared, SearchContext, ToolContext, WorkStop, WriteContext};
 
 mod accounts;
 mod audiences;
@@ -32,10 +33,11 @@ mod sessions;
 mod signals;
 mod tasks;
 
-/// Declares the tools: the type of each tool's arguments and the function that handles them. `after`
-/// names a function that first collects what the tool needs from other services.
+/// Declares the tools: the type of each tool's arguments and the function that handles them, in the transaction that
+/// the word before it says ([`reads`], [`changes`] or [`searches`]). `after` names a function that first collects what
+/// the tool needs from other services.
 macro_rules! tools {
-    ($($tool:ident($form:ty) => $perform:path $(, after $prepare:path)?;)+) => {
+    ($($tool:ident($form:ty) => $access:ident $perform:path $(, after $prepare:path)?;)+) => {
         /// Arguments that the rules of their tool accepted.
         #[derive(Debug, Clone)]
         pub(crate) enum ToolRequest { $($tool(Box<$form>)),+ }
@@ -63,8 +65,12 @@ macro_rules! tools {
                 Ok(Prepared::default())
             }
 
-            fn perform(&self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
-                match self { $(Self::$tool(form) => $perform(work, form)),+ }
+            fn perform(
+                &self,
+                work: &ToolContext<'_>,
+                tx: Option<&dyn StoreTx>,
+            ) -> Result<ToolReply, WorkStop> {
+                match self { $(Self::$tool(form) => $access($perform, work, tx, form)),+ }
             }
         }
 
@@ -79,40 +85,40 @@ macro_rules! tools {
 }
 
 tools! {
-    GetAdcpCapabilities(forms::products::GetCapabilities) => capabilities::perform;
-    GetProducts(forms::products::GetProducts) => products::perform, after products::prepare;
-    ListCreativeFormats(forms::creatives::ListCreativeFormats) => formats::perform;
-    CreateMediaBuy(forms::buys::CreateMediaBuy) => buys::create, after buys::prepare_purchase;
-    UpdateMediaBuy(forms::buys::UpdateMediaBuy) => buys::update, after buys::prepare_change;
-    GetMediaBuys(forms::buys::GetMediaBuys) => buys::list;
-    GetMediaBuyDelivery(forms::buys::GetMediaBuyDelivery) => delivery::perform;
-    SyncCreatives(forms::creatives::SyncCreatives) => creatives::sync, after creatives::prepare;
-    ListCreatives(forms::creatives::ListCreatives) => creatives::list;
-    SyncAudiences(forms::audiences::SyncAudiences) => audiences::perform;
-    SyncEventSources(forms::audiences::SyncEventSources) => events::sync_sources;
-    LogEvent(forms::audiences::LogEvent) => events::log;
-    SyncAccounts(forms::accounts::SyncAccounts) => accounts::sync_accounts, after accounts::prepare;
-    ListAccounts(forms::accounts::ListAccounts) => accounts::list_accounts;
-    SyncGovernance(forms::accounts::SyncGovernance) => accounts::sync_governance;
-    SyncPlans(forms::plans::SyncPlans) => plans::sync;
-    CheckGovernance(forms::plans::CheckGovernance) => plans::check;
-    ReportPlanOutcome(forms::plans::ReportPlanOutcome) => plans::report;
-    GetPlanAuditLogs(forms::plans::GetPlanAuditLogs) => plans::audit;
-    GetSignals(forms::signals::GetSignals) => signals::find;
-    ActivateSignal(forms::signals::ActivateSignal) => signals::activate;
-    SiGetOffering(forms::sessions::GetOffering) => sessions::show;
-    SiInitiateSession(forms::sessions::InitiateSession) => sessions::initiate;
-    SiSendMessage(forms::sessions::SendMessageForm) => sessions::send;
-    SiTerminateSession(forms::sessions::TerminateSession) => sessions::terminate;
-    CreatePropertyList(forms::properties::CreatePropertyList) => properties::create;
-    GetPropertyList(forms::properties::GetPropertyList) => properties::get;
-    ListPropertyLists(forms::properties::ListPropertyLists) => properties::list;
-    UpdatePropertyList(forms::properties::UpdatePropertyList) => properties::update;
-    DeletePropertyList(forms::properties::DeletePropertyList) => properties::delete;
-    ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => properties::validate;
-    GetTaskStatus(forms::tasks::GetTaskStatus) => tasks::status;
-    ListTasks(forms::tasks::ListTasksForm) => tasks::list;
-    ComplyTestController(forms::controller::Comply) => controller::perform;
+    GetAdcpCapabilities(forms::products::GetCapabilities) => reads capabilities::perform;
+    GetProducts(forms::products::GetProducts) => searches products::perform, after products::prepare;
+    ListCreativeFormats(forms::creatives::ListCreativeFormats) => reads formats::perform;
+    CreateMediaBuy(forms::buys::CreateMediaBuy) => changes buys::create, after buys::prepare_purchase;
+    UpdateMediaBuy(forms::buys::UpdateMediaBuy) => changes buys::update, after buys::prepare_change;
+    GetMediaBuys(forms::buys::GetMediaBuys) => reads buys::list;
+    GetMediaBuyDelivery(forms::buys::GetMediaBuyDelivery) => reads delivery::perform;
+    SyncCreatives(forms::creatives::SyncCreatives) => changes creatives::sync, after creatives::prepare;
+    ListCreatives(forms::creatives::ListCreatives) => reads creatives::list;
+    SyncAudiences(forms::audiences::SyncAudiences) => changes audiences::perform;
+    SyncEventSources(forms::audiences::SyncEventSources) => changes events::sync_sources;
+    LogEvent(forms::audiences::LogEvent) => changes events::log;
+    SyncAccounts(forms::accounts::SyncAccounts) => changes accounts::sync_accounts, after accounts::prepare;
+    ListAccounts(forms::accounts::ListAccounts) => reads accounts::list_accounts;
+    SyncGovernance(forms::accounts::SyncGovernance) => changes accounts::sync_governance;
+    SyncPlans(forms::plans::SyncPlans) => changes plans::sync;
+    CheckGovernance(forms::plans::CheckGovernance) => changes plans::check;
+    ReportPlanOutcome(forms::plans::ReportPlanOutcome) => changes plans::report;
+    GetPlanAuditLogs(forms::plans::GetPlanAuditLogs) => reads plans::audit;
+    GetSignals(forms::signals::GetSignals) => reads signals::find;
+    ActivateSignal(forms::signals::ActivateSignal) => changes signals::activate;
+    SiGetOffering(forms::sessions::GetOffering) => reads sessions::show;
+    SiInitiateSession(forms::sessions::InitiateSession) => changes sessions::initiate;
+    SiSendMessage(forms::sessions::SendMessageForm) => changes sessions::send;
+    SiTerminateSession(forms::sessions::TerminateSession) => changes sessions::terminate;
+    CreatePropertyList(forms::properties::CreatePropertyList) => changes properties::create;
+    GetPropertyList(forms::properties::GetPropertyList) => reads properties::get;
+    ListPropertyLists(forms::properties::ListPropertyLists) => reads properties::list;
+    UpdatePropertyList(forms::properties::UpdatePropertyList) => changes properties::update;
+    DeletePropertyList(forms::properties::DeletePropertyList) => changes properties::delete;
+    ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => reads properties::validate;
+    GetTaskStatus(forms::tasks::GetTaskStatus) => reads tasks::status;
+    ListTasks(forms::tasks::ListTasksForm) => reads tasks::list;
+    ComplyTestController(forms::controller::Comply) => changes controller::perform;
 }
 
 /// Checks the rules with an error code of their own that the schema would otherwise refuse under
@@ -139,18 +145,56 @@ pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Adc
     Ok(())
 }
 
-/// Handles a tool call inside the transaction.
+/// Handles a tool call inside a transaction; without `tx` it is a read-only one.
+///
+/// # Errors
+/// The error of the tool, or that it needs `tx`.
 pub(crate) fn perform(
     work: &ToolContext<'_>,
+    tx: Option<&dyn StoreTx>,
     request: &ToolRequest,
-) -> Result<ToolReply, ToolError> {
+) -> Result<ToolReply, WorkStop> {
+    let tenant = &work.admitted.reach.tenant;
     if work.publisher.profile.sandbox
         && work.ask.searches()
-        && let Some(arm) = Arm::take(work.shelf, &work.admitted.reach.tenant, work.ask.tool)?
+        && let Some(arm) = Arm::find(work.shelf, tenant, work.ask.tool)?
     {
-        return arm.submit(work);
+        let writing = SearchContext::new(work, tx).writing()?;
+        Arm::remove(writing.tx, tenant, work.ask.tool)?;
+        return Ok(arm.submit(&writing)?);
     }
-    request.perform(work)
+    request.perform(work, tx)
+}
+
+/// Handles a tool that reads.
+fn reads<F>(
+    perform: impl FnOnce(&ToolContext<'_>, &F) -> Result<ToolReply, ToolError>,
+    work: &ToolContext<'_>,
+    _: Option<&dyn StoreTx>,
+    form: &F,
+) -> Result<ToolReply, WorkStop> {
+    Ok(perform(work, form)?)
+}
+
+/// Handles a tool that changes something, or may.
+fn changes<F>(
+    perform: impl FnOnce(&WriteContext<'_>, &F) -> Result<ToolReply, ToolError>,
+    work: &ToolContext<'_>,
+    tx: Option<&dyn StoreTx>,
+    form: &F,
+) -> Result<ToolReply, WorkStop> {
+    let tx = tx.ok_or(WorkStop::NeedsTransaction)?;
+    Ok(perform(&WriteContext::new(work, tx), form)?)
+}
+
+/// Handles a search, which asks for a transaction once it has something to change.
+fn searches<F>(
+    perform: impl FnOnce(&SearchContext<'_>, &F) -> Result<ToolReply, WorkStop>,
+    work: &ToolContext<'_>,
+    tx: Option<&dyn StoreTx>,
+    form: &F,
+) -> Result<ToolReply, WorkStop> {
+    perform(&SearchContext::new(work, tx), form)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! wait behind it.
 
 use tradepost_document::fault::InternalError;
-use tradepost_publisher::store::{StoreTx, StoreWork};
+use tradepost_publisher::store::{StoreRead, StoreWork};
 use tradepost_server::fair_scheduler::{FairScheduler, SchedulerPermit};
 use tradepost_server::limit::LimitKey;
 
@@ -49,7 +49,7 @@ impl Store {
     pub fn read_shelf(
         &self,
         publisher: &str,
-        job: &mut dyn FnMut(&dyn StoreTx),
+        job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
         self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
     }

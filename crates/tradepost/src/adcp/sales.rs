@@ -5,11 +5,10 @@ use jiff::Timestamp;
 use tradepost_client::text::escape_json;
 use tradepost_document::json::Value;
 use tradepost_publisher::publisher::Publisher;
-use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{self, Filter, Listing, Page, Row, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
+use tradepost_publisher::staff::{DecisionError, StaffView};
 use tradepost_publisher::store::PublisherStore;
-use tradepost_publisher::task::finish::TaskFinisher;
 
 use crate::spreadsheet::guarded;
 
@@ -40,9 +39,8 @@ pub fn list_full(
     loop {
         let part = Page { after, limit: page.limit - full.rows.len() };
         // Each part is a read of its own, so that a long search blocks no one else.
-        let listing = vault.look(|shelf| {
-            list::list(TaskFinisher { publisher, shelf, now }, subject, filter, part)
-        })?;
+        let listing = vault
+            .look(|shelf| list::list(StaffView { publisher, shelf, now }, subject, filter, part))?;
         full.rows.extend(listing.rows);
         full.next = listing.next;
         if full.next.is_none() || full.rows.len() >= page.limit {
@@ -64,7 +62,7 @@ pub fn show(
     account: Option<&str>,
     now: Timestamp,
 ) -> Result<Value, NotShown> {
-    vault.look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
+    vault.look(|shelf| show::show(StaffView { publisher, shelf, now }, subject, id, account))
 }
 
 /// Returns the members of a row that are columns of a table, in this order.

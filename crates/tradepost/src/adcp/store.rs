@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::{Job, PublisherStore, StoreTurn, StoreTx, StoreWork, TxEnd};
+use tradepost_publisher::store::{
+    Job, PublisherStore, StoreRead, StoreTurn, StoreTx, StoreWork, TxEnd,
+};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
@@ -67,7 +69,7 @@ impl StoreVault {
 }
 
 impl PublisherStore for StoreVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
         // Other tasks of the runtime must not block with it.

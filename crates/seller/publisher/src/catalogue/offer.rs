@@ -5,14 +5,18 @@ use tradepost_document::fault::InternalError;
 
 use super::{Catalogue, CreativeFormat, FormatId, Product};
 use crate::publisher::Publisher;
-use crate::store::{Query, StoreTx};
+use crate::store::{Query, StoreRead};
 
 impl Publisher {
     /// Returns the product with this id: a stored one takes precedence over one of the catalogue.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn product(&self, shelf: &dyn StoreTx, id: &str) -> Result<Option<Product>, InternalError> {
+    pub fn product(
+        &self,
+        shelf: &dyn StoreRead,
+        id: &str,
+    ) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
         let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
         let printed = self.profile.catalogue.product(id).cloned();
@@ -24,7 +28,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn products(&self, shelf: &dyn StoreTx) -> Result<Vec<Product>, InternalError> {
+    pub fn products(&self, shelf: &dyn StoreRead) -> Result<Vec<Product>, InternalError> {
         let mut laid = shelf.all::<Product>(&Query::default())?;
         // A test is about the products that it has stored, so the latest comes first.
         laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
@@ -42,7 +46,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn StoreTx) -> Result<Vec<CreativeFormat>, InternalError> {
+    pub fn formats(&self, shelf: &dyn StoreRead) -> Result<Vec<CreativeFormat>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
         for laid in
             shelf.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
@@ -64,7 +68,7 @@ impl Publisher {
     /// When the store fails.
     pub fn format(
         &self,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         id: &FormatId,
     ) -> Result<Option<CreativeFormat>, InternalError> {
         Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))

@@ -14,7 +14,7 @@ use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::refusals;
 use crate::reply::object;
-use crate::store::StoreTx;
+use crate::store::StoreRead;
 
 /// Returns true when the canonical form of a format is this kind.
 fn projects(format: &CreativeFormat, kind: &String) -> bool {
@@ -45,7 +45,7 @@ impl Formats {
     pub(crate) fn new(
         publisher: &Publisher,
         products: &[Product],
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
         let mut named = Vec::new();
         let mut kinds = Vec::new();

@@ -11,7 +11,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
-use super::{DecisionError, row};
+use super::{DecisionError, StaffView, row};
 use crate::account::{self, Account};
 use crate::buy::report::Period;
 use crate::buy::{self, MediaBuy};
@@ -19,7 +19,6 @@ use crate::creative::{self, Creative};
 use crate::proposal::{self, Proposal};
 use crate::store::{Entity, EntityRecord, Order, Query, Stored};
 use crate::task::SubmittedTask;
-use crate::task::finish::TaskFinisher;
 
 /// Number of records read from the store at once.
 const SLICE: usize = 100;
@@ -256,7 +255,7 @@ pub struct Listing {
 /// # Errors
 /// The problems of the filter, or an error of the store.
 pub fn list(
-    office: TaskFinisher<'_>,
+    office: StaffView<'_>,
     subject: Subject,
     filter: &Filter,
     page: Page,
@@ -322,7 +321,7 @@ pub fn list(
 /// Search through a list.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    office: TaskFinisher<'a>,
+    office: StaffView<'a>,
     subject: Subject,
     filter: &'a Filter,
     page: Page,

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 
+use super::StaffView;
 use crate::account::Account;
 use crate::buy::report::{self, BuyDelivery, Period};
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
@@ -13,7 +14,6 @@ use crate::creative::Creative;
 use crate::proposal::Proposal;
 use crate::store::{EntityRecord, Stored};
 use crate::task::SubmittedTask;
-use crate::task::finish::TaskFinisher;
 
 /// Returns the buyer agent id of a tenant.
 pub(super) fn agent(owner: &str) -> &str {
@@ -37,7 +37,7 @@ pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -
 
 /// Returns the delivery of a media buy; empty when nothing was reported.
 pub(super) fn delivered(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     buy: &Stored<MediaBuy>,
 ) -> Result<BuyDelivery, InternalError> {
     let delivery = office.shelf.find::<BuyDelivery>(&buy.record.id)?;
@@ -47,7 +47,7 @@ pub(super) fn delivered(
 /// Returns the media buy that a task requested, as it was requested. Tasks decided before the request was
 /// stored return the resulting media buy as it is now.
 pub(super) fn asked(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     task: &SubmittedTask,
 ) -> Result<Option<MediaBuy>, InternalError> {
     if let Some(asked) = task.draft.as_ref().or(task.asked.as_ref()) {
@@ -60,10 +60,7 @@ pub(super) fn asked(
 }
 
 /// Returns the row of a media buy.
-pub(super) fn buy(
-    office: &TaskFinisher<'_>,
-    kept: &Stored<MediaBuy>,
-) -> Result<Value, InternalError> {
+pub(super) fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let now = office.now;
     let packages = buy.packages.iter().map(|package| {
@@ -86,11 +83,7 @@ pub(super) fn buy(
 }
 
 /// Returns the row of a package.
-pub(super) fn package(
-    office: &TaskFinisher<'_>,
-    kept: &Stored<MediaBuy>,
-    package: &Package,
-) -> Value {
+pub(super) fn package(office: &StaffView<'_>, kept: &Stored<MediaBuy>, package: &Package) -> Value {
     let buy = &kept.thing;
     let creatives = package.creative_assignments.iter();
     let creatives = creatives.filter_map(|assigned| assigned.creative_id.as_ref());
@@ -108,7 +101,7 @@ pub(super) fn package(
 }
 
 /// Returns the row of a creative.
-pub(super) fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
+pub(super) fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let format = creative.given.format_id.as_ref().and_then(|format| format.id.as_ref());
     json!({
@@ -122,7 +115,7 @@ pub(super) fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Va
 }
 
 /// Returns the row of a proposal.
-pub(super) fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
+pub(super) fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let products = proposal.allocations.iter().map(|part| &part.product_id);
     json!({
@@ -137,7 +130,7 @@ pub(super) fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Va
 }
 
 /// Returns the row of an account.
-pub(super) fn account(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Value {
+pub(super) fn account(office: &StaffView<'_>, kept: &Stored<Account>) -> Value {
     let account = &kept.thing;
     json!({
         "publisher": office.publisher.profile.id, "id": account.account_id,
@@ -150,7 +143,7 @@ pub(super) fn account(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Valu
 
 /// Returns the row of a task, with the requested media buy.
 pub(super) fn task(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     kept: &Stored<SubmittedTask>,
     asked: Option<&MediaBuy>,
 ) -> Value {
@@ -182,7 +175,7 @@ pub(super) fn task(
 
 /// Returns the row of a media buy's delivery in a period.
 pub(super) fn delivery(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
     period: Period,
 ) -> Result<Value, InternalError> {

@@ -7,7 +7,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 
 use super::list::Subject;
-use super::row;
+use super::{StaffView, row};
 use crate::account::{Account, AccountGrant};
 use crate::buy::report::{self, Period};
 use crate::buy::{MediaBuy, Package, health};
@@ -16,7 +16,7 @@ use crate::proposal::Proposal;
 use crate::reply::object;
 use crate::store::{Entity, IndexField, Query, Stored, own_id};
 use crate::task::SubmittedTask;
-use crate::task::finish::{TaskFinisher, record_id};
+use crate::task::finish::record_id;
 
 /// Members of a package row that repeat its media buy.
 const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
@@ -45,7 +45,7 @@ impl From<InternalError> for NotShown {
 /// # Errors
 /// The reason why nothing is shown.
 pub fn show(
-    office: TaskFinisher<'_>,
+    office: StaffView<'_>,
     subject: Subject,
     id: &str,
     account: Option<&str>,
@@ -64,7 +64,7 @@ pub fn show(
 
 /// Finds an entity whose id we assigned; it is the id of its record.
 fn by_record<T: Entity>(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     id: &str,
     account: Option<&str>,
 ) -> Result<Stored<T>, NotShown> {
@@ -76,7 +76,7 @@ fn by_record<T: Entity>(
 
 /// Finds an entity whose id its buyer chose; several accounts may have the same.
 fn by_chosen_id<T: Entity>(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     id: &str,
     account: Option<&str>,
 ) -> Result<Stored<T>, NotShown> {
@@ -97,7 +97,7 @@ fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
 
 /// Returns all entities of a type with an index term that need not be unique.
 fn led_to_by<T: Entity>(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     account: Option<&str>,
     field: IndexField,
     id: &str,
@@ -106,7 +106,7 @@ fn led_to_by<T: Entity>(
     office.shelf.all(&query.led_to_by(field, id))
 }
 
-fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let now = office.now;
     let delivery = row::delivered(office, kept)?;
@@ -155,7 +155,7 @@ fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Inte
 }
 
 /// Returns the names of products by id.
-fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
+fn product_names(office: &StaffView<'_>) -> Result<Map, InternalError> {
     let products = office.publisher.products(office.shelf)?;
     let name = |product: &crate::catalogue::Product| {
         Some((product.id().to_owned(), product.published.name.clone()?.into()))
@@ -165,7 +165,7 @@ fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
 
 /// Returns the creatives of a media buy's packages that are in the library.
 fn creatives_of(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
 ) -> Result<Vec<Stored<Creative>>, InternalError> {
     let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
@@ -182,7 +182,7 @@ fn creatives_of(
 
 /// Returns a package with its terms and the state of its creatives.
 fn package_document(
-    office: &TaskFinisher<'_>,
+    office: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
     package: &Package,
     library: &[Stored<Creative>],
@@ -211,10 +211,7 @@ fn package_document(
 }
 
 /// Returns the history of a media buy: request, decision and changes, oldest first.
-fn history(
-    office: &TaskFinisher<'_>,
-    kept: &Stored<MediaBuy>,
-) -> Result<Vec<Value>, InternalError> {
+fn history(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Vec<Value>, InternalError> {
     let mut history = Vec::new();
     if let Some(task_id) = &kept.thing.task_id {
         let record = record_id(&kept.record.owner, task_id);
@@ -252,7 +249,7 @@ fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
     history
 }
 
-fn package(office: &TaskFinisher<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
+fn package(office: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
     let mut found = led_to_by::<MediaBuy>(office, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if !found.is_empty() {
@@ -283,7 +280,7 @@ fn package(office: &TaskFinisher<'_>, id: &str, account: Option<&str>) -> Result
     Ok(shown)
 }
 
-fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
+fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let packages = creative.assigned.iter();
     let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
@@ -303,7 +300,7 @@ fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
     shown
 }
 
-fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
+fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let allocations = proposal.allocations.iter().map(|part| {
         json!({
@@ -325,7 +322,7 @@ fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
     shown
 }
 
-fn account_of(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
+fn account_of(office: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
     let account = &kept.thing;
     let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
     let grants = office.shelf.all::<AccountGrant>(&of_account)?;
@@ -358,7 +355,7 @@ fn account_of(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Result<Value
     Ok(shown)
 }
 
-fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
+fn task(office: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
     let task = &kept.thing;
     let asked = row::asked(office, task)?;
     let packages = asked.as_ref().map(|buy| {
@@ -397,7 +394,7 @@ fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value
     Ok(shown)
 }
 
-fn delivery(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+fn delivery(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();

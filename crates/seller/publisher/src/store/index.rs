@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
-use super::{Entity, EntityRecord, StoreTx, Stored};
+use super::{Entity, EntityRecord, StoreRead, StoreTx, Stored};
 
 tradepost_document::words! {
     /// Field of an index term, by its name in the store.
@@ -113,7 +113,7 @@ pub struct Query {
     /// No records of these accounts.
     pub except_accounts: Vec<String>,
     /// Only records whose stored state is one of these. For a status that changes with time, see `page` of
-    /// `dyn StoreTx`.
+    /// `dyn StoreRead`.
     pub states: Vec<String>,
     /// Only records of this class.
     pub class: Option<String>,
@@ -218,7 +218,7 @@ pub(crate) fn arranged<T>(mut things: Vec<Stored<T>>, query: &Query) -> Vec<Stor
     things.into_iter().skip(query.skip).take(limit).collect()
 }
 
-impl dyn StoreTx + '_ {
+impl dyn StoreRead + '_ {
     /// Returns a page of entities as of `now`, in the order of the query; the query's states are those at
     /// that moment. Reads only the page and the records whose state has changed without being rewritten yet.
     ///
@@ -292,7 +292,9 @@ impl dyn StoreTx + '_ {
             ..query.clone()
         })
     }
+}
 
+impl dyn StoreTx + '_ {
     /// Rewrites the index columns and terms of a record whose state has changed with time; revision and
     /// timestamps stay. Returns false when nothing was rewritten, because nothing has changed or because a
     /// decision is needed first.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use super::{
-    Changes, EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreTx,
-    Tally, TxEnd,
+    Changes, EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreRead,
+    StoreTx, Tally, TxEnd,
 };
 use crate::decision::DecisionEntry;
 use crate::services::BoxFuture;
@@ -39,7 +39,7 @@ impl MemoryVault {
 /// Transaction on a copy of the state.
 struct MemoryTx(RefCell<MemoryState>);
 
-impl StoreTx for MemoryTx {
+impl StoreRead for MemoryTx {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.get(kind, id)?;
         Ok(found.map(|record| EntityOwner { owner: record.owner, account: record.account }))
@@ -90,11 +90,9 @@ impl StoreTx for MemoryTx {
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         Ok(self.0.borrow().keys.get(&(scope.to_owned(), key.to_owned())).cloned())
     }
+}
 
-    fn check_writable(&self) -> Result<(), InternalError> {
-        Ok(())
-    }
-
+impl StoreTx for MemoryTx {
     fn put(&self, mut record: EntityRecord) -> Result<(), InternalError> {
         let mut state = self.0.borrow_mut();
         let place = (record.kind, record.id.clone());
@@ -133,7 +131,7 @@ fn read(record: &EntityRecord) -> EntityRecord {
 }
 
 impl PublisherStore for MemoryVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         job(&MemoryTx(RefCell::new(state)));
         Ok(())

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_document::fault::InternalError;
 
-use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
+use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreRead, Tally};
 
 /// Lifetime of a cached read. It is short because permissions are cached too, and another process may
 /// have revoked them.
@@ -105,12 +105,12 @@ impl RecentReads {
 
 /// Transaction that caches what is read through it.
 pub(crate) struct Noting<'a> {
-    pub(crate) shelf: &'a dyn StoreTx,
+    pub(crate) shelf: &'a dyn StoreRead,
     pub(crate) recent: &'a RecentReads,
     pub(crate) now: Timestamp,
 }
 
-impl StoreTx for Noting<'_> {
+impl StoreRead for Noting<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.shelf.whose(kind, id)?;
         let asked = RecentQuery::Whose(kind, id.to_owned());
@@ -140,10 +140,6 @@ impl StoreTx for Noting<'_> {
     // The result of an idempotency key must never be stale.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
-    }
-
-    fn check_writable(&self) -> Result<(), InternalError> {
-        self.shelf.check_writable()
     }
 }
 
@@ -193,7 +189,7 @@ impl<'a> StaleReader<'a> {
     }
 }
 
-impl StoreTx for StaleReader<'_> {
+impl StoreRead for StaleReader<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         match self.find(&RecentQuery::Whose(kind, id.to_owned()))? {
             RecentResult::Whose(whose) => Ok(whose),
@@ -214,10 +210,6 @@ impl StoreTx for StaleReader<'_> {
     }
 
     fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, InternalError> {
-        Err(self.lacks())
-    }
-
-    fn check_writable(&self) -> Result<(), InternalError> {
         Err(self.lacks())
     }
 }

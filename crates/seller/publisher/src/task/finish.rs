@@ -23,7 +23,7 @@ use crate::refusals;
 use crate::reply::object;
 use crate::staff_event::StaffEventRecorder;
 use crate::store::{
-    Changes, Entity, EntityKind, EntityRecord, New, Query, StoreTx, Stored, own_id,
+    Changes, Entity, EntityKind, EntityRecord, New, Query, StoreRead, StoreTx, Stored, own_id,
 };
 
 /// First words of the message to a buyer whose buy was declined.
@@ -51,14 +51,17 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
 }
 
 /// Returns the record ids of tasks that are due.
-pub(crate) fn due(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
+pub(crate) fn due(shelf: &dyn StoreRead, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let tasks = shelf.all::<SubmittedTask>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
 /// Returns the record ids of creatives whose review has ended by itself.
-pub(crate) fn reviewed(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
+pub(crate) fn reviewed(
+    shelf: &dyn StoreRead,
+    now: Timestamp,
+) -> Result<Vec<String>, InternalError> {
     let mut waiting = shelf.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())

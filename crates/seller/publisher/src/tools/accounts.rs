@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::admit::gates;
 use crate::refusals::ToolError;
 use crate::reply::ToolReply;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 mod governance;
 mod list;

@@ -15,11 +15,11 @@ use crate::forms::audiences::{self as forms, SyncAudiences};
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::WriteContext;
 
 /// Handles `sync_audiences`.
 pub(super) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &SyncAudiences,
 ) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
@@ -57,7 +57,7 @@ pub(super) fn perform(
 }
 
 fn one(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     account: &Stored<Account>,
     known: Option<&Stored<StoredAudience>>,
     given: &forms::AudienceRequest,
@@ -100,11 +100,11 @@ fn one(
 }
 
 fn remove(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     id: &str,
     kept: &Stored<StoredAudience>,
 ) -> Result<Value, InternalError> {
-    work.shelf.remove(kept.record.kind, &kept.record.id)?;
+    work.tx.remove(kept.record.kind, &kept.record.id)?;
     Ok(json!({"audience_id": id, "action": "deleted"}))
 }
 

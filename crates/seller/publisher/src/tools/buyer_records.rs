@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradepost_document::fault::InternalError;
 
 use crate::account::Account;
-use crate::store::{Entity, Query, StoreTx, Stored, own_id};
-use crate::tool_context::ToolContext;
+use crate::store::{Entity, Query, StoreRead, Stored, own_id};
+use crate::tool_context::WriteContext;
 
 /// Selection of an account's records.
 pub(super) enum Wanted<'a> {
@@ -19,7 +19,7 @@ pub(super) enum Wanted<'a> {
 /// Returns the selected records of an account, by the ids that its buyer chose.
 pub(super) fn library<T: Entity>(
     account: &Stored<Account>,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
 ) -> Result<BTreeMap<String, Stored<T>>, InternalError> {
@@ -43,7 +43,7 @@ pub(super) fn library<T: Entity>(
 
 /// Stores an entity under a chosen id; replaces the known one, if any.
 pub(super) fn put<T: Entity + Clone>(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     account: &Stored<Account>,
     chosen: &str,
     known: Option<&Stored<T>>,
@@ -51,7 +51,7 @@ pub(super) fn put<T: Entity + Clone>(
 ) -> Result<(), InternalError> {
     if let Some(known) = known {
         let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
-        return work.shelf.change(&mut kept, work.ask.now);
+        return work.tx.change(&mut kept, work.ask.now);
     }
     let owner = account.record.owner.as_str();
     let account = account.record.id.as_str();

@@ -19,7 +19,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::resolve::CallerReach;
 use crate::services::Supply;
-use crate::store::{StoreTx, Stored};
+use crate::store::{StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::{Prepared, ToolContext};
 use crate::{availability, spending};
@@ -76,7 +76,7 @@ async fn prepared(
     supply: Option<Supply>,
     question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
 ) -> Result<Prepared, ToolError> {
-    let look = |shelf: &dyn StoreTx| {
+    let look = |shelf: &dyn StoreRead| {
         let verifiers = RefCell::default();
         let offer = publisher.products(shelf)?;
         let asked = Verifiers::Asked(&verifiers);
@@ -96,7 +96,7 @@ async fn prepared(
 #[derive(Clone, Copy)]
 pub(super) struct BuyContext<'a> {
     publisher: &'a Publisher,
-    shelf: &'a dyn StoreTx,
+    shelf: &'a dyn StoreRead,
     /// All products on sale.
     offer: &'a [Product],
     reach: &'a CallerReach,
@@ -143,7 +143,7 @@ impl<'a> BuyContext<'a> {
         publisher: &'a Publisher,
         ask: &ToolCall,
         admitted: &'a Admitted,
-        shelf: &'a dyn StoreTx,
+        shelf: &'a dyn StoreRead,
         offer: &'a [Product],
         supply: Option<&'a Supply>,
         verifiers: Verifiers<'a>,
@@ -164,7 +164,7 @@ impl<'a> BuyContext<'a> {
 
 /// Returns the account of a media buy.
 pub(super) fn account_of(
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     buy: &Stored<MediaBuy>,
 ) -> Result<Option<Stored<Account>>, InternalError> {
     buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))

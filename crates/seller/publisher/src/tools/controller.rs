@@ -16,7 +16,7 @@ use crate::refusals::ToolError;
 use crate::reply::ToolReply;
 use crate::store::Stored;
 use crate::task::finish::TaskFinisher;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 mod buys;
 mod force;
@@ -122,7 +122,7 @@ impl From<InternalError> for ScenarioFailed {
 }
 
 /// Handles `comply_test_controller`.
-pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
+pub(super) fn perform(work: &WriteContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
     if form.scenario.as_deref() == Some(LIST) && forbidden(work).is_none() {
         let body = json!({"success": true, "scenarios": scenarios()});
         return Ok(ToolReply::completed("what the sandbox can be made to do", body));
@@ -177,7 +177,7 @@ fn forbidden(work: &ToolContext<'_>) -> Option<ScenarioFailed> {
     live.then(|| not_for_tests("the account is a live one; name one for tests"))
 }
 
-fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioFailed> {
+fn bring_about(work: &WriteContext<'_>, form: &Comply) -> Result<Value, ScenarioFailed> {
     // Checked first: a caller who may not test learns nothing about existing records.
     if let Some(fault) = forbidden(work) {
         return Err(fault);
@@ -206,7 +206,7 @@ fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioF
 
 /// Context of a running scenario.
 struct ScenarioContext<'a> {
-    work: &'a ToolContext<'a>,
+    work: &'a WriteContext<'a>,
     params: &'a Params,
 }
 
@@ -218,7 +218,7 @@ impl ScenarioContext<'_> {
     /// Returns the finisher, which acts for the publisher and not for the caller.
     fn office(&self) -> TaskFinisher<'_> {
         let work = self.work;
-        TaskFinisher { publisher: work.publisher, shelf: work.shelf, now: work.ask.now }
+        TaskFinisher { publisher: work.publisher, shelf: work.tx, now: work.ask.now }
     }
 
     /// Returns the account that the request names.

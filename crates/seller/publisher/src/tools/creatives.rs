@@ -9,7 +9,7 @@ use crate::admit::Admitted;
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::creative::Creative;
 use crate::forms::creatives::SyncCreatives;
-use crate::store::{EntityRecord, IndexField, IndexTerm, Query, StoreTx, Stored};
+use crate::store::{EntityRecord, IndexField, IndexTerm, Query, StoreRead, Stored};
 use crate::tools::buyer_records::Wanted;
 
 mod demand;
@@ -28,14 +28,14 @@ struct Buys {
 
 impl Buys {
     /// Reads all media buys: for requests about every creative.
-    fn all(admitted: &Admitted, shelf: &dyn StoreTx) -> Result<Self, InternalError> {
+    fn all(admitted: &Admitted, shelf: &dyn StoreRead) -> Result<Self, InternalError> {
         Ok(Self::new(admitted.reach.all(shelf, &Query::default())?))
     }
 
     /// Reads only the media buys with one of these packages or creatives.
     fn naming<'a>(
         admitted: &Admitted,
-        shelf: &dyn StoreTx,
+        shelf: &dyn StoreRead,
         packages: impl Iterator<Item = &'a str>,
         creatives: impl Iterator<Item = &'a str>,
     ) -> Result<Self, InternalError> {
@@ -110,7 +110,7 @@ fn named(form: &SyncCreatives) -> impl Iterator<Item = &str> {
 /// sends, assigns or may remove.
 fn buys_of(
     admitted: &Admitted,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     form: &SyncCreatives,
     library: &BTreeMap<String, Stored<Creative>>,
 ) -> Result<Buys, InternalError> {

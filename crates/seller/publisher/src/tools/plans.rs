@@ -16,7 +16,7 @@ use crate::plan::{
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::store::{Query, Stored, own_id};
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 mod audit;
 mod check;
@@ -28,7 +28,7 @@ pub(super) use check::perform as check;
 pub(super) use outcome::perform as report;
 
 /// Handles `sync_plans`.
-pub(super) fn sync(work: &ToolContext<'_>, form: &SyncPlans) -> Result<ToolReply, ToolError> {
+pub(super) fn sync(work: &WriteContext<'_>, form: &SyncPlans) -> Result<ToolReply, ToolError> {
     // A row cannot carry errors, so that one invalid plan refuses the request.
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
@@ -62,7 +62,7 @@ pub(super) fn sync(work: &ToolContext<'_>, form: &SyncPlans) -> Result<ToolReply
 
 /// Stores a plan and returns its revision.
 pub(super) fn put(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     owner: &str,
     id: &str,
     given: &Map,
@@ -73,7 +73,7 @@ pub(super) fn put(
         return Ok(1);
     };
     known.thing = GovernancePlan::new(id, given, known.thing.hashes);
-    work.shelf.change(&mut known, work.ask.now)?;
+    work.tx.change(&mut known, work.ask.now)?;
     Ok(known.record.revision)
 }
 

@@ -18,7 +18,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::{Lasts, ToolReply, object};
 use crate::tool_call::ToolCall;
-use crate::tool_context::{Prepared, ToolContext};
+use crate::tool_context::{Prepared, SearchContext, ToolContext, WorkStop};
 
 mod filters;
 mod offer;
@@ -64,7 +64,7 @@ pub(super) fn exclusive(arguments: &Value) -> Result<(), AdcpRefusal> {
 }
 
 /// Handles `get_products`.
-pub(super) fn perform(work: &ToolContext<'_>, form: &GetProducts) -> Result<ToolReply, ToolError> {
+pub(super) fn perform(work: &SearchContext<'_>, form: &GetProducts) -> Result<ToolReply, WorkStop> {
     AdcpRefusal::of_all(problems(work, form))?;
     let offer = Offer::open(work, form)?;
     let mut reply = match form.buying_mode {
@@ -140,10 +140,10 @@ fn problems(work: &ToolContext<'_>, form: &GetProducts) -> Vec<AdcpError> {
 }
 
 fn brief(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
-) -> Result<ToolReply, ToolError> {
+) -> Result<ToolReply, WorkStop> {
     let wanted = rank::telling(form.brief.as_deref().unwrap_or_default());
     let brand = form.brand.as_ref().map(brand_words).unwrap_or_default();
     let ranked = offer.ranked(&wanted, &brand).into_iter();
@@ -152,7 +152,7 @@ fn brief(
         proposals: propose::for_brief(work, form, offer, &wanted)?,
         applied: Vec::new(),
     };
-    answer(work, form, offer, found)
+    Ok(answer(work, form, offer, found)?)
 }
 
 fn wholesale(

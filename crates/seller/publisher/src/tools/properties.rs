@@ -13,7 +13,7 @@ use crate::property::{PropertyList, published};
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::{ToolReply, object};
 use crate::store::{Query, Stored};
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 mod delivered;
 
@@ -27,7 +27,7 @@ const FRESH_HOURS: i64 = 24;
 
 /// Handles `create_property_list`.
 pub(super) fn create(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &CreatePropertyList,
 ) -> Result<ToolReply, ToolError> {
     AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
@@ -93,7 +93,7 @@ pub(super) fn list(
 
 /// Handles `update_property_list`.
 pub(super) fn update(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &UpdatePropertyList,
 ) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.list_id)?;
@@ -102,17 +102,17 @@ pub(super) fn update(
     given.extend(form.given.clone());
     kept.thing.given = typed::read(given).unwrap_or_default();
     kept.thing.property_count = kept.thing.resolve().len() as u64;
-    work.shelf.change(&mut kept, work.ask.now)?;
+    work.tx.change(&mut kept, work.ask.now)?;
     Ok(ToolReply::completed("the property list is changed", json!({"list": published(&kept)})))
 }
 
 /// Handles `delete_property_list`.
 pub(super) fn delete(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &DeletePropertyList,
 ) -> Result<ToolReply, ToolError> {
     let kept = require(work, &form.list_id)?;
-    work.shelf.remove(kept.record.kind, &kept.record.id)?;
+    work.tx.remove(kept.record.kind, &kept.record.id)?;
     let body = json!({"deleted": true, "list_id": kept.thing.list_id});
     Ok(ToolReply::completed("the property list is gone", body))
 }

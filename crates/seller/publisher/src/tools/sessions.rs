@@ -16,7 +16,7 @@ use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::session::{LIFE, SessionStatus, SponsoredSession};
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 mod offering;
 
@@ -60,7 +60,7 @@ pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolRep
 
 /// Handles `si_initiate_session`.
 pub(super) fn initiate(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &InitiateSession,
 ) -> Result<ToolReply, ToolError> {
     if !form.identity.consent_granted && form.identity.user.is_some() {
@@ -97,7 +97,10 @@ pub(super) fn initiate(
 }
 
 /// Handles `si_send_message`.
-pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<ToolReply, ToolError> {
+pub(super) fn send(
+    work: &WriteContext<'_>,
+    form: &SendMessageForm,
+) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
     if kept.thing.status.is_terminal() {
         let message = "the conversation has ended; open another with si_initiate_session";
@@ -108,7 +111,7 @@ pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<Too
     let offering = offering_of(work, &kept.thing);
     kept.thing.turns = kept.thing.turns.saturating_add(1);
     kept.thing.spoken_at = work.ask.now;
-    work.shelf.change(&mut kept, work.ask.now)?;
+    work.tx.change(&mut kept, work.ask.now)?;
     let body = object!({
         "session_id": kept.thing.session_id,
         "session_status": kept.thing.status,
@@ -120,7 +123,7 @@ pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<Too
 
 /// Handles `si_terminate_session`.
 pub(super) fn terminate(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &TerminateSession,
 ) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
@@ -130,7 +133,7 @@ pub(super) fn terminate(
         kept.thing.status =
             if reached { SessionStatus::Complete } else { SessionStatus::Terminated };
         kept.thing.reason = Some(form.reason.name().to_owned());
-        work.shelf.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.ask.now)?;
     }
     let checkout =
         offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());

@@ -12,7 +12,7 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryVault;
-use tradepost_publisher::store::{Job, PublisherStore, StoreTx};
+use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::fitting;
 use crate::support::{Desk, profile};
@@ -36,7 +36,7 @@ impl Far {
 }
 
 impl PublisherStore for Far {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.check().and_then(|()| self.vault.read(job))
     }
 

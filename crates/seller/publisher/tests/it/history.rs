@@ -11,13 +11,14 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::force;
+use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryVault;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
-    Query, StoreTx, Tally,
+    Query, StoreRead, StoreTx, Tally,
 };
 
 use crate::support::{Desk, profile};
@@ -31,12 +32,12 @@ struct CountingVault {
     read: Arc<AtomicUsize>,
 }
 
-struct CountingShelf<'a> {
-    shelf: &'a dyn StoreTx,
+struct CountingShelf<'a, S: ?Sized> {
+    shelf: &'a S,
     read: &'a AtomicUsize,
 }
 
-impl StoreTx for CountingShelf<'_> {
+impl<S: StoreRead + ?Sized> StoreRead for CountingShelf<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.shelf.whose(kind, id)
     }
@@ -59,11 +60,9 @@ impl StoreTx for CountingShelf<'_> {
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
     }
+}
 
-    fn check_writable(&self) -> Result<(), InternalError> {
-        self.shelf.check_writable()
-    }
-
+impl<S: StoreTx + ?Sized> StoreTx for CountingShelf<'_, S> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.shelf.put(record)
     }
@@ -76,13 +75,17 @@ impl StoreTx for CountingShelf<'_> {
         self.shelf.remember(scope, key, row)
     }
 
+    fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
+        self.shelf.record(entry)
+    }
+
     fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.shelf.forget_keys(before)
     }
 }
 
 impl PublisherStore for CountingVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
     }
 

@@ -10,7 +10,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::services::{BoxFuture, RateClass};
 use tradepost_publisher::store::memory::MemoryVault;
-use tradepost_publisher::store::{Job, PublisherStore, StoreTx};
+use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::gazette;
 use crate::support::{Desk, profile};
@@ -334,7 +334,7 @@ struct Waiting {
 }
 
 impl PublisherStore for Waiting {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 
@@ -420,7 +420,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
     struct Failing(MemoryVault, Mutex<bool>);
 
     impl PublisherStore for Failing {
-        fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+        fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
             self.0.read(job)
         }
 

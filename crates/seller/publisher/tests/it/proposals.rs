@@ -11,7 +11,7 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, Supply};
 use tradepost_publisher::store::memory::MemoryVault;
-use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, StoreTx};
+use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, StoreRead};
 
 use crate::products::{fitting, gazette};
 use crate::support::script::Script;
@@ -481,7 +481,7 @@ struct Counted {
 }
 
 impl PublisherStore for Counted {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 

@@ -17,7 +17,7 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, RateClass, Stale, Supply, Unavailable};
 use tradepost_publisher::store::memory::MemoryVault;
-use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, StoreTx};
+use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, StoreRead};
 
 use crate::support::{Desk, profile, shop};
 
@@ -31,7 +31,7 @@ struct Watched {
 }
 
 impl PublisherStore for Watched {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.vault.read(job)
     }
@@ -300,7 +300,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
 
 /// Everything that is kept.
 fn everything(desk: &Desk) -> String {
-    let look = |shelf: &dyn StoreTx| -> Result<String, InternalError> {
+    let look = |shelf: &dyn StoreRead| -> Result<String, InternalError> {
         let kinds = EntityKind::ALL.iter();
         let listed: Result<Vec<_>, InternalError> =
             kinds.map(|kind| shelf.list(*kind, &Query::default())).collect();

@@ -9,12 +9,13 @@ use tradepost_document::json::{Value, json, object};
 use tradepost_publisher::buy::force;
 use tradepost_publisher::creative::Creative;
 use tradepost_publisher::proposal::Proposal;
+use tradepost_publisher::staff::StaffView;
 use tradepost_publisher::staff::list::{self, Cursor, Filter, Listing, Page, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
 use tradepost_publisher::staff::{DecisionError, Matter, StaffDecision, Step};
 use tradepost_publisher::store::{EntityKind, EntityRecord, New, Query, own_id};
 use tradepost_publisher::task::SubmittedTask;
-use tradepost_publisher::task::finish::{TaskFinisher, record_id};
+use tradepost_publisher::task::finish::record_id;
 
 use crate::staff::{decide, decision};
 use crate::support::shop::{ACCOUNT, Shop, package};
@@ -29,7 +30,7 @@ fn page(
     let publisher = &shop.desk.publisher;
     let now = shop.desk.now;
     shop.desk.vault.look(|shelf| {
-        let office = TaskFinisher { publisher, shelf, now };
+        let office = StaffView { publisher, shelf, now };
         list::list(office, subject, filter, Page { after, limit })
     })
 }
@@ -51,7 +52,7 @@ fn show(shop: &Shop, subject: Subject, id: &str, account: Option<&str>) -> Resul
     let now = shop.desk.now;
     shop.desk
         .vault
-        .look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
+        .look(|shelf| show::show(StaffView { publisher, shelf, now }, subject, id, account))
 }
 
 fn shown(shop: &Shop, subject: Subject, id: &str) -> Value {

@@ -382,7 +382,7 @@ fn nothing_about_a_person_is_kept() {
         }),
     );
     let mut kept = String::new();
-    let mut read = |shelf: &dyn tradepost_publisher::store::StoreTx| {
+    let mut read = |shelf: &dyn tradepost_publisher::store::StoreRead| {
         for kind in tradepost_publisher::store::EntityKind::ALL {
             for record in shelf.list(*kind, &Default::default()).unwrap() {
                 kept.push_str(&record.body.to_string());

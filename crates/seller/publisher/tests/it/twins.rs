@@ -21,7 +21,7 @@ use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryVault;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
-    Query, StoreTx, Tally, own_id,
+    Query, StoreRead, StoreTx, Tally, own_id,
 };
 
 use crate::support::{Desk, profile, shop};
@@ -46,18 +46,18 @@ struct Recorder {
     calls: Calls,
 }
 
-struct Recorded<'a> {
-    shelf: &'a dyn StoreTx,
+struct Recorded<'a, S: ?Sized> {
+    shelf: &'a S,
     calls: &'a Calls,
 }
 
-impl Recorded<'_> {
+impl<S: ?Sized> Recorded<'_, S> {
     fn note(&self, call: String) {
         self.calls.lock().unwrap().push(call);
     }
 }
 
-impl StoreTx for Recorded<'_> {
+impl<S: StoreRead + ?Sized> StoreRead for Recorded<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.note(format!("whose {} {id}", kind.name()));
         self.shelf.whose(kind, id)
@@ -82,11 +82,9 @@ impl StoreTx for Recorded<'_> {
         self.note(format!("key {scope} {key}"));
         self.shelf.key(scope, key)
     }
+}
 
-    fn check_writable(&self) -> Result<(), InternalError> {
-        self.shelf.check_writable()
-    }
-
+impl<S: StoreTx + ?Sized> StoreTx for Recorded<'_, S> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
         self.shelf.put(record)
@@ -114,7 +112,7 @@ impl StoreTx for Recorded<'_> {
 }
 
 impl PublisherStore for Recorder {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
         self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))

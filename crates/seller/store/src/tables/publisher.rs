@@ -7,7 +7,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
 use tradepost_publisher::store::{
-    EntityKind, EntityOwner, EntityRecord, IndexTerm, KeyRow, Query, StoreTx, Tally,
+    EntityKind, EntityOwner, EntityRecord, IndexTerm, KeyRow, Query, StoreRead, StoreTx, Tally,
 };
 
 use super::{Database, StoreTransaction};
@@ -67,11 +67,10 @@ pub(crate) const ORDER: &str = "
         ON publisher_things (publisher, kind, created_at, place);
 ";
 
-/// Store of a publisher in a transaction.
+/// Store of a publisher in a transaction. A job that reads gets it as [`StoreRead`] alone.
 struct PublisherTx<'c> {
     connection: &'c Connection,
     publisher: &'c str,
-    writable: bool,
 }
 
 impl Database {
@@ -79,9 +78,9 @@ impl Database {
     pub(crate) fn read_shelf(
         &self,
         publisher: &str,
-        job: &mut dyn FnMut(&dyn StoreTx),
+        job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
-        self.0.snapshot(|| job(&PublisherTx { connection: &self.0, publisher, writable: false }))
+        self.0.snapshot(|| job(&PublisherTx { connection: &self.0, publisher }))
     }
 }
 
@@ -97,11 +96,11 @@ impl StoreTransaction<'_> {
     ) -> Result<T, InternalError> {
         // Locked before the first read, so that the data a job decides by does not change.
         self.0.lock(publisher)?;
-        Ok(job(&PublisherTx { connection: self.0, publisher, writable: true }))
+        Ok(job(&PublisherTx { connection: self.0, publisher }))
     }
 }
 
-impl StoreTx for PublisherTx<'_> {
+impl StoreRead for PublisherTx<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         // The index has all columns: a hit reads no more than a miss. A miss reads a constant row as well, so that it
         // does not take less time than another owner's entity.
@@ -179,16 +178,10 @@ impl StoreTx for PublisherTx<'_> {
         row.map(|(hash, reply, used_at)| Ok(KeyRow { hash, reply: json(&reply)?, used_at }))
             .transpose()
     }
+}
 
-    fn check_writable(&self) -> Result<(), InternalError> {
-        if self.writable {
-            return Ok(());
-        }
-        Err(InternalError::new("writing to the store", "the transaction is for reading alone"))
-    }
-
+impl StoreTx for PublisherTx<'_> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
-        self.check_writable()?;
         let known = self.counted(record.kind, &record.id)?;
         let now = Counted {
             place: 0,
@@ -218,7 +211,6 @@ impl StoreTx for PublisherTx<'_> {
     }
 
     fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
-        self.check_writable()?;
         let Some(known) = self.counted(kind, id)? else { return Ok(false) };
         let sql = "DELETE FROM publisher_things WHERE place = $1";
         self.connection.execute("removing a thing", sql, params![known.place])?;
@@ -228,7 +220,6 @@ impl StoreTx for PublisherTx<'_> {
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
-        self.check_writable()?;
         self.connection.execute(
             "remembering an idempotency key",
             "INSERT INTO publisher_keys (publisher, scope, key, hash, reply, used_at)
@@ -240,7 +231,6 @@ impl StoreTx for PublisherTx<'_> {
     }
 
     fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
-        self.check_writable()?;
         let entry = NewAuditEntry {
             chain: self.publisher.to_owned(),
             at: entry.at,
@@ -253,7 +243,6 @@ impl StoreTx for PublisherTx<'_> {
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
-        self.check_writable()?;
         self.connection.execute(
             "forgetting idempotency keys",
             "DELETE FROM publisher_keys WHERE publisher = $1 AND used_at < $2",

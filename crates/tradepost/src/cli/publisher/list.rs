@@ -9,7 +9,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{self, Account, AccountGrant};
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::creative::{self, Creative};
-use tradepost_publisher::store::{Entity, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::store::{Entity, PublisherStore, Query, StoreRead, Stored};
 use tradepost_publisher::task::{Decider, SubmittedTask};
 use tradepost_server::clock::Clock;
 
@@ -131,7 +131,7 @@ fn cell(value: &Value) -> String {
 fn rows(
     what: What,
     publisher: &str,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     now: Timestamp,
 ) -> Result<Vec<Value>, InternalError> {
     match what {
@@ -224,7 +224,7 @@ fn decided(task: &SubmittedTask) -> Option<String> {
 }
 
 fn rows_of<T: Entity>(
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
     row: impl Fn(Stored<T>) -> Value,
 ) -> Result<Vec<Value>, InternalError> {
     Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())

@@ -21,7 +21,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::{Job, New, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::store::{Job, New, PublisherStore, Query, StoreRead, StoreTx, Stored};
 use tradepost_publisher::task::QueuedNotification;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
@@ -273,7 +273,7 @@ fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
 struct Stuck(StoreVault, Arc<Notify>);
 
 impl PublisherStore for Stuck {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.0.read(job)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradepost_document::json::json;
 
-use super::{ToolContext, ToolReply, errors, tally};
+use super::{ToolReply, WriteContext, errors, tally};
 use crate::account::AccountGovernance;
 use crate::admit::{self, StorePhase, gates};
 use crate::forms::accounts::{GovernanceRow, SyncGovernance};
@@ -13,7 +13,7 @@ use crate::refusals::{self, ToolError};
 
 /// Handles `sync_governance`.
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &SyncGovernance,
 ) -> Result<ToolReply, ToolError> {
     let mut done = BTreeSet::new();
@@ -35,24 +35,20 @@ pub(in crate::tools) fn perform(
 
 /// Stores the governance agent of one row. Returns the agent's URL.
 fn row_of<'r>(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     row: &'r GovernanceRow,
     done: &mut BTreeSet<String>,
 ) -> Result<&'r str, ToolError> {
     let rights = work.admitted.reach.rights();
-    let find = |phase| {
-        let publisher = work.publisher;
-        let ask = work.ask;
-        let shelf = work.shelf;
-        admit::account(publisher, ask, rights, &row.account, "account", shelf, phase)
-    };
+    let find =
+        |phase| admit::account(work.publisher, work.ask, rights, &row.account, "account", phase);
     // A refused row must not create an account.
-    let found = find(StorePhase::Look)?;
+    let found = find(StorePhase::Look(work.shelf))?;
     gates::sandbox_only(rights.agent(), found.thing.sandbox)?;
     rights.permit(admit::known_id(&found))?;
     rights.usable(&found.thing, "account")?;
     let mut account =
-        if admit::known_id(&found).is_some() { found } else { find(StorePhase::Act)? };
+        if admit::known_id(&found).is_some() { found } else { find(StorePhase::Act(work.tx))? };
     if !done.insert(account.record.id.clone()) {
         let message = "this account stands in the request twice; name it once";
         return Err(refusals::invalid("account", message).into());
@@ -63,7 +59,7 @@ fn row_of<'r>(
     let governance = Some(AccountGovernance { url: agent.url.clone(), credential });
     if account.thing.governance != governance {
         account.thing.governance = governance;
-        work.shelf.change(&mut account, work.ask.now)?;
+        work.tx.change(&mut account, work.ask.now)?;
     }
     Ok(&agent.url)
 }

@@ -13,7 +13,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::resolve::NaturalKey;
 use crate::services::Challenge;
-use crate::store::{StoreTx, Stored};
+use crate::store::{StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::{Prepared, Proofs};
 
@@ -75,7 +75,7 @@ pub(in crate::tools) async fn prepare(
 fn named(
     form: &SyncAccounts,
     admitted: &Admitted,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
 ) -> Result<Vec<Option<Stored<Account>>>, ToolError> {
     let tenant = &admitted.reach.tenant;
     let find = |row: &AccountRow| match &row.account {

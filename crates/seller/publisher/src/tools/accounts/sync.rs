@@ -8,7 +8,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed;
 
-use super::{ToolContext, ToolReply, errors, notifications, proof, shown, tally};
+use super::{ToolReply, WriteContext, errors, notifications, proof, shown, tally};
 use crate::account::{Account, AccountStatus};
 use crate::admit::{self, gates};
 use crate::agent::Billing;
@@ -21,7 +21,7 @@ use crate::store::{Query, Stored};
 
 /// Handles `sync_accounts`.
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &SyncAccounts,
 ) -> Result<ToolReply, ToolError> {
     let tenant = work.admitted.reach.tenant.clone();
@@ -50,7 +50,7 @@ pub(in crate::tools) fn perform(
 
 /// State of one request.
 struct SyncContext<'a> {
-    work: &'a ToolContext<'a>,
+    work: &'a WriteContext<'a>,
     form: &'a SyncAccounts,
     tenant: String,
     /// Accounts of the tenant, including those created by this request.
@@ -179,7 +179,7 @@ impl SyncContext<'_> {
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
         self.set(&mut account, row)?;
         if !self.form.dry_run {
-            let shelf = self.work.shelf;
+            let shelf = self.work.tx;
             let now = self.work.ask.now;
             let kept = account.clone().open(shelf, &self.tenant, now)?;
             self.work.staff_events().note_waiting_account(&kept)?;
@@ -236,7 +236,7 @@ impl SyncContext<'_> {
     ) -> Result<SyncedAccount, ToolError> {
         let changed = account.thing != before;
         if changed && !self.form.dry_run {
-            self.work.shelf.change(&mut account, self.work.ask.now)?;
+            self.work.tx.change(&mut account, self.work.ask.now)?;
         }
         let action = if changed { "updated" } else { "unchanged" };
         let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };

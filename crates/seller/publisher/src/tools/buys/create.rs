@@ -19,7 +19,7 @@ use crate::proposal::Proposal;
 use crate::refusals::ToolError;
 use crate::reply::{ToolReply, object};
 use crate::task::SubmittedTask;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 /// Returns the question for the governance agent, once the request has no other problem.
 pub(super) fn question(
@@ -34,7 +34,7 @@ pub(super) fn question(
 
 /// Handles `create_media_buy`.
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &CreateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
     let offer = work.publisher.products(work.shelf)?;
@@ -52,7 +52,7 @@ pub(in crate::tools) fn perform(
     // Charged before the approval is known: two buys that wait must not count on the same money. A
     // buy that is not confirmed returns it.
     charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
-    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
+    let arm = Arm::take(work.tx, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
     if arm.as_ref().is_some_and(|arm| arm.arm == PreparedAnswer::InputRequired) {
         return input_required(work, &draft.buy, arm.as_ref());
     }
@@ -68,8 +68,8 @@ pub(in crate::tools) fn perform(
 
 /// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
 /// confirmed returns both.
-fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
-    let shelf = work.shelf;
+fn take_inventory(work: &WriteContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
+    let shelf = work.tx;
     let now = work.ask.now;
     let buy = &draft.buy;
     if let Some(id) = &buy.proposal_id
@@ -92,7 +92,7 @@ pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
 
 /// Adds to the committed amount of an account; a negative amount reduces it.
 pub(super) fn charge(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     account: &str,
     buy: &MediaBuy,
     more: MoneyAmount,
@@ -101,13 +101,13 @@ pub(super) fn charge(
         return Ok(());
     };
     if account.thing.charge(&work.publisher.profile, buy, more, work.ask.now) {
-        work.shelf.change(&mut account, work.ask.now)?;
+        work.tx.change(&mut account, work.ask.now)?;
     }
     Ok(())
 }
 
 /// Confirms a buy at once.
-fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
+fn book(work: &WriteContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
     let now = work.ask.now;
     let mut thing = draft.buy;
     let account = work.account()?;
@@ -129,7 +129,7 @@ fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError>
 
 /// Stores a buy that waits for approval; the reply contains only the task.
 fn submit(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     draft: BuyDraft,
     arm: Option<Arm>,
 ) -> Result<ToolReply, ToolError> {
@@ -156,7 +156,7 @@ fn submit(
 
 /// Asks the caller for input, as a sandbox was told to. Nothing is booked.
 fn input_required(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     buy: &MediaBuy,
     arm: Option<&Arm>,
 ) -> Result<ToolReply, ToolError> {

@@ -17,7 +17,7 @@ use crate::money::MoneyAmount;
 use crate::refusals::{ToolError, at};
 use crate::reply::{ToolReply, object};
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::WriteContext;
 
 /// Media buy to be updated, with its account, products and spend.
 struct FoundBuy {
@@ -42,7 +42,7 @@ pub(super) fn question(
 
 /// Handles `update_media_buy`.
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &UpdateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
     let offer = work.publisher.products(work.shelf)?;
@@ -71,8 +71,8 @@ pub(in crate::tools) fn perform(
         let before = std::mem::replace(&mut kept.thing, change.buy);
         let by = work.ask.caller.tenant();
         kept.thing.note(revision, now, first, &summary, Some(&by));
-        force::save(work.shelf, &mut kept, now)?;
-        exclusive::rebook_buy(work.shelf, &kept.thing, &offer, sandbox, now)?;
+        force::save(work.tx, &mut kept, now)?;
+        exclusive::rebook_buy(work.tx, &kept.thing, &offer, sandbox, now)?;
         work.staff_events().note_changed(&before, &kept, &by)?;
     }
     let products = kept.thing.products(&offer);

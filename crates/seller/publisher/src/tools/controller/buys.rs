@@ -22,7 +22,7 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
-    match force::status(work.shelf, &mut buy, next, reason, work.ask.now)? {
+    match force::status(work.tx, &mut buy, next, reason, work.ask.now)? {
         Forced::Impossible(from) => Err(no_way_from(from)),
         Forced::Done(before) => Ok(moved(before, next)),
     }
@@ -38,7 +38,7 @@ pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, Sce
         need("task_id", &task_id)?;
     }
     let arm = Arm { arm, task_id, message };
-    arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
+    arm.set(at.work.tx, at.tenant(), tool, at.work.ask.now)?;
     // Only a submitted task has an id.
     let task = arm.task_id.filter(|_| arm.arm == PreparedAnswer::Submitted);
     Ok(object!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
@@ -68,7 +68,7 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
         return Err(invalid("params.delivery_date is no day"));
     }
-    let total = force::deliver(work.shelf, &found(at, id)?, &at.params.sent, work.ask.now)?;
+    let total = force::deliver(work.tx, &found(at, id)?, &at.params.sent, work.ask.now)?;
     let mut simulated = at.params.sent.clone();
     simulated.swap_remove("media_buy_id");
     Ok(json!({"success": true, "simulated": simulated, "cumulative": total}))
@@ -81,11 +81,11 @@ pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let share = at.params.spend_percentage;
     let share = share.ok_or_else(|| invalid("params.spend_percentage is missing"))?;
     let (spent, budget) = if let Some(id) = &at.params.media_buy_id {
-        force::spend(work.shelf, &found(at, id)?, share, now)?
+        force::spend(work.tx, &found(at, id)?, share, now)?
     } else {
         let id = need("account_id", &at.params.account_id)?;
         let mut account = work.find::<Account>(id)?.ok_or_else(not_found)?;
-        let done = force::spend_account(work.shelf, &mut account, share, now)?;
+        let done = force::spend_account(work.tx, &mut account, share, now)?;
         done.ok_or_else(|| invalid("the account has no limit to spend"))?
     };
     let simulated = json!({
@@ -109,5 +109,5 @@ pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scenar
     }
     let owner = account.record.owner.as_str();
     let account_id = account.record.id.as_str();
-    Ok(force::seed(work.shelf, owner, account_id, id, fixture, work.ask.now)?)
+    Ok(force::seed(work.tx, owner, account_id, id, fixture, work.ask.now)?)
 }

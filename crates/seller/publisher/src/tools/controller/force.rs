@@ -31,7 +31,7 @@ pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
         }
         kept.thing.status = next;
         at.office().announce_account(&mut kept)?;
-        work.shelf.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.ask.now)?;
     }
     Ok(moved(before, next))
 }
@@ -55,7 +55,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
         }
         kept.thing.stand(next, at.params.reason_code.as_deref(), now);
         kept.thing.rejection_reason = reason;
-        work.shelf.change(&mut kept, now)?;
+        work.tx.change(&mut kept, now)?;
         at.office().announce_creative(&kept, &turn(at, before)?)?;
     }
     Ok(moved(before, next))
@@ -106,7 +106,7 @@ pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
         }
         kept.thing.status = next;
         kept.thing.reason.clone_from(&at.params.termination_reason);
-        work.shelf.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.ask.now)?;
     }
     Ok(moved(before, next))
 }
@@ -121,7 +121,7 @@ pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     let upstream = at.params.upstream_name.clone().unwrap_or_else(|| "ad server".to_owned());
     let outage = Outage { upstream, tool, since: work.ask.now };
     let id = Outage::id(at.tenant());
-    work.shelf.remove(EntityKind::Directive, &id)?;
+    work.tx.remove(EntityKind::Directive, &id)?;
     work.add(&id, (at.tenant(), None), "", &outage)?;
     let before = "available";
     let after = "unavailable";

@@ -101,7 +101,7 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
 
 /// Creates a test account; defaults replace missing members of the fixture.
 pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let shelf = at.work.shelf;
+    let shelf = at.work.tx;
     let id = need("account_id", &at.params.account_id)?;
     if shelf.whose(EntityKind::Account, id)?.is_some() {
         return Err(taken());

@@ -16,7 +16,7 @@ use crate::creative::{Creative, GivenCreative};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
 use crate::refusals::ToolError;
-use crate::store::{StoreTx, Stored};
+use crate::store::{StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::Prepared;
 use crate::tools::buyer_records;
@@ -117,7 +117,7 @@ pub(in crate::tools) async fn prepare(
     form: &SyncCreatives,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
-    let look = |shelf: &dyn StoreTx| questions(publisher, form, admitted, shelf);
+    let look = |shelf: &dyn StoreRead| questions(publisher, form, admitted, shelf);
     let questions = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, questions).await;
     Ok(Prepared { looked, ..Prepared::default() })
@@ -128,7 +128,7 @@ fn questions(
     publisher: &Publisher,
     form: &SyncCreatives,
     admitted: &Admitted,
-    shelf: &dyn StoreTx,
+    shelf: &dyn StoreRead,
 ) -> Result<Vec<(String, VerifierQuestion)>, ToolError> {
     let products = publisher.products(shelf)?;
     let mut policies =

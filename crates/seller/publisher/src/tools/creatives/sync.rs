@@ -22,7 +22,7 @@ use crate::forms::creatives::{CreativeAsset, CreativeAssignment, SyncCreatives, 
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::{ToolReply, object};
 use crate::store::{New, Stored, own_id};
-use crate::tool_context::ToolContext;
+use crate::tool_context::WriteContext;
 use crate::tools::buyer_records;
 
 /// Change of one creative.
@@ -70,7 +70,7 @@ impl SyncResult {
 
 /// State of one sync.
 struct Sync<'a> {
-    work: &'a ToolContext<'a>,
+    work: &'a WriteContext<'a>,
     account: &'a Stored<Account>,
     policy: &'a CreativePolicy,
     formats: Formats,
@@ -82,7 +82,7 @@ struct Sync<'a> {
 }
 
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &SyncCreatives,
 ) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
@@ -439,7 +439,7 @@ impl Sync<'_> {
     }
 
     fn apply(mut self) -> Result<(), InternalError> {
-        let shelf = self.work.shelf;
+        let shelf = self.work.tx;
         let now = self.now();
         let owner = self.account.record.owner.as_str();
         let account = self.account.record.id.as_str();

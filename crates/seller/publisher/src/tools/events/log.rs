@@ -9,10 +9,10 @@ use crate::forms::audiences::{self as forms, LogEvent};
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::store::{Entity as _, IndexField, Query, Stored, own_id};
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &LogEvent,
 ) -> Result<ToolReply, ToolError> {
     let source = source(work, &form.event_source_id)?;
@@ -86,7 +86,7 @@ fn unfit(source: &StoredEventSource, event: &forms::EventRequest) -> Option<&'st
 
 /// Stores an event. Returns false when it is already known.
 fn keep(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     source: &Stored<StoredEventSource>,
     event: &forms::EventRequest,
 ) -> Result<bool, ToolError> {

@@ -8,11 +8,11 @@ use crate::event::StoredEventSource;
 use crate::forms::audiences::SyncEventSources;
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
-use crate::tool_context::ToolContext;
+use crate::tool_context::WriteContext;
 use crate::tools::buyer_records::{self, Wanted};
 
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &SyncEventSources,
 ) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
@@ -60,7 +60,7 @@ pub(in crate::tools) fn perform(
         if form.event_sources.is_none() {
             shown.push(show(&kept.thing, "unchanged"));
         } else if form.delete_missing {
-            work.shelf.remove(kept.record.kind, &kept.record.id)?;
+            work.tx.remove(kept.record.kind, &kept.record.id)?;
             shown.push(json!({"event_source_id": id, "action": "deleted"}));
         }
     }

@@ -11,10 +11,10 @@ use crate::money::MoneyAmount;
 use crate::plan;
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &CheckGovernance,
 ) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();

@@ -12,7 +12,7 @@ use crate::forms::plans::{CheckGovernance, GovernancePhase, KeptPlan};
 use crate::money::MoneyAmount;
 use crate::plan::{CATEGORIES, GovernanceCheck, PlanVerdict, UNJUDGED};
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 /// Lifetime of a decision.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
@@ -175,7 +175,7 @@ impl DecisionDraft<'_> {
     }
 
     /// Stores the decision for audits and returns the reply.
-    pub(super) fn keep(self, work: &ToolContext<'_>) -> Result<Value, InternalError> {
+    pub(super) fn keep(self, work: &WriteContext<'_>) -> Result<Value, InternalError> {
         let verdict = self.verdict();
         let now = work.ask.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);

@@ -12,10 +12,10 @@ use crate::plan::{GovernanceCheck, GovernanceOutcome, PlanVerdict, Reported};
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::WriteContext;
 
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &ReportPlanOutcome,
 ) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
@@ -152,7 +152,7 @@ fn findings(
 
 /// Resets the earlier commitments of the action, unless the report is only about delivery.
 fn settle(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     known: &[Stored<GovernanceOutcome>],
     new: &GovernanceOutcome,
 ) -> Result<(), InternalError> {
@@ -163,7 +163,7 @@ fn settle(
     for kept in same.filter(|kept| kept.thing.committed != MoneyAmount::ZERO) {
         let mut kept = kept.clone();
         kept.thing.committed = MoneyAmount::ZERO;
-        work.shelf.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.ask.now)?;
     }
     Ok(())
 }

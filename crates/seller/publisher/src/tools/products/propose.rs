@@ -14,7 +14,7 @@ use crate::money::currency::find_money;
 use crate::proposal::{Proposal, ProposalEnvelope, ProposalStatus};
 use crate::refusals::{self, ToolError};
 use crate::store::{Query, Stored};
-use crate::tool_context::ToolContext;
+use crate::tool_context::{SearchContext, ToolContext, WorkStop, WriteContext};
 
 /// States of stored proposals.
 const DRAFT: &str = "draft";
@@ -23,11 +23,11 @@ const COMMITTED: &str = "committed";
 /// Returns the proposals for a brief; none when the publisher makes none. An equal draft that
 /// exists is returned instead of a new one.
 pub(super) fn for_brief(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
     words: &[String],
-) -> Result<Vec<Value>, ToolError> {
+) -> Result<Vec<Value>, WorkStop> {
     let Some(terms) = work.publisher.profile.catalogue.proposals else {
         return Ok(Vec::new());
     };
@@ -60,15 +60,15 @@ pub(super) fn for_brief(
             .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
         proposals.push(match known {
             Some(kept) => kept.thing.published(),
-            None => add(work, draft)?.published(),
+            None => add(&work.writing()?, draft)?.published(),
         });
     }
     Ok(proposals)
 }
 
 /// Stores a new draft.
-fn add(work: &ToolContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
-    draft.proposal_id = work.fresh_id("prop")?;
+fn add(work: &WriteContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
+    draft.proposal_id = work.publisher.world.fresh_id("prop");
     work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
 }
@@ -92,11 +92,11 @@ fn current(
 /// Stores the next version of a proposal. A draft is changed; a committed proposal stays as agreed,
 /// and its next version is a new draft.
 pub(super) fn replanned(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     form: &GetProducts,
     mut kept: Stored<Proposal>,
     plan: &MediaPlan,
-) -> Result<Stored<Proposal>, ToolError> {
+) -> Result<Stored<Proposal>, WorkStop> {
     let terms = terms(work)?;
     let allocations = plan.allocations();
     let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
@@ -116,10 +116,10 @@ pub(super) fn replanned(
     match kept.thing.status {
         ProposalStatus::Draft => {
             kept.thing = next;
-            work.shelf.change(&mut kept, work.ask.now)?;
+            work.writing()?.tx.change(&mut kept, work.ask.now)?;
         }
         ProposalStatus::Committed => {
-            let added = add(work, next)?;
+            let added = add(&work.writing()?, next)?;
             let broken =
                 || InternalError::new("reading a proposal that was just kept", "it is not there");
             kept = work.shelf.find(&added.proposal_id)?.ok_or_else(broken)?;
@@ -131,23 +131,24 @@ pub(super) fn replanned(
 /// Commits a proposal, which holds its days of exclusive products until it expires. Returns true when it
 /// was a draft.
 pub(super) fn commit(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     kept: &mut Stored<Proposal>,
     offer: &Offer<'_>,
-) -> Result<bool, ToolError> {
+) -> Result<bool, WorkStop> {
     if kept.thing.status == ProposalStatus::Committed {
         return Ok(false);
     }
+    let writing = work.writing()?;
     kept.thing.status = ProposalStatus::Committed;
     kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
-    kept.thing.io_id = Some(work.fresh_id("io")?);
+    kept.thing.io_id = Some(writing.publisher.world.fresh_id("io"));
     COMMITTED.clone_into(&mut kept.record.state);
-    work.shelf.change(kept, work.ask.now)?;
+    writing.tx.change(kept, work.ask.now)?;
     let proposal = &kept.thing;
     let is_sandbox = work.is_for_tests();
     let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
     let expires_at = Some(proposal.expires_at);
-    exclusive::book_days(work.shelf, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
+    exclusive::book_days(writing.tx, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
     Ok(true)
 }
 

@@ -14,7 +14,7 @@ use crate::forms::products::{GetProducts, RefineAction, RefineEntry};
 use crate::proposal::{self, Proposal};
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::store::Stored;
-use crate::tool_context::ToolContext;
+use crate::tool_context::{SearchContext, ToolContext, WorkStop};
 
 impl RefineEntry {
     /// Returns the entry of `refinement_applied`.
@@ -67,10 +67,10 @@ impl Refined {
 
 /// Applies the entries of `refine`.
 pub(super) fn refine(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
-) -> Result<Refined, ToolError> {
+) -> Result<Refined, WorkStop> {
     let entries = form.refine.as_deref().unwrap_or_default();
     let found = find(work, entries)?;
     let finalizes = |entry: &RefineEntry| {
@@ -218,14 +218,14 @@ fn include(
 /// Divides a proposal's budget again as its entry and the request ask. Returns the entry's status and
 /// notes as well.
 fn replan(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
     kept: Stored<Proposal>,
     ask: Option<&str>,
     overall: &[&str],
     of_request: &mut [PlanProgress],
-) -> Result<(Stored<Proposal>, (&'static str, &'static str)), ToolError> {
+) -> Result<(Stored<Proposal>, (&'static str, &'static str)), WorkStop> {
     let asks = ask.into_iter().chain(overall.iter().copied());
     let words: Vec<_> = asks.flat_map(rank::telling).collect();
     let choices = offer.choices(&words, &kept.thing.envelope.currency);
@@ -250,11 +250,11 @@ fn replan(
 /// Commits the named proposals, all or none: everything is checked before the first change, and all
 /// is one transaction.
 fn finalize(
-    work: &ToolContext<'_>,
+    work: &SearchContext<'_>,
     entries: &[RefineEntry],
     offer: &Offer<'_>,
     found: Vec<RefineSubject>,
-) -> Result<Refined, ToolError> {
+) -> Result<Refined, WorkStop> {
     let proposal = |found| match found {
         RefineSubject::Proposal(kept) => Some(*kept),
         RefineSubject::Request | RefineSubject::Product(_) => None,

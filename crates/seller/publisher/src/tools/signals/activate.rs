@@ -11,7 +11,7 @@ use crate::forms::signals::{ActivateSignal, SignalAction};
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::store::{Entity, EntityKind};
-use crate::tool_context::ToolContext;
+use crate::tool_context::{ToolContext, WriteContext};
 
 /// Activation of a signal by an account. It is kept after deactivation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl Entity for Activation {
 
 /// Handles `activate_signal`.
 pub(in crate::tools) fn perform(
-    work: &ToolContext<'_>,
+    work: &WriteContext<'_>,
     form: &ActivateSignal,
 ) -> Result<ToolReply, ToolError> {
     let handle = form.signal_agent_segment_id.as_str();
@@ -57,7 +57,7 @@ pub(in crate::tools) fn perform(
         Some(mut kept) => {
             kept.thing = activation;
             state.clone_into(&mut kept.record.state);
-            work.shelf.change(&mut kept, work.ask.now)?;
+            work.tx.change(&mut kept, work.ask.now)?;
         }
         None if live => work.add(&id, work.whose(), state, &activation)?,
         None => {}

@@ -123,7 +123,7 @@ fn what_was_there_before_is_found_and_counted() {
     let path = folder.path().join("database");
     old(&path);
     let database = open(&path);
-    let check = |shelf: &dyn StoreTx| {
+    let check = |shelf: &dyn StoreRead| {
         for (kind, field, value, id) in [
             (EntityKind::MediaBuy, IndexField::Package, "pkg_2", "mb"),
             (EntityKind::MediaBuy, IndexField::Creative, "c", "mb"),
