@@ -292,32 +292,34 @@ fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<KnownTask
     let mut known = KnownTask::default();
     while let Some(row) = rows.next()? {
         known.count += 1;
-        known.statuses.extend(row.get::<_, Option<String>>(0)?);
+        known.statuses.extend(row.get::<_, Option<String>>("status")?);
         let artifacts: Vec<String> =
-            tradepost_document::json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
-        if row.get::<_, String>(2)? == DeliveryOrigin::Poll.name() {
+            tradepost_document::json::from_str(&row.get::<_, String>("artifacts")?)
+                .unwrap_or_default();
+        if row.get::<_, String>("source")? == DeliveryOrigin::Poll.name() {
             known.whole.extend(artifacts.iter().cloned());
         }
         known.artifacts.extend(artifacts);
-        known.ended |= row.get::<_, Option<String>>(3)?.is_some_and(|state| is_terminal(&state));
+        known.ended |=
+            row.get::<_, Option<String>>("state")?.is_some_and(|state| is_terminal(&state));
     }
     Ok(known)
 }
 
 fn kept(row: &Row<'_>) -> Done<KeptDelivery> {
     Ok(KeptDelivery {
-        seq: row.get(0)?,
-        id: row.get(1)?,
-        kind: row.get(2)?,
-        source: row.get(3)?,
-        received_at: Timestamp::from_millisecond(row.get(4)?).unwrap_or_default(),
-        task_id: row.get(5)?,
-        state: row.get(6)?,
-        body: row.get(7)?,
-        fate: Fate::from_name(&row.get::<_, String>(8)?).unwrap_or(Fate::Dead),
-        attempts: row.get(9)?,
-        problem: row.get(10)?,
-        sender: row.get(11)?,
-        key: row.get(12)?,
+        seq: row.get("seq")?,
+        id: row.get("id")?,
+        kind: row.get("kind")?,
+        source: row.get("source")?,
+        received_at: Timestamp::from_millisecond(row.get("received_at")?).unwrap_or_default(),
+        task_id: row.get("task_id")?,
+        state: row.get("state")?,
+        body: row.get("body")?,
+        fate: Fate::from_name(&row.get::<_, String>("fate")?).unwrap_or(Fate::Dead),
+        attempts: row.get("attempts")?,
+        problem: row.get("problem")?,
+        sender: row.get("sender")?,
+        key: row.get("key")?,
     })
 }

@@ -163,7 +163,8 @@ impl PgServer {
                 let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
                 let values: Vec<_> = values.into_iter().zip(types).collect();
                 let row = client.query_typed(LEASE, &values).await?;
-                let row = row.first().map(|row| (row.get(0), row.get(1), row.get(2)));
+                let row =
+                    row.first().map(|row| (row.get("leased"), row.get("wait"), row.get("live")));
                 Ok(row.unwrap_or_default())
             })
         });
@@ -402,13 +403,13 @@ impl PgSession {
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         const WHAT: &str = "waiting for a tenant's turn";
         const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
-                                  CAST(pg_current_xact_id() AS TEXT)";
+                                  CAST(pg_current_xact_id() AS TEXT) AS number";
         if self.turn.borrow().tenants.contains(tenant) {
             return Ok(());
         }
         let rows = self.query(WHAT, SQL, params![tenant])?;
         // Read now, because it is needed once the connection is lost.
-        let number = rows.first().and_then(|row| row.try_get(1).ok());
+        let number = rows.first().and_then(|row| row.try_get("number").ok());
         let mut turn = self.turn.borrow_mut();
         turn.tenants.insert(tenant.to_owned());
         turn.number = number;

@@ -1,9 +1,10 @@
 //! Common interface of both databases: a connection on which a statement is run with values, and rows that are read
-//! column by column. Statements are written once, in SQL that SQLite and PostgreSQL both understand; where they differ,
+//! column by column, each by its name. Statements are written once, in SQL that SQLite and PostgreSQL both understand; where they differ,
 //! a [`Connection`] returns the text for its own.
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -336,24 +337,46 @@ pub(crate) struct SqlRow<'r> {
 
 /// Row as its database returned it.
 pub(crate) enum RowSource<'r> {
-    /// Row of SQLite.
-    Sqlite(&'r rusqlite::Row<'r>),
+    /// Row of SQLite, with the names of its columns, which are read once for each statement.
+    Sqlite { row: &'r rusqlite::Row<'r>, names: &'r [String] },
     /// Row of PostgreSQL.
     Postgres(&'r tokio_postgres::Row),
 }
 
-/// Builds a struct from adjacent columns, starting at one: each field as it is, or read from its column by a function.
-macro_rules! members {
-    (@ $row:ident, $place:expr) => { $row.get($place)? };
-    (@ $row:ident, $place:expr, $read:path) => { $read($row, $place)? };
-    ($row:ident, $first:expr, $type:ident { $($member:ident $(: $read:path)?),* $(,)? }) => {{
-        let mut places = $first..;
-        $type {
-            $($member: $crate::sql::members!(@ $row, places.next().unwrap_or_default() $(, $read)?)),*
-        }
-    }};
+/// Error of reading a column.
+#[derive(Debug)]
+pub(crate) enum ColumnError {
+    /// The result has no column of this name.
+    Absent(String),
+    /// The result has this many columns, and its only one was asked for.
+    NotOne(usize),
+    /// The column holds something else.
+    Unreadable {
+        /// Name of the column.
+        name: String,
+        /// The reason.
+        cause: RowError,
+    },
 }
-pub(crate) use members;
+
+impl fmt::Display for ColumnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent(name) => write!(f, "the result has no column {name:?}"),
+            Self::NotOne(columns) => write!(f, "the result has {columns} columns instead of one"),
+            Self::Unreadable { name, .. } => write!(f, "the column {name:?} cannot be read"),
+        }
+    }
+}
+
+impl Error for ColumnError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Absent(_) | Self::NotOne(_) => None,
+            Self::Unreadable { cause, .. } => Some(&**cause),
+        }
+    }
+}
 
 impl<'r> SqlRow<'r> {
     /// Creates a row with the cipher for its encrypted columns.
@@ -367,7 +390,7 @@ impl SqlRow<'_> {
     /// it is bound to.
     pub(crate) fn opened(
         &self,
-        column: usize,
+        column: &str,
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<String> {
@@ -378,7 +401,7 @@ impl SqlRow<'_> {
     /// Does the same for a column that may be empty.
     pub(crate) fn opened_if_any(
         &self,
-        column: usize,
+        column: &str,
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<Option<String>> {
@@ -389,7 +412,7 @@ impl SqlRow<'_> {
     /// Does the same for bytes.
     pub(crate) fn opened_bytes(
         &self,
-        column: usize,
+        column: &str,
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<Option<Vec<u8>>> {
@@ -397,14 +420,46 @@ impl SqlRow<'_> {
         Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
     }
 
-    /// Returns the value of a column; the first is 0.
-    pub(crate) fn get<T: SqlColumn>(&self, column: usize) -> RowResult<T> {
-        let cell = match &self.cells {
-            RowSource::Sqlite(row) => sqlite::cell(row, column)?,
-            RowSource::Postgres(row) => super::postgres::cell(row, column)?,
+    /// Returns the value of a column by its name.
+    pub(crate) fn get<T: SqlColumn>(&self, column: &str) -> RowResult<T> {
+        let place = match &self.cells {
+            RowSource::Sqlite { names, .. } => place_of(column, names.iter().map(String::as_str)),
+            RowSource::Postgres(row) => {
+                place_of(column, row.columns().iter().map(|column| column.name()))
+            }
         };
-        T::from_cell(cell)
+        let place = place.ok_or_else(|| ColumnError::Absent(column.to_owned()))?;
+        self.read(place, column)
     }
+
+    /// Returns the value of the only column of a result.
+    pub(crate) fn only<T: SqlColumn>(&self) -> RowResult<T> {
+        let columns = match &self.cells {
+            RowSource::Sqlite { names, .. } => names.len(),
+            RowSource::Postgres(row) => row.len(),
+        };
+        if columns != 1 {
+            return Err(ColumnError::NotOne(columns).into());
+        }
+        self.read(0, "the only one")
+    }
+
+    fn read<T: SqlColumn>(&self, place: usize, name: &str) -> RowResult<T> {
+        let cell = match &self.cells {
+            RowSource::Sqlite { row, .. } => sqlite::cell(row, place),
+            RowSource::Postgres(row) => super::postgres::cell(row, place),
+        };
+        let value = cell.and_then(T::from_cell);
+        value.map_err(|cause| ColumnError::Unreadable { name: name.to_owned(), cause }.into())
+    }
+}
+
+/// Returns the place of the column of this name.
+fn place_of<'n>(column: &str, mut names: impl Iterator<Item = &'n str>) -> Option<usize> {
+    let place = names.position(|name| name == column);
+    // The first of two would be read, whichever was meant.
+    debug_assert!(names.all(|name| name != column), "two columns are called {column}");
+    place
 }
 
 /// Value of a column.
@@ -431,7 +486,7 @@ impl SqlColumn for i64 {
         match cell {
             SqlCell::Integer(number) => Ok(number),
             SqlCell::Empty | SqlCell::Text(_) | SqlCell::Blob(_) => {
-                Err("a column holds no number".into())
+                Err("it holds no number".into())
             }
         }
     }
@@ -470,7 +525,7 @@ impl SqlColumn for String {
         match cell {
             SqlCell::Text(text) => Ok(text.into_owned()),
             SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Blob(_) => {
-                Err("a column holds no text".into())
+                Err("it holds no text".into())
             }
         }
     }
@@ -481,7 +536,7 @@ impl SqlColumn for Vec<u8> {
         match cell {
             SqlCell::Blob(bytes) => Ok(bytes.to_vec()),
             SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
-                Err("a column holds no bytes".into())
+                Err("it holds no bytes".into())
             }
         }
     }
@@ -489,9 +544,7 @@ impl SqlColumn for Vec<u8> {
 
 impl<const N: usize> SqlColumn for [u8; N] {
     fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
-        Vec::from_cell(cell)?
-            .try_into()
-            .map_err(|_| "a column holds another number of bytes".into())
+        Vec::from_cell(cell)?.try_into().map_err(|_| "it holds another number of bytes".into())
     }
 }
 

@@ -114,9 +114,10 @@ pub(super) fn each(
     mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
 ) -> Result<(), RowError> {
     let mut statement = prepared(connection, sql, values)?;
+    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        if !take(&SqlRow::new(RowSource::Sqlite(row), vault))? {
+        if !take(&SqlRow::new(RowSource::Sqlite { row, names: &names }, vault))? {
             break;
         }
     }
@@ -173,7 +174,7 @@ pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> RowResult<S
     Ok(match row.get_ref(column)? {
         ValueRef::Null => SqlCell::Empty,
         ValueRef::Integer(number) => SqlCell::Integer(number),
-        ValueRef::Real(_) => return Err("a column holds a fraction".into()),
+        ValueRef::Real(_) => return Err("it holds a fraction".into()),
         ValueRef::Text(text) => SqlCell::Text(std::str::from_utf8(text)?.into()),
         ValueRef::Blob(bytes) => SqlCell::Blob(bytes),
     })
@@ -190,7 +191,7 @@ mod tests {
         let read = |sql: &str, values: &[SqlValue<'_>]| {
             let mut found = None;
             each(&connection, &ColumnCipher::default(), sql, values, |row| {
-                found = Some(row.get::<String>(0)?);
+                found = Some(row.only::<String>()?);
                 Ok(true)
             })
             .map(|()| found.unwrap())

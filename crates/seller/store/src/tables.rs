@@ -85,7 +85,7 @@ fn known_card(
         "reading a card's identity",
         "SELECT id, modified_at FROM cards WHERE dealer_id = $1 AND content_hash = $2",
         params![dealer_id, content_hash],
-        |row| Ok(CardIdentity { id: row.get(0)?, modified_at: row.get(1)? }),
+        |row| Ok(CardIdentity { id: row.get("id")?, modified_at: row.get("modified_at")? }),
     )
 }
 

@@ -74,14 +74,14 @@ pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
 
 fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
     // An index without a statement is one that SQLite creates for a key.
-    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master
+    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') AS statement FROM sqlite_master
                WHERE NOT (type = 'index' AND sql IS NULL)";
     let mut statement = connection.prepare(sql)?;
     let objects = statement.query_map([], |row| {
-        let kind: String = row.get(0)?;
-        let name: String = row.get(1)?;
-        let sql: String = row.get(3)?;
-        Ok(((kind, name), SchemaObject { table: row.get(2)?, sql: normalized(&sql) }))
+        let kind: String = row.get("type")?;
+        let name: String = row.get("name")?;
+        let sql: String = row.get("statement")?;
+        Ok(((kind, name), SchemaObject { table: row.get("tbl_name")?, sql: normalized(&sql) }))
     })?;
     let is_own = |kind: &str, name: &str| kind == "table" && OWN_TABLES.contains(&name);
     objects

@@ -63,7 +63,7 @@ impl ToSql for SqlValue<'_> {
 /// Returns the value of a column.
 pub(crate) fn cell(row: &Row, column: usize) -> RowResult<SqlCell<'_>> {
     let Some(kind) = row.columns().get(column).map(|column| column.type_().clone()) else {
-        return Err("a row has fewer columns".into());
+        return Err("the row has fewer columns".into());
     };
     Ok(match kind {
         Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(SqlCell::Integer),

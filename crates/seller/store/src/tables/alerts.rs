@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use super::{Database, StoreTransaction};
-use crate::sql::{members, params};
+use crate::sql::params;
 
 /// The table, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -69,7 +69,15 @@ impl Database {
             "reading alerts",
             "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",
             params![destination],
-            |row| Ok(members!(row, 0, AlertNotice { key, what, level, since, noticed_at })),
+            |row| {
+                Ok(AlertNotice {
+                    key: row.get("key")?,
+                    what: row.get("what")?,
+                    level: row.get("level")?,
+                    since: row.get("since")?,
+                    noticed_at: row.get("told_at")?,
+                })
+            },
         )
     }
 }

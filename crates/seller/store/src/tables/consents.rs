@@ -16,7 +16,7 @@ use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
 use super::{Database, StoreTransaction};
 use crate::Store;
 use crate::privacy::{AadContext, readable};
-use crate::sql::{Connection, RowResult, SqlRow, members, params};
+use crate::sql::{Connection, RowResult, SqlRow, params};
 use crate::{CustomerLeads, Proof};
 
 pub(crate) const SCHEMA: &str = "
@@ -51,7 +51,8 @@ pub(crate) const SCHEMA: &str = "
 
 /// Total size of the evidence of a network. Rows from before there was a key are in clear; two look-ups, because with
 /// `IN` PostgreSQL may read all rows of the dealer.
-pub(super) const EVIDENCE: &str = "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM (
+pub(super) const EVIDENCE: &str =
+    "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS size, min(at) AS first_at FROM (
          SELECT size, at FROM consent_evidence WHERE dealer_id = $1 AND network = $2 AND at > $3
          UNION ALL SELECT size, at FROM consent_evidence
              WHERE dealer_id = $1 AND network = $4 AND $4 <> $2 AND at > $3) AS kept";
@@ -63,7 +64,7 @@ const RECORD: &str = "r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_has
 const PROOF: &str =
     "SELECT r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash,
         r.caller_hash, r.hash, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
-        l.state, e.sealed_by, s.sealed_by, s.received_at, p.hash
+        l.state, e.sealed_by AS evidence_sealed_by, s.sealed_by, s.received_at, p.hash AS previous
     FROM consent_log r
     LEFT JOIN consent_log p ON p.dealer_id = r.dealer_id AND p.seq = r.seq - 1
     LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
@@ -86,7 +87,7 @@ impl StoreTransaction<'_> {
             "adding up what is kept",
             EVIDENCE,
             params![dealer_id, hashed, since, plain],
-            |row| Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?)),
+            |row| Ok((row.get::<i64>("size")?.unsigned_abs(), row.get("first_at")?)),
         )
     }
 
@@ -168,10 +169,11 @@ impl StoreTransaction<'_> {
             "SELECT seq, payload, received_at, sealed_by FROM lead_submissions WHERE lead_id = $1",
             params![lead_id],
             |row| {
-                let of = AadContext::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get(2)?);
-                let key: Option<String> = row.get(3)?;
-                let payload = payload(row, 1, key.as_deref(), &of)?.ok();
-                Ok((row.get(0)?, of, payload))
+                let of =
+                    AadContext::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get("received_at")?);
+                let key: Option<String> = row.get("sealed_by")?;
+                let payload = payload(row, "payload", key.as_deref(), &of)?.ok();
+                Ok((row.get("seq")?, of, payload))
             },
         )?;
         let key = self.sealing_key(now)?;
@@ -285,9 +287,9 @@ impl Database {
             params![lead_id],
             |row| {
                 let (record, hash) = record(row)?;
-                let key: Option<String> = row.get(10)?;
+                let key: Option<String> = row.get("sealed_by")?;
                 let of = AadContext::evidence(USER_AGENT, &record.dealer_id, record.seq);
-                let agent = readable(row.opened_if_any(9, key.as_deref(), &of))?;
+                let agent = readable(row.opened_if_any("user_agent", key.as_deref(), &of))?;
                 Ok((record, hash, agent.unwrap_or_default()))
             },
         )
@@ -304,7 +306,7 @@ impl Database {
             "SELECT DISTINCT dealer_id FROM leads WHERE $1 IS NULL OR dealer_id = $1
              ORDER BY dealer_id",
             params![dealer_id],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         let sql = format!("{PROOF} WHERE r.dealer_id = $1 ORDER BY r.seq");
         let mut checks = Vec::new();
@@ -340,7 +342,7 @@ impl Store {
         self.read_all("reading the evidence of a consent", &sql, params![lead_id], |row| {
             let (record, hash) = record(row)?;
             let (kept, payload, _) = proof(row, &record)?;
-            let previous: Option<Sha256Hash> = row.get(19)?;
+            let previous: Option<Sha256Hash> = row.get("previous")?;
             Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
         })
     }
@@ -355,7 +357,7 @@ impl Store {
         seq: i64,
     ) -> Result<Option<Sha256Hash>, InternalError> {
         let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
-        self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
+        self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.only())
     }
 
     /// Returns the number and the hash of a dealer's last consent record.
@@ -381,13 +383,13 @@ impl Store {
              FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq";
         self.read(|db| {
             db.0.each("looking for a customer's leads", sql, params![dealer_id], |row| {
-                let lead_id: String = row.get(0)?;
-                let dealer: String = row.get(2)?;
-                let of = AadContext::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
-                let key: Option<String> = row.get(4)?;
+                let lead_id: String = row.get("lead_id")?;
+                let dealer: String = row.get("dealer_id")?;
+                let of = AadContext::lead(PAYLOAD, &dealer, &lead_id, row.get("received_at")?);
+                let key: Option<String> = row.get("sealed_by")?;
                 let is_known =
                     |payload: &Value| contacts(payload).iter().any(|known| known == contact);
-                let leads = match payload(row, 1, key.as_deref(), &of)? {
+                let leads = match payload(row, "payload", key.as_deref(), &of)? {
                     Ok(payload) if !is_known(&payload) => return Ok(true),
                     Ok(_) => &mut found.leads,
                     Err(_) => &mut found.unreadable,
@@ -422,7 +424,7 @@ pub(crate) fn leads_unchanged_since(
                              WHERE e.lead_id = l.lead_id AND e.seq > p.event))
          ORDER BY l.changed_at LIMIT $3",
         params![dealer_id, since, limit, with_undelivered],
-        |row| row.get(0),
+        |row| row.only(),
     )
 }
 
@@ -433,18 +435,23 @@ fn last_consent(
 ) -> Result<(i64, Sha256Hash), InternalError> {
     let sql = "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
     let last = connection.first("reading the last consent", sql, params![dealer_id], |row| {
-        Ok((row.get(0)?, row.get(1)?))
+        Ok((row.get("seq")?, row.get("hash")?))
     })?;
     Ok(last.unwrap_or((0, START)))
 }
 
 fn record(row: &SqlRow<'_>) -> RowResult<(ConsentRecord, Sha256Hash)> {
-    let record = members!(
-        row,
-        0,
-        ConsentRecord { dealer_id, seq, lead_id, kind: word, at, consent, body, caller }
-    );
-    Ok((record, row.get(8)?))
+    let record = ConsentRecord {
+        dealer_id: row.get("dealer_id")?,
+        seq: row.get("seq")?,
+        lead_id: row.get("lead_id")?,
+        kind: word(row, "kind")?,
+        at: row.get("at")?,
+        consent: row.get("consent_hash")?,
+        body: row.get("body_hash")?,
+        caller: row.get("caller_hash")?,
+    };
+    Ok((record, row.get("hash")?))
 }
 
 /// Returns the evidence of a record, the payload, and the state of the lead.
@@ -452,17 +459,17 @@ fn proof(
     row: &SqlRow<'_>,
     record: &ConsentRecord,
 ) -> RowResult<(Option<ConsentEvidence>, Option<Value>, Option<String>)> {
-    let by: Option<String> = row.get(17)?;
-    let at: Option<Timestamp> = row.get(18)?;
+    let by: Option<String> = row.get("sealed_by")?;
+    let at: Option<Timestamp> = row.get("received_at")?;
     let at = at.unwrap_or(record.at);
     let of = |column| AadContext::lead(column, &record.dealer_id, &record.lead_id, at);
     // A value that cannot be decrypted does not match the hash.
     let kept = readable(evidence(row, record, by.as_deref(), &of(ADDRESS)))?;
     let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
-    let payload = readable(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
+    let payload = readable(row.opened_if_any("payload", by.as_deref(), &of(PAYLOAD)))?;
     let payload = payload.unwrap_or_else(|_| Some("null".to_owned()));
     let payload = payload.and_then(|text| tradepost_document::json::from_str(&text).ok());
-    Ok((kept, payload, row.get(15)?))
+    Ok((kept, payload, row.get("state")?))
 }
 
 fn evidence(
@@ -471,17 +478,17 @@ fn evidence(
     address_key: Option<&str>,
     address_of: &AadContext,
 ) -> RowResult<Option<ConsentEvidence>> {
-    let key: Option<String> = row.get(16)?;
+    let key: Option<String> = row.get("evidence_sealed_by")?;
     let of = |column| AadContext::evidence(column, &record.dealer_id, record.seq);
-    let Some(body) = row.opened_bytes(11, key.as_deref(), &of(BODY))? else {
+    let Some(body) = row.opened_bytes("body", key.as_deref(), &of(BODY))? else {
         return Ok(None);
     };
-    let address = row.opened_if_any(13, address_key, address_of)?;
+    let address = row.opened_if_any("address", address_key, address_of)?;
     Ok(Some(ConsentEvidence {
-        principal: row.get::<Option<String>>(12)?.unwrap_or_default(),
+        principal: row.get::<Option<String>>("principal")?.unwrap_or_default(),
         address: address.unwrap_or_default(),
-        user_agent: row.opened_if_any(9, key.as_deref(), &of(USER_AGENT))?,
-        salt: row.opened_bytes(10, key.as_deref(), &of(SALT))?.unwrap_or_default(),
+        user_agent: row.opened_if_any("user_agent", key.as_deref(), &of(USER_AGENT))?,
+        salt: row.opened_bytes("salt", key.as_deref(), &of(SALT))?.unwrap_or_default(),
         body,
     }))
 }

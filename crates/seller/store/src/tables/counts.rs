@@ -25,7 +25,7 @@ impl Database {
     /// Counts the rows of these agents.
     pub(crate) fn rows(&self, agents: &[String]) -> Result<AgentRowCounts, InternalError> {
         const TASKS: &str = "
-            SELECT state, count(*) FROM tasks WHERE agent_id = $1 GROUP BY state
+            SELECT state, count(*) AS number FROM tasks WHERE agent_id = $1 GROUP BY state
             UNION ALL
             SELECT state, count(*) FROM publisher_things
             WHERE publisher = $1 AND kind = $2 GROUP BY state ORDER BY 1";
@@ -35,7 +35,7 @@ impl Database {
                 "counting tasks",
                 TASKS,
                 params![agent, EntityKind::Task.name()],
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok((row.get("state")?, row.get("number")?)),
             )?;
             let states = states.into_iter();
             counted.tasks.extend(states.map(|(state, number)| (agent.clone(), state, number)));
@@ -49,11 +49,11 @@ impl Database {
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)
                  + (SELECT count(*) FROM publisher_things
                     WHERE publisher = $1 AND kind = $2 AND state = $3)
-                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'due'),
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'due') AS pending,
                    (SELECT count(*) FROM push_configs WHERE off_at IS NOT NULL AND agent_id = $1)
                  + (SELECT count(*) FROM publisher_things
                     WHERE publisher = $1 AND kind = $2 AND state = $4)
-                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'dead')";
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'dead') AS dead";
         let mut counted = AgentRowCounts::default();
         for agent in agents {
             let (pending, dead) = self.0.one(
@@ -65,7 +65,7 @@ impl Database {
                     QueuedNotification::DUE,
                     QueuedNotification::DEAD
                 ],
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok((row.get("pending")?, row.get("dead")?)),
             )?;
             let feeds = self.feed_ages(agent)?.into_iter();
             counted.feeds.extend(feeds.map(|(feed, at, stale)| (agent.clone(), feed, at, stale)));

@@ -27,7 +27,7 @@ impl StoreTransaction<'_> {
         let DeliveryPlaces { table, owner, event } = places;
         let sql = format!("SELECT {event} FROM {table} WHERE {owner} = $1{}", self.0.for_update());
         let known: Option<i64> =
-            self.0.first("reading a place in events", &sql, params![owner_id], |row| row.get(0))?;
+            self.0.first("reading a place in events", &sql, params![owner_id], |row| row.only())?;
         let known = known.filter(|known| *known < to);
         if known.is_some() {
             self.0.execute(

@@ -7,7 +7,7 @@ use tradepost_document::words;
 
 use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::sql::{RowResult, SqlRow, members, params};
+use crate::sql::{RowResult, SqlRow, params};
 
 /// Number of runs that are kept for each feed.
 const REMEMBERED: u32 = 50;
@@ -201,10 +201,13 @@ impl Database {
         // A feed that was never taken is as old as possible.
         self.0.all(
             "reading the ages of feeds",
-            "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds
+            "SELECT feed, coalesce(taken_at, 0) AS taken_at, stale_since IS NOT NULL AS is_stale FROM feeds
              WHERE dealer_id = $1 ORDER BY feed",
             params![dealer_id],
-            |row| Ok((row.get(0)?, row.get::<i64>(1)? / 1_000, row.get(2)?)),
+            |row| {
+                let taken_at: i64 = row.get("taken_at")?;
+                Ok((row.get("feed")?, taken_at / 1_000, row.get("is_stale")?))
+            },
         )
     }
 }
@@ -220,7 +223,14 @@ impl Store {
             "SELECT mark, looked_at, taken_at, stale_since FROM feeds
              WHERE dealer_id = $1 AND feed = $2",
             params![dealer_id, feed],
-            |row| Ok(members!(row, 0, FeedState { mark, looked_at, taken_at, stale_since })),
+            |row| {
+                Ok(FeedState {
+                    mark: row.get("mark")?,
+                    looked_at: row.get("looked_at")?,
+                    taken_at: row.get("taken_at")?,
+                    stale_since: row.get("stale_since")?,
+                })
+            },
         )?;
         Ok(found.unwrap_or_default())
     }
@@ -248,29 +258,22 @@ impl Store {
     /// When the database fails.
     pub fn stale_feeds(&self) -> Result<u64, InternalError> {
         let sql = "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL";
-        self.read_one("counting stale feeds", sql, &[], |row| row.get(0))
+        self.read_one("counting stale feeds", sql, &[], |row| row.only())
     }
 }
 
 fn read(row: &SqlRow<'_>) -> RowResult<FeedRun> {
-    Ok(members!(
-        row,
-        0,
-        FeedRun {
-            run_id,
-            dealer_id,
-            feed,
-            began_at,
-            ended_at,
-            source,
-            outcome: ending,
-            message,
-            report
-        }
-    ))
-}
-
-fn ending(row: &SqlRow<'_>, column: usize) -> RowResult<FeedOutcome> {
-    let name: String = row.get(column)?;
-    FeedOutcome::from_name(&name).ok_or_else(|| "an outcome that nobody knows".into())
+    let outcome: String = row.get("outcome")?;
+    let outcome = FeedOutcome::from_name(&outcome).ok_or("an outcome that nobody knows")?;
+    Ok(FeedRun {
+        run_id: row.get("run_id")?,
+        dealer_id: row.get("dealer_id")?,
+        feed: row.get("feed")?,
+        began_at: row.get("began_at")?,
+        ended_at: row.get("ended_at")?,
+        source: row.get("source")?,
+        outcome,
+        message: row.get("message")?,
+        report: row.get("report")?,
+    })
 }

@@ -11,7 +11,7 @@ use tradepost_document::words;
 use super::{Database, StoreTransaction};
 use crate::Store;
 use crate::change_notice::ChangeNotice;
-use crate::sql::{Connection, RowResult, SqlRow, members, params};
+use crate::sql::{Connection, RowResult, SqlRow, params};
 
 /// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";
@@ -93,7 +93,7 @@ const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed
 
 fn last_revision(connection: &Connection) -> Result<i64, InternalError> {
     let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
-    connection.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+    connection.one("reading the last change of a dealer", sql, params![], |row| row.only())
 }
 
 impl Database {
@@ -126,7 +126,7 @@ impl Store {
                    UNION SELECT dealer_id FROM staff WHERE dealer_id IS NOT NULL
                    UNION SELECT chain FROM audit_log";
         let mut ids: Vec<String> =
-            self.read_all("reading whose data is kept", sql, params![], |row| row.get(0))?;
+            self.read_all("reading whose data is kept", sql, params![], |row| row.only())?;
         // Chains and keys of all dealers have a name that no dealer can have.
         ids.retain(|id| !id.starts_with('*'));
         ids.sort_unstable();
@@ -291,7 +291,7 @@ impl StoreTransaction<'_> {
         let removed = HostedState::Removed.name();
         let values = params![dealer_id, revision, removed];
         let found =
-            self.0.first("reading how a hosted dealer stands", &sql, values, |row| row.get(0));
+            self.0.first("reading how a hosted dealer stands", &sql, values, |row| row.only());
         Ok(found?.unwrap_or(false))
     }
 
@@ -302,7 +302,7 @@ impl StoreTransaction<'_> {
     fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, InternalError> {
         let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
         self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
-            Ok((standing(row, 0)?, row.get(1)?))
+            Ok((standing(row)?, row.get("revision")?))
         })
     }
 
@@ -344,15 +344,18 @@ impl StoreTransaction<'_> {
     }
 }
 
-fn standing(row: &SqlRow<'_>, column: usize) -> RowResult<HostedState> {
-    let name: String = row.get(column)?;
+fn standing(row: &SqlRow<'_>) -> RowResult<HostedState> {
+    let name: String = row.get("state")?;
     HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
 }
 
 fn read(row: &SqlRow<'_>) -> RowResult<HostedDealer> {
-    Ok(members!(
-        row,
-        0,
-        HostedDealer { dealer_id, state: standing, document, revision, created_at, changed_at }
-    ))
+    Ok(HostedDealer {
+        dealer_id: row.get("dealer_id")?,
+        state: standing(row)?,
+        document: row.get("document")?,
+        revision: row.get("revision")?,
+        created_at: row.get("created_at")?,
+        changed_at: row.get("changed_at")?,
+    })
 }

@@ -189,7 +189,7 @@ fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPackin
         "reading a dictionary",
         "SELECT dictionary FROM inventories WHERE dealer_id = $1",
         params![dealer_id],
-        |row| row.get::<Option<Vec<u8>>>(0),
+        |row| row.only::<Option<Vec<u8>>>(),
     )?;
     dictionary.flatten().map(|bytes| BodyPacking::new(&Dictionary::from_bytes(bytes))).transpose()
 }
@@ -395,14 +395,14 @@ impl StoreTransaction<'_> {
         let mut stored = HashMap::new();
         self.0.each(
             "reading listings",
-            "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
+            "SELECT vehicle_id, body, status, removed_at IS NOT NULL AS is_removed FROM listings
              WHERE dealer_id = $1",
             params![dealer_id],
             |row| {
-                let body = BodyDigest::new(&BodyPacking::text(packing, row.get(1)?)?);
-                let is_sold = row.get::<String>(2)? == SOLD;
-                let unit = Before { body, is_sold, removed: row.get(3)?, seen: false };
-                stored.insert(row.get(0)?, unit);
+                let body = BodyDigest::new(&BodyPacking::text(packing, row.get("body")?)?);
+                let is_sold = row.get::<String>("status")? == SOLD;
+                let unit = Before { body, is_sold, removed: row.get("is_removed")?, seen: false };
+                stored.insert(row.get("vehicle_id")?, unit);
                 Ok(true)
             },
         )?;
@@ -448,8 +448,8 @@ fn state(connection: &Connection, dealer_id: &str) -> Result<InventoryState, Int
     const WHAT: &str = "reading the inventory's generation";
     let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
     let found = connection.first(WHAT, sql, params![dealer_id], |row| {
-        let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
-        Ok(InventoryState { generation: row.get(0)?, snapshot })
+        let snapshot = row.get::<Option<String>>("snapshot")?.zip(row.get("snapshot_of")?);
+        Ok(InventoryState { generation: row.get("generation")?, snapshot })
     });
     Ok(found?.unwrap_or_default())
 }

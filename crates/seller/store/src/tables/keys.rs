@@ -97,19 +97,19 @@ impl StoreTransaction<'_> {
 }
 
 fn read(row: &SqlRow<'_>) -> RowResult<ApiKey> {
-    let scopes: Option<String> = row.get(4)?;
-    let day: Option<String> = row.get(8)?;
+    let scopes: Option<String> = row.get("scopes")?;
+    let day: Option<String> = row.get("last_used_on")?;
     Ok(ApiKey {
-        id: row.get(0)?,
-        agent_id: row.get(1)?,
-        name: row.get(2)?,
-        hash: row.get(3)?,
+        id: row.get("id")?,
+        agent_id: row.get("dealer_id")?,
+        name: row.get("name")?,
+        hash: row.get("hash")?,
         // An unknown name permits nothing.
         scopes: scopes
             .map(|names| names.split(' ').map(|name| Permission::from(name.to_owned())).collect()),
-        created_at: row.get(5)?,
-        expires_at: row.get(6)?,
-        revoked_at: row.get(7)?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
         last_used_on: day.and_then(|day| day.parse().ok()),
     })
 }

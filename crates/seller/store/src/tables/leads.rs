@@ -28,64 +28,70 @@ pub(crate) use schema::SCHEMA;
 /// Maximum number of other leads of a person that are listed.
 const SAME_PERSON: u32 = 50;
 
-/// Columns of an appointment, of the table with this alias.
-macro_rules! appointment {
-    ($alias:literal) => {
-        concat!(
-            $alias,
-            ".appointment_id, ",
-            $alias,
-            ".kind, ",
-            $alias,
-            ".state, ",
-            $alias,
-            ".requested_at, ",
-            $alias,
-            ".starts_at, ",
-            $alias,
-            ".ends_at, ",
-            $alias,
-            ".proposed, ",
-            $alias,
-            ".version"
-        )
-    };
-}
+/// Columns of an appointment; which one is said by a prefix.
+const APPOINTMENT: [&str; 8] = [
+    "appointment_id",
+    "kind",
+    "state",
+    "requested_at",
+    "starts_at",
+    "ends_at",
+    "proposed",
+    "version",
+];
 
-/// Columns of a submission, with its appointment.
-macro_rules! submission {
-    () => {
-        concat!(
-            "s.received_at, s.version, s.principal, s.address, s.payload, s.rooftop, s.listing, ",
-            "s.dealer_id, s.lead_id, s.sealed_by, ",
-            appointment!("b")
-        )
-    };
-}
+/// Columns of a submission.
+const SUBMISSION: [&str; 10] = [
+    "received_at",
+    "version",
+    "principal",
+    "address",
+    "payload",
+    "rooftop",
+    "listing",
+    "dealer_id",
+    "lead_id",
+    "sealed_by",
+];
 
-/// Columns of a lead, with an appointment and its latest submission, without the tables.
-macro_rules! lead_columns {
-    () => {
-        concat!(
-            "SELECT l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for,
-             l.person, l.time_zone, ",
-            appointment!("a"),
-            ", ",
-            submission!()
-        )
-    };
-}
+/// Prefix of the columns of the current appointment, in the table with the alias `a`.
+const CURRENT: &str = "current";
 
-/// The same columns, for queries with their own tables.
-const LEAD_COLUMNS: &str = lead_columns!();
+/// Prefix of the columns of a submission's own appointment, in the table with the alias `b`.
+const SENT: &str = "sent";
 
-/// Query for leads, each with its current appointment and its latest submission.
-const LEAD: &str = concat!(
-    lead_columns!(),
-    " FROM leads l JOIN lead_submissions s ON s.seq = l.submission
+/// Tables of a lead: with its current appointment and its latest submission.
+const LEAD_TABLES: &str = "
+     FROM leads l JOIN lead_submissions s ON s.seq = l.submission
      LEFT JOIN appointments a ON a.appointment_id = l.appointment_id
-     LEFT JOIN appointments b ON b.submission = s.seq"
-);
+     LEFT JOIN appointments b ON b.submission = s.seq";
+
+/// Returns columns of the table with an alias, each under its name behind a prefix.
+fn prefixed(alias: &str, prefix: &str, columns: &[&str]) -> String {
+    let named = columns.iter().map(|column| format!("{alias}.{column} AS {prefix}_{column}"));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the columns of a submission, with its appointment.
+fn submission_columns() -> String {
+    let submission = prefixed("s", "submission", &SUBMISSION);
+    format!("{submission}, {}", prefixed("b", SENT, &APPOINTMENT))
+}
+
+/// Returns the columns of a lead, with its current appointment and its latest submission.
+fn lead_columns() -> String {
+    format!(
+        "l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for, l.person, l.time_zone,
+         {}, {}",
+        prefixed("a", CURRENT, &APPOINTMENT),
+        submission_columns()
+    )
+}
+
+/// Returns the query for leads.
+fn lead_query() -> String {
+    format!("SELECT {}{LEAD_TABLES}", lead_columns())
+}
 
 impl Database {
     /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
@@ -93,8 +99,9 @@ impl Database {
         self.0.all(
             "reading leads",
             &format!(
-                "{LEAD} WHERE $1 IS NULL OR l.dealer_id = $1
-                 ORDER BY l.received_at DESC, l.seq DESC"
+                "{} WHERE $1 IS NULL OR l.dealer_id = $1
+                 ORDER BY l.received_at DESC, l.seq DESC",
+                lead_query()
             ),
             params![dealer_id],
             lead_record,
@@ -104,7 +111,7 @@ impl Database {
     pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
         let lead = self.0.first(
             "reading a lead",
-            &format!("{LEAD} WHERE l.lead_id = $1"),
+            &format!("{} WHERE l.lead_id = $1", lead_query()),
             params![lead_id],
             lead_record,
         )?;
@@ -123,37 +130,36 @@ impl Database {
     fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, InternalError> {
         self.0.all(
             "reading a lead's submissions",
-            concat!(
-                "SELECT ",
-                submission!(),
-                " FROM lead_submissions s LEFT JOIN appointments b ON b.submission = s.seq
-                 WHERE s.lead_id = $1 ORDER BY s.seq"
+            &format!(
+                "SELECT {} FROM lead_submissions s LEFT JOIN appointments b ON b.submission = s.seq
+                 WHERE s.lead_id = $1 ORDER BY s.seq",
+                submission_columns()
             ),
             params![lead_id],
-            |row| submission_record(row, 0),
+            submission_record,
         )
     }
 
     fn lead_events(&self, lead_id: &str) -> Result<Vec<LeadEvent>, InternalError> {
         self.0.all(
             "reading a lead's events",
-            concat!(
+            &format!(
                 "SELECT e.seq, e.at, e.kind, e.state, e.appointment_state,
                  (SELECT count(*) FROM lead_submissions s
-                  WHERE s.lead_id = e.lead_id AND s.seq < e.submission), ",
-                appointment!("a"),
-                ", e.appointment_starts_at, e.appointment_ends_at FROM lead_events e LEFT JOIN appointments a
-                     ON a.appointment_id = e.appointment_id
-                 WHERE e.lead_id = $1 ORDER BY e.seq"
+                  WHERE s.lead_id = e.lead_id AND s.seq < e.submission) AS submission,
+                 e.appointment_starts_at, e.appointment_ends_at, {}
+                 FROM lead_events e LEFT JOIN appointments a ON a.appointment_id = e.appointment_id
+                 WHERE e.lead_id = $1 ORDER BY e.seq",
+                prefixed("a", CURRENT, &APPOINTMENT)
             ),
             params![lead_id],
             |row| {
-                let mut appointment = appointment_record(row, 6)?;
+                let mut appointment = appointment_record(row, CURRENT)?;
                 // As it was then: the appointment may have been superseded, moved or cancelled since.
                 if let Some(appointment) = &mut appointment {
-                    appointment.state = word(row, 4)?;
-                    let starts_at: Option<Timestamp> = row.get(14)?;
-                    let ends_at: Option<Timestamp> = row.get(15)?;
+                    appointment.state = word(row, "appointment_state")?;
+                    let starts_at: Option<Timestamp> = row.get("appointment_starts_at")?;
+                    let ends_at: Option<Timestamp> = row.get("appointment_ends_at")?;
                     let is_noted = match appointment.state {
                         // Events from before times were recorded have none; a booking has one.
                         AppointmentState::Confirmed | AppointmentState::Superseded => {
@@ -172,12 +178,12 @@ impl Database {
                     }
                 }
                 Ok(LeadEvent {
-                    seq: row.get(0)?,
-                    at: row.get(1)?,
-                    kind: word(row, 2)?,
-                    state: word(row, 3)?,
+                    seq: row.get("seq")?,
+                    at: row.get("at")?,
+                    kind: word(row, "kind")?,
+                    state: word(row, "state")?,
                     appointment,
-                    submission: row.get(5)?,
+                    submission: row.get("submission")?,
                 })
             },
         )
@@ -189,36 +195,39 @@ impl Database {
             "SELECT lead_id FROM leads WHERE dealer_id = $1 AND person = $2 AND lead_id <> $3
              ORDER BY seq LIMIT $4",
             params![lead.dealer_id, lead.person, lead.lead_id, SAME_PERSON],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 }
 
 fn lead_record(row: &SqlRow<'_>) -> RowResult<LeadRecord> {
     Ok(LeadRecord {
-        lead_id: row.get(0)?,
-        dealer_id: row.get(1)?,
-        received_at: row.get(2)?,
-        changed_at: row.get(3)?,
-        state: word(row, 4)?,
-        held_for: row.get::<Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
-        person: row.get(6)?,
-        time_zone: row.get(7)?,
-        appointment: appointment_record(row, 8)?,
-        submission: submission_record(row, 16)?,
+        lead_id: row.get("lead_id")?,
+        dealer_id: row.get("dealer_id")?,
+        received_at: row.get("received_at")?,
+        changed_at: row.get("changed_at")?,
+        state: word(row, "state")?,
+        held_for: row
+            .get::<Option<String>>("held_for")?
+            .map(|_| word(row, "held_for"))
+            .transpose()?,
+        person: row.get("person")?,
+        time_zone: row.get("time_zone")?,
+        appointment: appointment_record(row, CURRENT)?,
+        submission: submission_record(row)?,
     })
 }
 
-fn submission_record(row: &SqlRow<'_>, first: usize) -> RowResult<SubmissionRecord> {
-    let version: String = row.get(first + 1)?;
-    let listing: Option<String> = row.get(first + 6)?;
-    let received_at: Timestamp = row.get(first)?;
-    let dealer: String = row.get(first + 7)?;
-    let lead: String = row.get(first + 8)?;
-    let key: Option<String> = row.get(first + 9)?;
+fn submission_record(row: &SqlRow<'_>) -> RowResult<SubmissionRecord> {
+    let version: String = row.get("submission_version")?;
+    let listing: Option<String> = row.get("submission_listing")?;
+    let received_at: Timestamp = row.get("submission_received_at")?;
+    let dealer: String = row.get("submission_dealer_id")?;
+    let lead: String = row.get("submission_lead_id")?;
+    let key: Option<String> = row.get("submission_sealed_by")?;
     let of = |column| AadContext::lead(column, &dealer, &lead, received_at);
-    let payload = payload(row, first + 4, key.as_deref(), &of(PAYLOAD))?;
-    let address = readable(row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS)))?;
+    let payload = payload(row, "submission_payload", key.as_deref(), &of(PAYLOAD))?;
+    let address = readable(row.opened_if_any("submission_address", key.as_deref(), &of(ADDRESS)))?;
     let (payload, address, unreadable) = match payload.and_then(|sent| Ok((sent, address?))) {
         Ok((payload, address)) => (payload, address, None),
         Err(why) => (Value::Null, None, Some(why.to_string())),
@@ -227,35 +236,38 @@ fn submission_record(row: &SqlRow<'_>, first: usize) -> RowResult<SubmissionReco
         received_at,
         // A newer Tradepost may have written it; the customer is read all the same.
         version: Version::from_name(&version).unwrap_or(Version::V1_1),
-        principal: row.get(first + 2)?,
+        principal: row.get("submission_principal")?,
         address,
         payload,
         unreadable,
-        rooftop: row.get(first + 5)?,
+        rooftop: row.get("submission_rooftop")?,
         listing: listing.map(|text| tradepost_document::json::from_str(&text)).transpose()?,
-        appointment: appointment_record(row, first + 10)?,
+        appointment: appointment_record(row, SENT)?,
     })
 }
 
-fn appointment_record(row: &SqlRow<'_>, first: usize) -> RowResult<Option<AppointmentRecord>> {
-    let Some(appointment_id) = row.get::<Option<String>>(first)? else {
+/// Reads the appointment whose columns have this prefix.
+fn appointment_record(row: &SqlRow<'_>, prefix: &str) -> RowResult<Option<AppointmentRecord>> {
+    let column = |name: &str| format!("{prefix}_{name}");
+    let Some(appointment_id) = row.get::<Option<String>>(&column("appointment_id"))? else {
         return Ok(None);
     };
-    let proposed: Vec<i64> = tradepost_document::json::from_str(&row.get::<String>(first + 6)?)?;
+    let proposed: String = row.get(&column("proposed"))?;
+    let proposed: Vec<i64> = tradepost_document::json::from_str(&proposed)?;
     Ok(Some(AppointmentRecord {
         appointment_id,
-        kind: word(row, first + 1)?,
-        state: word(row, first + 2)?,
-        requested_at: row.get(first + 3)?,
-        starts_at: row.get(first + 4)?,
-        ends_at: row.get(first + 5)?,
+        kind: word(row, &column("kind"))?,
+        state: word(row, &column("state"))?,
+        requested_at: row.get(&column("requested_at"))?,
+        starts_at: row.get(&column("starts_at"))?,
+        ends_at: row.get(&column("ends_at"))?,
         proposed: proposed.into_iter().map(moment).collect::<RowResult<_>>()?,
-        version: row.get(first + 7)?,
+        version: row.get(&column("version"))?,
     }))
 }
 
 /// Reads a column that holds a name of a vocabulary.
-pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: usize) -> RowResult<T> {
+pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: &str) -> RowResult<T> {
     let name: String = row.get(column)?;
     T::from_name(&name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())
 }

@@ -20,7 +20,7 @@ pub(crate) const LEASE: &str = concat!(
              LATERAL (SELECT GREATEST(0, (now + $2 * $3 - base) / $3) AS rest) AS rest,
              LATERAL (SELECT LEAST(rest, GREATEST(1, rest / (10 * live))) AS part) AS part
     )
-    RETURNING leased, full_at - (SELECT now FROM given), (SELECT live FROM given)"
+    RETURNING leased, full_at - (SELECT now FROM given) AS wait, (SELECT live FROM given) AS live"
 );
 
 /// Deletes buckets that are full.

@@ -113,7 +113,7 @@ const READING: &str = "reading what is to be sealed anew";
 const KEYS: &str = "SELECT key_id, index_key FROM privacy_keys ORDER BY since, key_id";
 
 fn key_row(row: &SqlRow<'_>) -> RowResult<(String, String)> {
-    Ok((row.get(0)?, row.get(1)?))
+    Ok((row.get("key_id")?, row.get("index_key")?))
 }
 
 impl Database {
@@ -128,7 +128,7 @@ impl Database {
             format!("SELECT NULL FROM {table} WHERE {column} NOT LIKE '{BLIND}%'")
         };
         let sql = format!(
-            "SELECT sealed_by, count(*) FROM (
+            "SELECT sealed_by, count(*) AS number FROM (
                  SELECT sealed_by FROM lead_submissions UNION ALL
                  SELECT sealed_by FROM consent_evidence UNION ALL
                  SELECT sealed_by FROM lead_notes UNION ALL
@@ -139,7 +139,9 @@ impl Database {
             clear("lead_matches", "proof"),
             clear("lead_tallies", "subject"),
         );
-        self.0.all("counting what is sealed", &sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.0.all("counting what is sealed", &sql, params![], |row| {
+            Ok((row.get("sealed_by")?, row.get("number")?))
+        })
     }
 }
 
@@ -168,7 +170,7 @@ impl StoreTransaction<'_> {
         let Some((id, index_key)) = self.0.vault().key_row() else { return Ok(None) };
         let sql = format!("SELECT 1 FROM privacy_keys WHERE key_id = $1{}", self.0.for_key_share());
         let known: Option<i64> =
-            self.0.first("looking for the key that seals", &sql, params![id], |row| row.get(0))?;
+            self.0.first("looking for the key that seals", &sql, params![id], |row| row.only())?;
         if known.is_none() {
             self.put_privacy_key(id, index_key, now)?;
         }
@@ -181,7 +183,7 @@ impl StoreTransaction<'_> {
         // Waits for transactions that write with such a key before its rows are counted.
         let sql =
             format!("SELECT key_id FROM privacy_keys WHERE key_id <> $1{}", self.0.for_update());
-        self.0.all("waiting for keys", &sql, params![kept], |row| row.get::<String>(0))?;
+        self.0.all("waiting for keys", &sql, params![kept], |row| row.only::<String>())?;
         self.0.execute(
             "forgetting keys",
             "DELETE FROM privacy_keys WHERE key_id <> $1
@@ -227,16 +229,16 @@ impl StoreTransaction<'_> {
             ),
             params![place.after, key, limit],
             |row| {
-                let dealer: String = row.get(1)?;
-                let lead: String = row.get(2)?;
-                let at = row.get(3)?;
+                let dealer: String = row.get("dealer_id")?;
+                let lead: String = row.get("lead_id")?;
+                let at = row.get("received_at")?;
                 let of = |column| AadContext::lead(column, &dealer, &lead, at);
-                let by: Option<String> = row.get(4)?;
-                let payload = row.opened(5, by.as_deref(), &of(PAYLOAD));
-                let address = row.opened_if_any(6, by.as_deref(), &of(ADDRESS));
+                let by: Option<String> = row.get("sealed_by")?;
+                let payload = row.opened("payload", by.as_deref(), &of(PAYLOAD));
+                let address = row.opened_if_any("address", by.as_deref(), &of(ADDRESS));
                 let opened = readable(payload.and_then(|payload| Ok((payload, address?))))?;
                 let places = (of(PAYLOAD), of(ADDRESS));
-                Ok((row.get::<i64>(0)?, lead, places, opened))
+                Ok((row.get::<i64>("seq")?, lead, places, opened))
             },
         )?;
         let mut batch = Batch::default();
@@ -265,26 +267,26 @@ impl StoreTransaction<'_> {
             READING,
             &format!(
                 "SELECT submission, dealer_id, seq, sealed_by, network, user_agent, body, salt,
-                     (SELECT lead_id FROM lead_submissions WHERE lead_submissions.seq = submission)
+                     (SELECT lead_id FROM lead_submissions WHERE lead_submissions.seq = submission) AS lead_id
                  FROM consent_evidence WHERE submission > $1 AND sealed_by IS DISTINCT FROM $2
                  ORDER BY submission LIMIT $3{}",
                 self.0.for_update()
             ),
             params![place.after, key, limit],
             |row| {
-                let dealer: String = row.get(1)?;
-                let seq: i64 = row.get(2)?;
-                let by: Option<String> = row.get(3)?;
+                let dealer: String = row.get("dealer_id")?;
+                let seq: i64 = row.get("seq")?;
+                let by: Option<String> = row.get("sealed_by")?;
                 let of = |column| AadContext::evidence(column, &dealer, seq);
-                let bytes = |place, column| {
-                    let opened = row.opened_bytes(place, by.as_deref(), &of(column))?;
+                let bytes = |name, column| {
+                    let opened = row.opened_bytes(name, by.as_deref(), &of(column))?;
                     Ok(opened.unwrap_or_default()) as RowResult<Vec<u8>>
                 };
-                let agent = row.opened_if_any(5, by.as_deref(), &of(USER_AGENT));
-                let opened = agent.and_then(|agent| Ok((agent, bytes(6, BODY)?, bytes(7, SALT)?)));
-                let network: Option<String> = row.get(4)?;
-                let lead: Option<String> = row.get(8)?;
-                Ok((row.get::<i64>(0)?, lead, (dealer, seq), network, readable(opened)?))
+                let agent = row.opened_if_any("user_agent", by.as_deref(), &of(USER_AGENT));
+                let opened = agent.and_then(|agent| Ok((agent, bytes("body", BODY)?, bytes("salt", SALT)?)));
+                let network: Option<String> = row.get("network")?;
+                let lead: Option<String> = row.get("lead_id")?;
+                Ok((row.get::<i64>("submission")?, lead, (dealer, seq), network, readable(opened)?))
             },
         )?;
         let mut batch = Batch::default();
@@ -328,16 +330,16 @@ impl StoreTransaction<'_> {
             ),
             params![place.after, now, limit],
             |row| {
-                let dealer: String = row.get(1)?;
-                let lead: String = row.get(2)?;
-                let at: Timestamp = row.get(3)?;
+                let dealer: String = row.get("dealer_id")?;
+                let lead: String = row.get("lead_id")?;
+                let at: Timestamp = row.get("at")?;
                 let text_of = AadContext::lead(NOTE, &dealer, &lead, at);
                 let salt_of = AadContext::lead(NOTE_SALT, &dealer, &lead, at);
-                let by: Option<String> = row.get(4)?;
-                let text = row.opened(5, by.as_deref(), &text_of);
-                let salt = row.opened_if_any(6, by.as_deref(), &salt_of);
+                let by: Option<String> = row.get("sealed_by")?;
+                let text = row.opened("text", by.as_deref(), &text_of);
+                let salt = row.opened_if_any("salt", by.as_deref(), &salt_of);
                 let opened = readable(text.and_then(|text| Ok((text, salt?))))?;
-                Ok((row.get::<i64>(0)?, lead, (text_of, salt_of), opened))
+                Ok((row.get::<i64>("key")?, lead, (text_of, salt_of), opened))
             },
         )?;
         let mut batch = Batch::default();
@@ -370,9 +372,9 @@ impl StoreTransaction<'_> {
             ),
             params![now, limit, place.unreadable],
             |row| {
-                let name: String = row.get(0)?;
-                let by: Option<String> = row.get(1)?;
-                let secret = readable(row.opened(2, by.as_deref(), &belongs_to(&name)))?;
+                let name: String = row.get("name")?;
+                let by: Option<String> = row.get("sealed_by")?;
+                let secret = readable(row.opened("secret", by.as_deref(), &belongs_to(&name)))?;
                 Ok((name, secret))
             },
         )?;
@@ -405,13 +407,13 @@ impl StoreTransaction<'_> {
             ),
             params![now, limit, place.unreadable],
             |row| {
-                let dealer: String = row.get(0)?;
-                let scope: String = row.get(1)?;
-                let key: String = row.get(2)?;
-                let by: Option<String> = row.get(3)?;
+                let dealer: String = row.get("dealer_id")?;
+                let scope: String = row.get("scope")?;
+                let key: String = row.get("key")?;
+                let by: Option<String> = row.get("sealed_by")?;
                 let of = AadContext::column(REPLY, &[&dealer, &scope, &key]);
-                let reply = readable(row.opened(5, by.as_deref(), &of))?;
-                let lead: Option<String> = row.get(4)?;
+                let reply = readable(row.opened("reply", by.as_deref(), &of))?;
+                let lead: Option<String> = row.get("lead_id")?;
                 Ok((dealer, (scope, key), by.is_some(), lead, reply))
             },
         )?;
@@ -552,7 +554,7 @@ impl StoreTransaction<'_> {
                  WHERE {first} NOT LIKE '{BLIND}%' LIMIT $1"
             ),
             params![limit],
-            |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]),
+            |row| Ok([row.get("dealer_id")?, row.get(first)?, row.get(second)?, row.get(third)?]),
         )
     }
 
@@ -565,7 +567,7 @@ impl StoreTransaction<'_> {
 /// Returns the payload of a submission, or the reason why it cannot be read any more.
 pub(super) fn payload(
     row: &SqlRow<'_>,
-    column: usize,
+    column: &str,
     key: Option<&str>,
     of: &AadContext,
 ) -> RowResult<Result<Value, Unopened>> {

@@ -52,10 +52,10 @@ impl Store {
             |row| {
                 Ok(ProbeReport {
                     dealer_id: dealer_id.to_owned(),
-                    at: row.get(0)?,
-                    by: row.get(1)?,
-                    document: row.get(2)?,
-                    page: row.get(3)?,
+                    at: row.get("at")?,
+                    by: row.get("wanted_by")?,
+                    document: row.get("document")?,
+                    page: row.get("page")?,
                 })
             },
         )

@@ -60,6 +60,6 @@ impl StoreTransaction<'_> {
 
     /// Returns true when a process is alive.
     pub(crate) fn is_served(&self) -> Result<bool, InternalError> {
-        self.0.one("looking for processes", SERVED, &[], |row| row.get(0))
+        self.0.one("looking for processes", SERVED, &[], |row| row.only())
     }
 }

@@ -105,7 +105,7 @@ impl StoreRead for PublisherTx<'_> {
         // The index has all columns: a hit reads no more than a miss. A miss reads a constant row as well, so that it
         // does not take less time than another owner's entity.
         let sql = format!(
-            "SELECT TRUE, owner, account FROM publisher_things {}
+            "SELECT TRUE AS is_there, owner, account FROM publisher_things {}
              WHERE publisher = $1 AND kind = $2 AND id = $3
              UNION ALL SELECT FALSE, 'agent:nobody', 'acc_00000000000000000000000000000000'",
             self.connection.indexed_by("publisher_things_whose")
@@ -114,8 +114,8 @@ impl StoreRead for PublisherTx<'_> {
         let kind = kind.name();
         let values = params![self.publisher, kind, id];
         self.connection.each("finding out whose a thing is", &sql, values, |row| {
-            let is_there = row.get(0)?;
-            let whose = EntityOwner { owner: row.get(1)?, account: row.get(2)? };
+            let is_there = row.get("is_there")?;
+            let whose = EntityOwner { owner: row.get("owner")?, account: row.get("account")? };
             if is_there {
                 found = Some(whose);
             }
@@ -149,9 +149,10 @@ impl StoreRead for PublisherTx<'_> {
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         let name = kind.name();
         let mut values = vec![self.publisher.bind(), name.bind()];
-        let mut sql = "SELECT state, class, CAST(SUM(things) AS BIGINT) FROM publisher_counts
+        let mut sql =
+            "SELECT state, class, CAST(SUM(things) AS BIGINT) AS number FROM publisher_counts
              WHERE publisher = $1 AND kind = $2"
-            .to_owned();
+                .to_owned();
         let one_account = query.account.as_ref();
         narrow(&mut sql, &mut values, "owner", query.owner.as_ref());
         narrow(&mut sql, &mut values, "account", one_account);
@@ -163,7 +164,11 @@ impl StoreRead for PublisherTx<'_> {
         any_of(&mut sql, &mut values, "state", &query.states);
         sql.push_str(" AND things > 0 GROUP BY state, class ORDER BY state, class");
         self.connection.all("counting things", &sql, &values, |row| {
-            Ok(Tally { state: row.get(0)?, class: row.get(1)?, things: row.get(2)? })
+            Ok(Tally {
+                state: row.get("state")?,
+                class: row.get("class")?,
+                things: row.get("number")?,
+            })
         })
     }
 
@@ -173,7 +178,7 @@ impl StoreRead for PublisherTx<'_> {
             "SELECT hash, reply, used_at FROM publisher_keys
              WHERE publisher = $1 AND scope = $2 AND key = $3",
             params![self.publisher, scope, key],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get("hash")?, row.get("reply")?, row.get("used_at")?)),
         )?;
         row.map(|(hash, reply, used_at)| Ok(KeyRow { hash, reply: json(&reply)?, used_at }))
             .transpose()
@@ -295,11 +300,11 @@ impl PublisherTx<'_> {
             params![self.publisher, kind.name(), id],
             |row| {
                 Ok(Counted {
-                    place: row.get(0)?,
-                    owner: row.get(1)?,
-                    account: row.get(2)?,
-                    state: row.get(3)?,
-                    class: row.get(4)?,
+                    place: row.get("place")?,
+                    owner: row.get("owner")?,
+                    account: row.get("account")?,
+                    state: row.get("state")?,
+                    class: row.get("class")?,
                 })
             },
         )
@@ -327,7 +332,7 @@ impl PublisherTx<'_> {
                 record.class,
                 record.changes_at.map(Timestamp::as_microsecond),
             ],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 
@@ -388,7 +393,13 @@ impl PublisherTx<'_> {
                 "reading terms",
                 "SELECT field, value, owner FROM publisher_terms WHERE thing = $1",
                 params![place],
-                |row| Ok(KnownTerm { field: row.get(0)?, value: row.get(1)?, owner: row.get(2)? }),
+                |row| {
+                    Ok(KnownTerm {
+                        field: row.get("field")?,
+                        value: row.get("value")?,
+                        owner: row.get("owner")?,
+                    })
+                },
             )?;
         }
         for term in known.iter().filter(|known| !terms.iter().any(|term| known.is(term, owner))) {
@@ -444,24 +455,24 @@ fn read(kind: EntityKind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
         let micros = row.get(column)?;
         Ok::<_, sql::RowError>(Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX))
     };
-    let changes_at: Option<i64> = row.get(10)?;
+    let changes_at: Option<i64> = row.get("changes_at")?;
     let record = EntityRecord {
         kind,
-        id: row.get(1)?,
-        owner: row.get(2)?,
-        account: row.get(3)?,
-        state: row.get(4)?,
-        class: row.get(9)?,
+        id: row.get("id")?,
+        owner: row.get("owner")?,
+        account: row.get("account")?,
+        state: row.get("state")?,
+        class: row.get("class")?,
         changes_at: changes_at
             .map(|micros| Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)),
         terms: Vec::new(),
-        revision: count(5)?,
+        revision: count("revision")?,
         body: Value::Null,
-        created_at: at(6)?,
-        updated_at: at(7)?,
-        place: count(0)?,
+        created_at: at("created_at")?,
+        updated_at: at("updated_at")?,
+        place: count("place")?,
     };
-    Ok(UnparsedRow { record, body: row.get(8)? })
+    Ok(UnparsedRow { record, body: row.get("body")? })
 }
 
 fn json(text: &str) -> Result<Value, InternalError> {

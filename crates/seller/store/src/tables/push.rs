@@ -9,7 +9,7 @@ use tradepost_server::tasks::log::{
 
 use super::{Database, StoreTransaction};
 use crate::change_notice::ChangeNotice;
-use crate::sql::{RowResult, SqlRow, members, params};
+use crate::sql::{RowResult, SqlRow, params};
 
 /// The table, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -55,7 +55,7 @@ impl PushWriter for StoreTransaction<'_> {
             "counting webhooks",
             "SELECT count(*) FROM push_configs WHERE task_id = $1 AND config_id <> $2",
             params![task_id, target.config_id],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         if usize::try_from(others).unwrap_or(usize::MAX) >= most {
             return Ok(PushStored::TooMany);
@@ -264,24 +264,31 @@ impl Database {
             "reading when a webhook is due",
             "SELECT min(due_at) FROM push_configs WHERE agent_id = $1 AND due_at > $2",
             params![agent_id, after],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 }
 
 fn read_place(row: &SqlRow<'_>) -> RowResult<PushPosition> {
-    let target = members!(row, 3, PushTarget { config_id, url, host, token, scheme, credentials });
+    let target = PushTarget {
+        config_id: row.get("config_id")?,
+        url: row.get("url")?,
+        host: row.get("host")?,
+        token: row.get("token")?,
+        scheme: row.get("scheme")?,
+        credentials: row.get("credentials")?,
+    };
     Ok(PushPosition {
-        key: row.get(0)?,
-        task_id: row.get(1)?,
-        owner: row.get(2)?,
+        key: row.get("key")?,
+        task_id: row.get("task_id")?,
+        owner: row.get("owner")?,
         target,
-        from_seq: row.get(9)?,
-        sent_seq: row.get(10)?,
-        last_seq: row.get(11)?,
-        failures: row.get(12)?,
-        failure: row.get(13)?,
-        due_at: row.get(14)?,
-        off_at: row.get(15)?,
+        from_seq: row.get("from_seq")?,
+        sent_seq: row.get("sent_seq")?,
+        last_seq: row.get("last_seq")?,
+        failures: row.get("failures")?,
+        failure: row.get("failure")?,
+        due_at: row.get("due_at")?,
+        off_at: row.get("off_at")?,
     })
 }

@@ -7,7 +7,7 @@ use tradepost_document::json;
 use super::StoreTransaction;
 use crate::Store;
 use crate::refusals::{RefusalCount, RefusalRecord};
-use crate::sql::{RowResult, SqlRow, members, params};
+use crate::sql::{RowResult, SqlRow, params};
 
 const COLUMNS: &str = "error_id, agent_id, at, code, operation, caller, misfits";
 
@@ -63,7 +63,7 @@ impl StoreTransaction<'_> {
             WHAT,
             "SELECT agent_id FROM refusals GROUP BY agent_id HAVING count(*) > $1",
             params![each],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         // By the time of the first one beyond the limit. All with that same time are deleted, even if fewer than
         // allowed remain.
@@ -121,20 +121,27 @@ impl Store {
             "SELECT agent_id, hour, code, refused FROM refusal_counts
              WHERE hour >= $2 AND ($1 IS NULL OR agent_id = $1) ORDER BY hour, agent_id, code",
             params![agent_id, since],
-            |row| Ok(members!(row, 0, RefusalCount { agent_id, hour, code, refused })),
+            |row| {
+                Ok(RefusalCount {
+                    agent_id: row.get("agent_id")?,
+                    hour: row.get("hour")?,
+                    code: row.get("code")?,
+                    refused: row.get("refused")?,
+                })
+            },
         )
     }
 }
 
 fn read(row: &SqlRow<'_>) -> RowResult<RefusalRecord> {
-    let misfits: String = row.get(6)?;
+    let misfits: String = row.get("misfits")?;
     Ok(RefusalRecord {
-        error_id: row.get(0)?,
-        agent_id: row.get(1)?,
-        at: row.get(2)?,
-        code: row.get(3)?,
-        operation: row.get(4)?,
-        caller: row.get(5)?,
+        error_id: row.get("error_id")?,
+        agent_id: row.get("agent_id")?,
+        at: row.get("at")?,
+        code: row.get("code")?,
+        operation: row.get("operation")?,
+        caller: row.get("caller")?,
         misfits: json::from_str(&misfits)?,
     })
 }

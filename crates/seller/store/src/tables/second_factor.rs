@@ -133,15 +133,15 @@ impl Store {
         self.read_first(
             "reading a second factor",
             "SELECT secret, sealed_by, confirmed_at,
-                 (SELECT count(*) FROM recovery_codes WHERE recovery_codes.name = second_factors.name)
+                 (SELECT count(*) FROM recovery_codes WHERE recovery_codes.name = second_factors.name) AS codes_left
              FROM second_factors WHERE name = $1",
             params![name],
             |row| {
-                let sealed_by: Option<String> = row.get(1)?;
+                let sealed_by: Option<String> = row.get("sealed_by")?;
                 Ok(SecondFactor {
-                    secret: row.opened(0, sealed_by.as_deref(), &belongs_to(name))?,
-                    confirmed_at: row.get(2)?,
-                    codes_left: row.get(3)?,
+                    secret: row.opened("secret", sealed_by.as_deref(), &belongs_to(name))?,
+                    confirmed_at: row.get("confirmed_at")?,
+                    codes_left: row.get("codes_left")?,
                 })
             },
         )
@@ -153,7 +153,7 @@ impl Store {
     /// When the database fails.
     pub fn second_factor_names(&self) -> Result<BTreeSet<String>, InternalError> {
         let sql = "SELECT name FROM second_factors WHERE confirmed_at IS NOT NULL";
-        let names = self.read_all("reading second factors", sql, params![], |row| row.get(0))?;
+        let names = self.read_all("reading second factors", sql, params![], |row| row.only())?;
         Ok(names.into_iter().collect())
     }
 
@@ -164,7 +164,7 @@ impl Store {
     pub fn has_second_factor(&self, name: &str) -> Result<bool, InternalError> {
         let sql = "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL";
         let found: Option<i64> =
-            self.read_first("looking for a second factor", sql, params![name], |row| row.get(0))?;
+            self.read_first("looking for a second factor", sql, params![name], |row| row.only())?;
         Ok(found.is_some())
     }
 }

@@ -41,7 +41,7 @@ impl StoreTransaction<'_> {
                       THEN sign_in_budgets.full_at + $5 ELSE $2 END
              RETURNING full_at",
             params![bucket, first, now, budget.latest(now), step],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         Ok(budget.wait(full_at, now) > SignedDuration::ZERO)
     }
@@ -73,7 +73,7 @@ impl StoreTransaction<'_> {
                             THEN access_counts.recorded + 1 ELSE access_counts.recorded END
              RETURNING happened",
             params![entry.chain, entry.actor, action, subject, hour, ENTRIES_AN_HOUR],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         if happened <= ENTRIES_AN_HOUR { self.record(entry) } else { Ok(()) }
     }
@@ -94,15 +94,15 @@ impl StoreTransaction<'_> {
             &sql,
             params![hour_of(now)],
             |row| {
-                let happened: i64 = row.get(5)?;
-                let recorded: i64 = row.get(6)?;
-                let subject: String = row.get(3)?;
-                let hour: Timestamp = row.get(4)?;
+                let happened: i64 = row.get("happened")?;
+                let recorded: i64 = row.get("recorded")?;
+                let subject: String = row.get("subject")?;
+                let hour: Timestamp = row.get("hour")?;
                 let entry = NewAuditEntry {
-                    chain: row.get(0)?,
+                    chain: row.get("chain")?,
                     at: now,
-                    actor: row.get(1)?,
-                    action: word(row, 2)?,
+                    actor: row.get("actor")?,
+                    action: word(row, "deed")?,
                     subject: Some(subject).filter(|name| !name.is_empty()),
                     detail: Some(format!(
                         "{} more in the hour from {}",
@@ -160,7 +160,7 @@ impl Store {
             "reading a budget of attempts",
             "SELECT full_at FROM sign_in_budgets WHERE bucket = $1",
             params![bucket],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         Ok(full_at.map_or(SignedDuration::ZERO, |full_at| budget.wait(full_at, now)))
     }
@@ -173,12 +173,12 @@ impl Store {
         let since = now.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
         self.read_all(
             "reading how many attempts failed",
-            "SELECT deed, CAST(sum(happened) AS BIGINT) FROM access_counts
+            "SELECT deed, CAST(sum(happened) AS BIGINT) AS happened FROM access_counts
              WHERE hour >= $1 GROUP BY deed ORDER BY deed",
             params![hour_of(since)],
             |row| {
-                let action: AuditAction = word(row, 0)?;
-                Ok(AccessCount { action, happened: row.get(1)? })
+                let action: AuditAction = word(row, "deed")?;
+                Ok(AccessCount { action, happened: row.get("happened")? })
             },
         )
     }

@@ -32,8 +32,8 @@ impl Database {
              WHERE publisher = $1 AND until > $2",
             params![publisher, now],
             |row| {
-                let until = row.get(2)?;
-                Ok(UsedSignature { key: row.get(0)?, nonce: row.get(1)?, until })
+                let until = row.get("until")?;
+                Ok(UsedSignature { key: row.get("key")?, nonce: row.get("nonce")?, until })
             },
         )
     }

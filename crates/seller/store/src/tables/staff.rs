@@ -11,10 +11,10 @@ use tradepost_document::fault::InternalError;
 use super::leads::word;
 use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::sql::{RowResult, SqlRow, members, params};
+use crate::sql::{RowResult, SqlRow, params};
 use crate::staff::{StaffMember, StaffSession};
 
-const MEMBER: &str = "m.name, m.dealer_id, m.role, m.password, m.created_at";
+const MEMBER: &str = "m.name AS member_name, m.dealer_id, m.role, m.password, m.created_at";
 const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser, s.proven_at";
 const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";
 
@@ -91,7 +91,7 @@ impl StoreTransaction<'_> {
             "looking for a second factor at a sign-in",
             "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL",
             params![member.name],
-            |row: &SqlRow<'_>| row.get(0),
+            |row: &SqlRow<'_>| row.only(),
         )?;
         Ok(confirmed.is_some() == has_code)
     }
@@ -101,7 +101,7 @@ impl StoreTransaction<'_> {
     pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, InternalError> {
         let sql = format!("SELECT password FROM staff WHERE name = $1{}", self.0.for_update());
         self.0.first("locking a member of the staff", &sql, params![name], |row: &SqlRow<'_>| {
-            row.get(0)
+            row.only()
         })
     }
 
@@ -269,7 +269,7 @@ impl StoreTransaction<'_> {
                         "reading the last entry of a record",
                         "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
                         params![entry.chain],
-                        |row: &SqlRow<'_>| Ok((row.get::<i64>(0)?, row.get::<Sha256Hash>(1)?)),
+                        |row: &SqlRow<'_>| Ok((row.get::<i64>("seq")?, row.get::<Sha256Hash>("hash")?)),
                     )?;
                     last.unwrap_or((0, START))
                 }
@@ -301,7 +301,7 @@ impl Database {
     /// Returns the names of the chains in the audit log.
     pub(crate) fn chains(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT DISTINCT chain FROM audit_log ORDER BY chain";
-        self.0.all("reading whose records there are", sql, params![], |row| row.get(0))
+        self.0.all("reading whose records there are", sql, params![], |row| row.only())
     }
 
     pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, InternalError> {
@@ -314,7 +314,7 @@ impl Database {
                 match entry(row) {
                     Ok(entry) => check.take(&entry),
                     // An entry of a newer Tradepost cannot be checked, but the one after it can.
-                    Err(_) => check.take_unread(row.get(1)?, row.get(7)?),
+                    Err(_) => check.take_unread(row.get("seq")?, row.get("hash")?),
                 }
                 Ok(true)
             })?;
@@ -331,7 +331,7 @@ impl Store {
     /// When the database fails.
     pub fn member(&self, name: &str) -> Result<Option<StaffMember>, InternalError> {
         let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
-        self.read_first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
+        self.read_first("reading a member of the staff", &sql, params![name], member)
     }
 
     /// Returns the members who see a dealer's leads, by name; all members when no dealer is given.
@@ -343,7 +343,7 @@ impl Store {
             "SELECT {MEMBER} FROM staff m
              WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
         );
-        self.read_all("reading the staff", &sql, params![dealer_id], |row| member(row, 0))
+        self.read_all("reading the staff", &sql, params![dealer_id], member)
     }
 
     /// Returns the session with a cookie of this hash, with its member.
@@ -359,7 +359,7 @@ impl Store {
              WHERE s.hash = $1"
         );
         self.read_first("reading a session", &sql, params![hash], |row| {
-            Ok((session(row)?, member(row, 7)?))
+            Ok((session(row)?, member(row)?))
         })
     }
 
@@ -378,7 +378,7 @@ impl Store {
              ORDER BY s.seen_at DESC, s.id"
         );
         self.read_all("reading the sessions", &sql, params![dealer_id, now], |row| {
-            Ok((session(row)?, member(row, 7)?))
+            Ok((session(row)?, member(row)?))
         })
     }
 
@@ -409,11 +409,11 @@ impl Store {
     ) -> Result<Vec<(AuditEntry, Sha256Hash)>, InternalError> {
         let sql = format!(
             "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
-                              WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
+                              WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1) AS previous
              FROM audit_log WHERE subject = $1 ORDER BY chain, seq"
         );
         self.read_all("reading what was done with a lead", &sql, params![lead_id], |row| {
-            Ok((entry(row)?, row.get::<Option<Sha256Hash>>(8)?.unwrap_or(START)))
+            Ok((entry(row)?, row.get::<Option<Sha256Hash>>("previous")?.unwrap_or(START)))
         })
     }
 
@@ -423,7 +423,7 @@ impl Store {
     /// When the database fails.
     pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Sha256Hash>, InternalError> {
         let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
-        self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
+        self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.only())
     }
 
     /// Passes every entry of a chain, or of all, to `take` in their order.
@@ -447,26 +447,36 @@ impl Store {
     }
 }
 
-fn member(row: &SqlRow<'_>, first: usize) -> RowResult<StaffMember> {
-    Ok(members!(row, first, StaffMember { name, dealer_id, role: word, password, created_at }))
+fn member(row: &SqlRow<'_>) -> RowResult<StaffMember> {
+    Ok(StaffMember {
+        name: row.get("member_name")?,
+        dealer_id: row.get("dealer_id")?,
+        role: word(row, "role")?,
+        password: row.get("password")?,
+        created_at: row.get("created_at")?,
+    })
 }
 
 fn session(row: &SqlRow<'_>) -> RowResult<StaffSession> {
-    Ok(members!(
-        row,
-        0,
-        StaffSession { id, name, begun_at, seen_at, expires_at, browser, proven_at }
-    ))
+    Ok(StaffSession {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        begun_at: row.get("begun_at")?,
+        seen_at: row.get("seen_at")?,
+        expires_at: row.get("expires_at")?,
+        browser: row.get("browser")?,
+        proven_at: row.get("proven_at")?,
+    })
 }
 
 fn entry(row: &SqlRow<'_>) -> RowResult<AuditEntry> {
     let said = NewAuditEntry {
-        chain: row.get(0)?,
-        at: row.get(2)?,
-        actor: row.get(3)?,
-        action: word(row, 4)?,
-        subject: row.get(5)?,
-        detail: row.get(6)?,
+        chain: row.get("chain")?,
+        at: row.get("at")?,
+        actor: row.get("actor")?,
+        action: word(row, "deed")?,
+        subject: row.get("subject")?,
+        detail: row.get("detail")?,
     };
-    Ok(AuditEntry { seq: row.get(1)?, said, hash: row.get(7)? })
+    Ok(AuditEntry { seq: row.get("seq")?, said, hash: row.get("hash")? })
 }

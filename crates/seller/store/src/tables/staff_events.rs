@@ -103,7 +103,7 @@ impl Database {
                         WHERE t.publisher = s.publisher AND t.kind = $1 AND t.owner = ''
                             AND t.place > s.place)";
         let kind = EntityKind::StaffEvent.name();
-        self.0.all("looking for untold sales", sql, params![kind], |row| row.get(0))
+        self.0.all("looking for untold sales", sql, params![kind], |row| row.only())
     }
 
     /// Returns the events of a publisher after its position, oldest first.
@@ -140,9 +140,9 @@ impl Store {
 }
 
 fn read(row: &SqlRow<'_>) -> RowResult<KeptStaffEvent> {
-    let micros: i64 = row.get(1)?;
-    let body: String = row.get(2)?;
+    let micros: i64 = row.get("created_at")?;
+    let body: String = row.get("body")?;
     let event: StaffEvent = json::from_str(&body)?;
     let at = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX);
-    Ok(KeptStaffEvent { place: row.get(0)?, at, event })
+    Ok(KeptStaffEvent { place: row.get("place")?, at, event })
 }

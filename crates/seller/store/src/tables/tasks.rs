@@ -77,11 +77,11 @@ impl TaskWriter for StoreTransaction<'_> {
         let (seq, state) = self.0.one(
             "reading a task's state",
             &format!(
-                "SELECT last_seq + 1, state FROM tasks WHERE task_id = $1{}",
+                "SELECT last_seq + 1 AS seq, state FROM tasks WHERE task_id = $1{}",
                 self.0.for_update()
             ),
             params![task_id],
-            |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
+            |row| Ok((row.get::<i64>("seq")?, row.get::<String>("state")?)),
         )?;
         // A state that this version does not know is left unchanged.
         if TaskState::from_name(&state).is_none_or(TaskState::terminal) {
@@ -142,7 +142,7 @@ impl StoreTransaction<'_> {
             params![name, fresh],
         )?;
         let query = "SELECT value FROM secrets WHERE name = $1";
-        self.0.one("reading a secret", query, params![name], |row| row.get(0))
+        self.0.one("reading a secret", query, params![name], |row| row.only())
     }
 }
 
@@ -160,8 +160,8 @@ impl Database {
     pub(crate) fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
         let query = "SELECT last_seq, state FROM tasks WHERE task_id = $1";
         let found = self.0.first("reading a task", query, params![task_id], |row| {
-            let state = TaskState::from_name(&row.get::<String>(1)?);
-            Ok((row.get(0)?, state.is_some_and(TaskState::terminal)))
+            let state = TaskState::from_name(&row.get::<String>("state")?);
+            Ok((row.get("last_seq")?, state.is_some_and(TaskState::terminal)))
         });
         Ok(found?.unwrap_or_default())
     }
@@ -182,12 +182,12 @@ impl Database {
              ORDER BY seq LIMIT $4",
             params![task_id, after, until, limit, with_artifacts],
             |row| {
-                let kind = match row.get::<i64>(1)? {
+                let kind = match row.get::<i64>("kind")? {
                     0 => EntryKind::Message,
                     1 => EntryKind::Status,
                     _ => EntryKind::Artifact,
                 };
-                Ok(LogEntry { seq: row.get(0)?, kind, body: row.get(2)? })
+                Ok(LogEntry { seq: row.get("seq")?, kind, body: row.get("body")? })
             },
         )
     }
@@ -209,7 +209,7 @@ impl Database {
             "counting tasks",
             &format!("SELECT count(*) {WHERE}"),
             params![owner.agent_id, owner.principal, filter.context_id, state, since],
-            |row| row.get::<i64>(0),
+            |row| row.only::<i64>(),
         )?;
         let (moment, id) = after.unzip();
         let rows = self.0.all(
@@ -277,13 +277,13 @@ fn task_row(
 }
 
 fn read_row(row: &SqlRow<'_>) -> RowResult<TaskRow> {
-    let state: String = row.get(2)?;
+    let state: String = row.get("state")?;
     Ok(TaskRow {
-        task_id: row.get(0)?,
-        context_id: row.get(1)?,
+        task_id: row.get("task_id")?,
+        context_id: row.get("context_id")?,
         // A task in an unknown state must not be reported as still running.
         state: TaskState::from_name(&state).unwrap_or(TaskState::Failed),
-        status_at: row.get(3)?,
-        last_seq: row.get(4)?,
+        status_at: row.get("status_at")?,
+        last_seq: row.get("last_seq")?,
     })
 }

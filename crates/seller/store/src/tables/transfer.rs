@@ -104,24 +104,23 @@ impl Table {
     }
 
     fn read(&self, row: &SqlRow<'_>, bodies: &mut Bodies<'_>) -> RowResult<Vec<SqlValue<'static>>> {
-        let dealer = self.columns.iter().position(|(name, _)| name == "dealer_id");
-        let read = |(place, (name, kind)): (usize, &(String, TransferKind))| {
+        let read = |(name, kind): &(String, TransferKind)| {
             Ok(match kind {
                 TransferKind::Text if self.name == "listings" && name == "body" => {
-                    let dealer_id: String = row.get(dealer.unwrap_or_default())?;
-                    SqlValue::Text(Some(bodies.text(&dealer_id, row.get(place)?)?.into()))
+                    let dealer_id: String = row.get("dealer_id")?;
+                    SqlValue::Text(Some(bodies.text(&dealer_id, row.get(name)?)?.into()))
                 }
-                TransferKind::Integer => SqlValue::Integer(row.get(place)?),
+                TransferKind::Integer => SqlValue::Integer(row.get(name)?),
                 TransferKind::Text => {
-                    SqlValue::Text(row.get::<Option<String>>(place)?.map(Into::into))
+                    SqlValue::Text(row.get::<Option<String>>(name)?.map(Into::into))
                 }
                 TransferKind::Blob => {
-                    SqlValue::Blob(row.get::<Option<Vec<u8>>>(place)?.map(Into::into))
+                    SqlValue::Blob(row.get::<Option<Vec<u8>>>(name)?.map(Into::into))
                 }
-                TransferKind::Truth => SqlValue::Truth(row.get(place)?),
+                TransferKind::Truth => SqlValue::Truth(row.get(name)?),
             })
         };
-        self.columns.iter().enumerate().map(read).collect()
+        self.columns.iter().map(read).collect()
     }
 }
 
@@ -131,22 +130,23 @@ impl Database {
         const WHAT: &str = "reading the tables";
         let columns = self.0.all(
             WHAT,
-            "SELECT table_name::TEXT, column_name::TEXT, data_type::TEXT, is_identity = 'YES'
+            "SELECT table_name::TEXT AS table_name, column_name::TEXT AS column_name,
+                    data_type::TEXT AS data_type, is_identity = 'YES' AS is_identity
              FROM information_schema.columns WHERE table_schema = current_schema()
                AND table_name IN (SELECT table_name FROM information_schema.tables
                                   WHERE table_schema = current_schema() AND table_type = 'BASE TABLE')
              ORDER BY table_name, ordinal_position",
             &[],
             |row| {
-                let kind = match row.get::<String>(2)?.as_str() {
+                let kind = match row.get::<String>("data_type")?.as_str() {
                     "bigint" => TransferKind::Integer,
                     "bytea" => TransferKind::Blob,
                     "boolean" => TransferKind::Truth,
                     _ => TransferKind::Text,
                 };
-                let table: String = row.get(0)?;
-                let column: String = row.get(1)?;
-                Ok((table, column, kind, row.get::<bool>(3)?))
+                let table: String = row.get("table_name")?;
+                let column: String = row.get("column_name")?;
+                Ok((table, column, kind, row.get::<bool>("is_identity")?))
             },
         )?;
         let mut tables: Vec<Table> = Vec::new();
@@ -178,7 +178,7 @@ impl Database {
                  AND constraint_schema = current_schema()
              ORDER BY ordinal_position",
             params![table],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 
@@ -219,7 +219,7 @@ impl Database {
 
 fn count(connection: &Connection, table: &Table) -> Result<u64, InternalError> {
     let sql = format!("SELECT count(*) FROM {}", table.name);
-    let rows = connection.one("counting rows", &sql, &[], |row| row.get::<usize>(0))?;
+    let rows = connection.one("counting rows", &sql, &[], |row| row.only::<usize>())?;
     Ok(rows as u64)
 }
 
@@ -301,7 +301,9 @@ impl StoreTransaction<'_> {
     /// Returns the move to this database, if any: its digest, and true when all rows have arrived.
     fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, InternalError> {
         let sql = "SELECT digest, is_whole FROM moved_from";
-        self.0.first("reading what was moved", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.0.first("reading what was moved", sql, &[], |row| {
+            Ok((row.get("digest")?, row.get("is_whole")?))
+        })
     }
 
     /// Adds rows to a table, unless it has more or fewer rows than `after`.
@@ -339,6 +341,6 @@ impl StoreTransaction<'_> {
             table.name
         );
         let values = [table.name.bind(), column.bind()];
-        self.0.one("counting on", &sql, &values, |row| row.get::<i64>(0)).map(drop)
+        self.0.one("counting on", &sql, &values, |row| row.only::<i64>()).map(drop)
     }
 }

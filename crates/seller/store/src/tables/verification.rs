@@ -62,7 +62,7 @@ impl Database {
                 NOTES,
                 "SELECT max(at) FROM audit_log WHERE deed = $1 AND chain = $2",
                 params![AuditAction::KeyForgotten.name(), EVERYBODY],
-                |row| row.get(0),
+                |row| row.only(),
             )?
             .flatten();
         let mut check = NoteCheck::default();
@@ -120,15 +120,15 @@ impl Database {
              ORDER BY chain, seq",
             params![AuditAction::NoteAdded.name()],
             |row| {
-                let detail: Option<String> = row.get(5)?;
+                let detail: Option<String> = row.get("detail")?;
                 let entry = NoteEntry {
-                    chain: row.get(0)?,
-                    seq: row.get(1)?,
-                    at: row.get(2)?,
-                    actor: row.get(3)?,
+                    chain: row.get("chain")?,
+                    seq: row.get("seq")?,
+                    at: row.get("at")?,
+                    actor: row.get("actor")?,
                     digest: note_digest_of(detail.as_deref()),
                 };
-                let lead_id: Option<String> = row.get(4)?;
+                let lead_id: Option<String> = row.get("subject")?;
                 entries.entry(lead_id.unwrap_or_default()).or_default().push(entry);
                 Ok(true)
             },
@@ -140,7 +140,7 @@ impl Database {
     fn erased_leads(&self) -> Result<BTreeSet<String>, InternalError> {
         let sql = "SELECT DISTINCT lead_id FROM consent_log WHERE kind = $1";
         let leads =
-            self.0.all(NOTES, sql, params![ConsentKind::Erased.name()], |row| row.get(0))?;
+            self.0.all(NOTES, sql, params![ConsentKind::Erased.name()], |row| row.only())?;
         Ok(leads.into_iter().collect())
     }
 
@@ -151,20 +151,20 @@ impl Database {
              ORDER BY lead_id, key",
             params![],
             |row| {
-                let lead_id: String = row.get(0)?;
-                let dealer_id: String = row.get(1)?;
-                let at: Timestamp = row.get(2)?;
-                let key: Option<String> = row.get(6)?;
+                let lead_id: String = row.get("lead_id")?;
+                let dealer_id: String = row.get("dealer_id")?;
+                let at: Timestamp = row.get("at")?;
+                let key: Option<String> = row.get("sealed_by")?;
                 let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
-                let text = row.opened(4, key.as_deref(), &of(NOTE));
-                let salt = row.opened_if_any(5, key.as_deref(), &of(NOTE_SALT));
+                let text = row.opened("text", key.as_deref(), &of(NOTE));
+                let salt = row.opened_if_any("salt", key.as_deref(), &of(NOTE_SALT));
                 let opened = readable(text.and_then(|text| Ok((text, salt?))))?;
                 let is_readable = opened.is_ok();
                 let (text, salt) = match opened {
                     Ok((text, salt)) => (Some(text), salt),
                     Err(_) => (None, None),
                 };
-                let note = LeadNote { at, author: row.get(3)?, text };
+                let note = LeadNote { at, author: row.get("author")?, text };
                 Ok(StoredNote { lead_id, dealer_id, note, salt, is_readable })
             },
         )
@@ -178,12 +178,12 @@ impl Database {
             "SELECT name, dealer_id, role, password FROM staff ORDER BY name",
             params![],
             |row| {
-                let dealer_id: Option<String> = row.get(1)?;
+                let dealer_id: Option<String> = row.get("dealer_id")?;
                 Ok((
-                    row.get::<String>(0)?,
+                    row.get::<String>("name")?,
                     dealer_id,
-                    word::<StaffRole>(row, 2)?,
-                    row.get::<String>(3)?,
+                    word::<StaffRole>(row, "role")?,
+                    row.get::<String>("password")?,
                 ))
             },
         )?;
@@ -230,10 +230,10 @@ impl Database {
                 AuditAction::PasswordSet.name()
             ],
             |row| {
-                let chain: String = row.get(0)?;
-                let action: AuditAction = word(row, 1)?;
-                let name: String = row.get::<Option<String>>(2)?.unwrap_or_default();
-                let detail: Option<String> = row.get(3)?;
+                let chain: String = row.get("chain")?;
+                let action: AuditAction = word(row, "deed")?;
+                let name: String = row.get::<Option<String>>("subject")?.unwrap_or_default();
+                let detail: Option<String> = row.get("detail")?;
                 let detail = MemberDetail::parse(detail.as_deref());
                 if action == AuditAction::MemberRemoved {
                     recorded.remove(&name);
@@ -275,9 +275,10 @@ impl Database {
             "SELECT name, sealed_by, secret FROM second_factors WHERE sealed_by IS NOT NULL",
             params![],
             |row| {
-                let name: String = row.get(0)?;
-                let key: Option<String> = row.get(1)?;
-                let secret = row.opened(2, key.as_deref(), &second_factor::belongs_to(&name));
+                let name: String = row.get("name")?;
+                let key: Option<String> = row.get("sealed_by")?;
+                let secret =
+                    row.opened("secret", key.as_deref(), &second_factor::belongs_to(&name));
                 let opened = readable(secret)?.map(drop);
                 note_opened(check, "second_factors", None, opened);
                 Ok(true)
@@ -298,14 +299,14 @@ impl Database {
                 params![after, PAGE],
                 |row| {
                     count += 1;
-                    last = row.get(0)?;
-                    let dealer_id: String = row.get(1)?;
-                    let lead_id: String = row.get(2)?;
-                    let at: Timestamp = row.get(3)?;
-                    let key: Option<String> = row.get(4)?;
+                    last = row.get("seq")?;
+                    let dealer_id: String = row.get("dealer_id")?;
+                    let lead_id: String = row.get("lead_id")?;
+                    let at: Timestamp = row.get("received_at")?;
+                    let key: Option<String> = row.get("sealed_by")?;
                     let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
-                    let payload = row.opened(5, key.as_deref(), &of(PAYLOAD));
-                    let address = row.opened_if_any(6, key.as_deref(), &of(ADDRESS));
+                    let payload = row.opened("payload", key.as_deref(), &of(PAYLOAD));
+                    let address = row.opened_if_any("address", key.as_deref(), &of(ADDRESS));
                     let opened = readable(payload.and_then(|_| address.map(drop)))?;
                     note_opened(check, "lead_submissions", Some(lead_id), opened);
                     Ok(true)
@@ -326,23 +327,23 @@ impl Database {
             self.0.each(
                 SEALED,
                 "SELECT submission, dealer_id, seq, sealed_by, user_agent, body, salt,
-                     (SELECT lead_id FROM lead_submissions WHERE lead_submissions.seq = submission)
+                     (SELECT lead_id FROM lead_submissions WHERE lead_submissions.seq = submission) AS lead_id
                  FROM consent_evidence WHERE submission > $1 AND sealed_by IS NOT NULL
                  ORDER BY submission LIMIT $2",
                 params![after, PAGE],
                 |row| {
                     count += 1;
-                    last = row.get(0)?;
-                    let dealer_id: String = row.get(1)?;
-                    let seq: i64 = row.get(2)?;
-                    let key: Option<String> = row.get(3)?;
+                    last = row.get("submission")?;
+                    let dealer_id: String = row.get("dealer_id")?;
+                    let seq: i64 = row.get("seq")?;
+                    let key: Option<String> = row.get("sealed_by")?;
                     let of = |column| AadContext::evidence(column, &dealer_id, seq);
-                    let agent = row.opened_if_any(4, key.as_deref(), &of(USER_AGENT));
-                    let body = row.opened_bytes(5, key.as_deref(), &of(BODY));
-                    let salt = row.opened_bytes(6, key.as_deref(), &of(SALT));
+                    let agent = row.opened_if_any("user_agent", key.as_deref(), &of(USER_AGENT));
+                    let body = row.opened_bytes("body", key.as_deref(), &of(BODY));
+                    let salt = row.opened_bytes("salt", key.as_deref(), &of(SALT));
                     let all = agent.and(body).and_then(|_| salt.map(drop));
                     let opened = readable(all)?;
-                    let lead_id: Option<String> = row.get(7)?;
+                    let lead_id: Option<String> = row.get("lead_id")?;
                     note_opened(check, "consent_evidence", lead_id, opened);
                     Ok(true)
                 },
@@ -370,10 +371,10 @@ impl Database {
                     count += 1;
                     let place = reply_place(row)?;
                     let [dealer_id, scope, key] = &place;
-                    let by: Option<String> = row.get(3)?;
+                    let by: Option<String> = row.get("sealed_by")?;
                     let of = AadContext::column(REPLY, &[dealer_id, scope, key]);
-                    let opened = readable(row.opened(5, by.as_deref(), &of).map(drop))?;
-                    note_opened(check, "idempotency_keys", row.get(4)?, opened);
+                    let opened = readable(row.opened("reply", by.as_deref(), &of).map(drop))?;
+                    note_opened(check, "idempotency_keys", row.get("lead_id")?, opened);
                     last = Some(place);
                     Ok(true)
                 },
@@ -388,7 +389,7 @@ impl Database {
 
 /// Reads the primary key of a stored reply.
 fn reply_place(row: &SqlRow<'_>) -> RowResult<[String; 3]> {
-    Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+    Ok([row.get("dealer_id")?, row.get("scope")?, row.get("key")?])
 }
 
 fn note_opened(

@@ -20,13 +20,17 @@ impl Database {
     /// Returns the generations of all inventories.
     pub(crate) fn inventory_generations(&self) -> Result<Vec<(String, i64)>, InternalError> {
         let sql = "SELECT dealer_id, generation FROM inventories";
-        self.0.all("reading the generations", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.0.all("reading the generations", sql, &[], |row| {
+            Ok((row.get("dealer_id")?, row.get("generation")?))
+        })
     }
 
     /// Returns the dealers that have snapshots, with the names of the snapshots.
     pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, InternalError> {
         let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
-        self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.0.all("looking for snapshots", sql, &[], |row| {
+            Ok((row.get("dealer_id")?, row.get("snapshot")?))
+        })
     }
 
     /// Returns the bytes of a snapshot that is stored in the database.
@@ -37,7 +41,7 @@ impl Database {
         let mut whole = Vec::new();
         for number in 0_usize.. {
             let part: Option<Vec<u8>> =
-                self.0.first(WHAT, SQL, params![dealer_id, name, number], |row| row.get(0))?;
+                self.0.first(WHAT, SQL, params![dealer_id, name, number], |row| row.only())?;
             let Some(part) = part else { break };
             whole.extend(part);
         }
@@ -61,7 +65,7 @@ impl Database {
                     "counting listings",
                     "SELECT count(*) FROM listings WHERE dealer_id = $1 AND removed_at IS NULL",
                     params![dealer_id],
-                    |row| row.get::<usize>(0),
+                    |row| row.only::<usize>(),
                 )?;
                 let mut builder = InventoryBuilder::new(self.learn(dealer_id, offered)?, offered);
                 self.listings(dealer_id, |row| builder.push(&row.vehicle()?))?;
@@ -133,7 +137,13 @@ impl Database {
                  WHERE dealer_id = $1 AND removed_at IS NULL AND vehicle_id > $2
                  ORDER BY vehicle_id LIMIT $3",
                 params![dealer_id, after, AT_ONCE],
-                |row| Ok((row.get::<String>(0)?, row.get::<Body>(1)?, row.get::<Timestamp>(2)?)),
+                |row| {
+                    Ok((
+                        row.get::<String>("vehicle_id")?,
+                        row.get::<Body>("body")?,
+                        row.get::<Timestamp>("updated_at")?,
+                    ))
+                },
             )?;
             let Some((last, _, _)) = some.last() else { return Ok(()) };
             after.clone_from(last);
@@ -151,14 +161,14 @@ impl Database {
              FROM listings WHERE dealer_id = $1 AND removed_at > $2",
             params![dealer_id, oldest],
             |row| {
-                let make = row.get::<Option<String>>(3)?;
+                let make = row.get::<Option<String>>("make")?;
                 Ok(Tombstone {
-                    vehicle_id: row.get(0)?,
-                    vin: row.get(1)?,
-                    stock: row.get(2)?,
-                    make_model: make.zip(row.get(4)?),
-                    last_status: row.get(5)?,
-                    removed_at: row.get(6)?,
+                    vehicle_id: row.get("vehicle_id")?,
+                    vin: row.get("vin")?,
+                    stock: row.get("stock")?,
+                    make_model: make.zip(row.get("model")?),
+                    last_status: row.get("status")?,
+                    removed_at: row.get("removed_at")?,
                 })
             },
         )

@@ -10,10 +10,10 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 
 use super::super::{Database, StoreTransaction};
-use super::staff::progress;
-use super::{LEAD_COLUMNS, appointment_record, lead_record, word};
+use super::staff::{PROGRESS, progress};
+use super::{CURRENT, appointment_record, lead_columns, lead_record, word};
 use crate::Store;
-use crate::sql::{Connection, RowResult, SqlRow, members, params};
+use crate::sql::{Connection, RowResult, SqlRow, params};
 
 /// Subquery for occupied times: one row for each confirmed appointment and each blocked time.
 macro_rules! occupied {
@@ -55,27 +55,24 @@ const VISITS: &str = " FROM appointments a
      LEFT JOIN appointments b ON b.submission = s.seq
      LEFT JOIN lead_progress p ON p.lead_id = l.lead_id";
 
-/// Number of columns of a lead, before those of a visit.
-const AFTER_LEAD: usize = 34;
-
 /// Returns the query for appointments with their leads.
 fn visits() -> String {
     format!(
-        "{LEAD_COLUMNS}, p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, a.rooftop,
-         a.department, l.appointment_id{VISITS}"
+        "SELECT {}, {PROGRESS}, a.rooftop, a.department, l.appointment_id{VISITS}",
+        lead_columns()
     )
 }
 
 fn visit(row: &SqlRow<'_>) -> RowResult<Visit> {
     let lead = lead_record(row)?;
-    let appointment = appointment_record(row, 8)?.ok_or("a visit without an appointment")?;
-    let current: Option<String> = row.get(AFTER_LEAD + 7)?;
+    let appointment = appointment_record(row, CURRENT)?.ok_or("a visit without an appointment")?;
+    let current: Option<String> = row.get("appointment_id")?;
     Ok(Visit {
         is_current: current.as_ref() == Some(&appointment.appointment_id),
         appointment,
-        rooftop: row.get(AFTER_LEAD + 5)?,
-        department: row.get(AFTER_LEAD + 6)?,
-        progress: progress(row, AFTER_LEAD)?,
+        rooftop: row.get("rooftop")?,
+        department: row.get("department")?,
+        progress: progress(row)?,
         lead,
     })
 }
@@ -85,23 +82,19 @@ const BLOCK: &str =
      k.places, k.time_zone, k.reason, k.created_at, k.created_by FROM blocked_times k";
 
 fn block(row: &SqlRow<'_>) -> RowResult<BlockedTime> {
-    Ok(members!(
-        row,
-        0,
-        BlockedTime {
-            block_id,
-            dealer_id,
-            rooftop,
-            department: word,
-            starts_at,
-            ends_at,
-            places,
-            time_zone,
-            reason,
-            created_at,
-            created_by,
-        }
-    ))
+    Ok(BlockedTime {
+        block_id: row.get("block_id")?,
+        dealer_id: row.get("dealer_id")?,
+        rooftop: row.get("rooftop")?,
+        department: word(row, "department")?,
+        starts_at: row.get("starts_at")?,
+        ends_at: row.get("ends_at")?,
+        places: row.get("places")?,
+        time_zone: row.get("time_zone")?,
+        reason: row.get("reason")?,
+        created_at: row.get("created_at")?,
+        created_by: row.get("created_by")?,
+    })
 }
 
 fn read_visit(
@@ -121,7 +114,7 @@ impl StoreTransaction<'_> {
         let sql = "SELECT dealer_id FROM appointments WHERE appointment_id = $1";
         let dealer =
             self.0.first("finding an appointment", sql, params![appointment_id], |row| {
-                row.get::<String>(0)
+                row.only::<String>()
             })?;
         let Some(dealer) = dealer else { return Ok(None) };
         // The dealer never changes; the appointment is read under the lock.
@@ -148,7 +141,14 @@ impl StoreTransaction<'_> {
             "reading what is occupied",
             OCCUPIED,
             params![dealer_id, rooftop, department, from, until, except_lead],
-            |row| Ok(members!(row, 0, OccupiedPeriod { starts_at, ends_at, places, held_by })),
+            |row| {
+                Ok(OccupiedPeriod {
+                    starts_at: row.get("starts_at")?,
+                    ends_at: row.get("ends_at")?,
+                    places: row.get("places")?,
+                    held_by: row.get("held_by")?,
+                })
+            },
         )
     }
 
@@ -419,7 +419,9 @@ mod tests {
         let file = open(path, Schema::Migrate).unwrap();
         let sql = "SELECT appointment_id, state, version FROM appointments ORDER BY 1";
         let mut statement = file.prepare(sql).unwrap();
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let rows = statement.query_map([], |row| {
+            Ok((row.get("appointment_id")?, row.get("state")?, row.get("version")?))
+        });
         rows.unwrap().map(Result::unwrap).collect()
     }
 

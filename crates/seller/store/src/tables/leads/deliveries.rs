@@ -12,7 +12,7 @@ use tradepost_server::tasks::log::BlockedPushes;
 use super::super::delivery_places::DeliveryPlaces;
 use super::super::{Database, StoreTransaction};
 use super::word;
-use crate::sql::{RowResult, SqlRow, members, params};
+use crate::sql::{RowResult, SqlRow, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -47,7 +47,7 @@ const COLUMNS: &str =
     "d.key, d.source, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
     d.doubtful OR d.source = 'lead' AND EXISTS (SELECT 1 FROM lead_deliveries o
         WHERE o.lead_id = d.lead_id AND o.destination = d.destination AND o.key <> d.key
-            AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)),
+            AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)) AS may_have,
     d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
 
 impl StoreTransaction<'_> {
@@ -199,12 +199,12 @@ impl StoreTransaction<'_> {
             params![key],
             |row| {
                 Ok(NewAuditEntry {
-                    chain: row.get(0)?,
+                    chain: row.get("dealer_id")?,
                     at: now,
                     actor: DELIVERY.to_owned(),
                     action: AuditAction::LeadDelivered,
-                    subject: row.get(1)?,
-                    detail: row.get(2)?,
+                    subject: row.get("lead_id")?,
+                    detail: row.get("destination")?,
                 })
             },
         )?;
@@ -310,7 +310,7 @@ impl Database {
     /// Counts the deliveries that were given up.
     pub(crate) fn dead_deliveries(&self) -> Result<u64, InternalError> {
         let sql = "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'";
-        self.0.one("counting dead deliveries", sql, &[], |row| row.get(0))
+        self.0.one("counting dead deliveries", sql, &[], |row| row.only())
     }
 
     /// Returns the dealers that have events after their position.
@@ -318,7 +318,7 @@ impl Database {
         let sql = "SELECT p.dealer_id FROM lead_delivery_places p WHERE EXISTS
                        (SELECT 1 FROM lead_events e
                         WHERE e.dealer_id = p.dealer_id AND e.seq > p.event)";
-        self.0.all("looking for untold events", sql, &[], |row| row.get(0))
+        self.0.all("looking for untold events", sql, &[], |row| row.only())
     }
 
     /// Returns the events of a dealer's leads after its position, if it has one, oldest first, each with its lead.
@@ -334,7 +334,7 @@ impl Database {
                  AND seq > (SELECT event FROM lead_delivery_places WHERE dealer_id = $1)
              ORDER BY seq LIMIT $2",
             params![dealer_id, limit],
-            |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?)),
+            |row: &SqlRow<'_>| Ok((row.get("seq")?, row.get("lead_id")?)),
         )
     }
 
@@ -382,7 +382,7 @@ impl Database {
             "reading when a delivery is due",
             "SELECT min(due_at) FROM lead_deliveries WHERE due_at > $1",
             params![after],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 
@@ -394,33 +394,29 @@ impl Database {
     ) -> Result<Vec<(String, Timestamp)>, InternalError> {
         self.0.all(
             "reading when leads were delivered",
-            "SELECT lead_id, min(ended_at) FROM lead_deliveries
+            "SELECT lead_id, min(ended_at) AS delivered_at FROM lead_deliveries
              WHERE source = 'lead' AND state = 'delivered' AND ($1 IS NULL OR dealer_id = $1)
                  AND ($2 IS NULL OR lead_id = $2) GROUP BY lead_id",
             params![dealer_id, lead_id],
-            |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?)),
+            |row: &SqlRow<'_>| Ok((row.get("lead_id")?, row.get("delivered_at")?)),
         )
     }
 }
 
 fn delivery_record(row: &SqlRow<'_>) -> RowResult<DeliveryRecord> {
-    Ok(members!(
-        row,
-        0,
-        DeliveryRecord {
-            key,
-            source: word,
-            dealer_id,
-            lead_id,
-            destination,
-            event,
-            state: word,
-            attempts,
-            may_have,
-            answer,
-            created_at,
-            due_at,
-            ended_at,
-        }
-    ))
+    Ok(DeliveryRecord {
+        key: row.get("key")?,
+        source: word(row, "source")?,
+        dealer_id: row.get("dealer_id")?,
+        lead_id: row.get("lead_id")?,
+        destination: row.get("destination")?,
+        event: row.get("event")?,
+        state: word(row, "state")?,
+        attempts: row.get("attempts")?,
+        may_have: row.get("may_have")?,
+        answer: row.get("answer")?,
+        created_at: row.get("created_at")?,
+        due_at: row.get("due_at")?,
+        ended_at: row.get("ended_at")?,
+    })
 }

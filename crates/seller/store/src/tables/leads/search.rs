@@ -13,7 +13,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::super::Database;
 use super::super::privacy::NOTE;
 use super::lead_record;
-use super::staff::{FIRST, progress, with_progress};
+use super::staff::{progress, with_progress};
 use crate::privacy::{AadContext, readable};
 use crate::sql::params;
 use crate::staff::{FoundLeads, LeadFilter};
@@ -265,9 +265,9 @@ impl Database {
             ],
             |row| {
                 Ok(BatchLead {
-                    seq: row.get(FIRST + PROGRESS_COLUMNS)?,
+                    seq: row.get("seq")?,
                     lead: lead_record(row)?,
-                    progress: progress(row, FIRST)?,
+                    progress: progress(row)?,
                 })
             },
         )
@@ -285,19 +285,16 @@ impl Database {
             ),
             params![ids],
             |row| {
-                let lead_id: String = row.get(0)?;
-                let dealer: String = row.get(1)?;
-                let key: Option<String> = row.get(4)?;
-                let of = AadContext::lead(NOTE, &dealer, &lead_id, row.get(2)?);
-                let text = readable(row.opened(3, key.as_deref(), &of))?.unwrap_or_default();
+                let lead_id: String = row.get("lead_id")?;
+                let dealer: String = row.get("dealer_id")?;
+                let key: Option<String> = row.get("sealed_by")?;
+                let of = AadContext::lead(NOTE, &dealer, &lead_id, row.get("at")?);
+                let text = readable(row.opened("text", key.as_deref(), &of))?.unwrap_or_default();
                 Ok(LeadNote { lead_id, text })
             },
         )
     }
 }
-
-/// Number of columns that [`with_progress`] has before the lead's number.
-const PROGRESS_COLUMNS: usize = 5;
 
 /// Text of a note on a lead.
 #[derive(Debug)]

@@ -10,14 +10,16 @@ use tradepost_document::json::Value;
 
 use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
 use super::super::{Database, StoreTransaction};
-use super::{LEAD, lead_record, word};
+use super::{LEAD_TABLES, lead_columns, lead_record, word};
 use crate::Store;
 use crate::privacy::{AadContext, random, readable};
 use crate::sql::{RowResult, SqlRow, params};
 use crate::staff::{LeadFilter, SubmissionOrigin};
 
-/// First column of the staff progress, after the lead's own columns.
-pub(super) const FIRST: usize = 34;
+/// Columns of the staff progress of a lead, which are other than the lead's own of the same name.
+pub(super) const PROGRESS: &str = "p.stage AS progress_stage, p.changed_at AS progress_changed_at,
+     p.changed_by AS progress_changed_by, p.seen_at AS progress_seen_at,
+     p.answered_at AS progress_answered_at";
 
 impl StoreTransaction<'_> {
     /// Records that the dealer's staff has seen a lead; the first time is kept.
@@ -157,7 +159,7 @@ impl Database {
                 filter.limit,
                 filter.skip,
             ],
-            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
+            |row| Ok((lead_record(row)?, progress(row)?)),
         )
     }
 
@@ -165,10 +167,9 @@ impl Database {
     pub(crate) fn progress(&self, lead_id: &str) -> Result<StaffProgress, InternalError> {
         let found = self.0.first(
             "reading how far a lead is",
-            "SELECT stage, changed_at, changed_by, seen_at, answered_at FROM lead_progress
-             WHERE lead_id = $1",
+            &format!("SELECT {PROGRESS} FROM lead_progress p WHERE p.lead_id = $1"),
             params![lead_id],
-            |row| progress(row, 0),
+            progress,
         )?;
         Ok(found.unwrap_or_default())
     }
@@ -181,12 +182,12 @@ impl Database {
              ORDER BY key",
             params![lead_id],
             |row| {
-                let at: Timestamp = row.get(0)?;
-                let dealer: String = row.get(3)?;
-                let key: Option<String> = row.get(4)?;
+                let at: Timestamp = row.get("at")?;
+                let dealer: String = row.get("dealer_id")?;
+                let key: Option<String> = row.get("sealed_by")?;
                 let of = AadContext::lead(NOTE, &dealer, lead_id, at);
-                let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
-                Ok(LeadNote { at, author: row.get(1)?, text })
+                let text = readable(row.opened("text", key.as_deref(), &of))?.ok();
+                Ok(LeadNote { at, author: row.get("author")?, text })
             },
         )
     }
@@ -209,7 +210,7 @@ impl Store {
              WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
                  AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
             params![dealer_id, state.name(), stage.map(StaffStage::name)],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 
@@ -231,46 +232,52 @@ impl Store {
              WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
             params![dealer_id, since],
             |row| {
-                let dealer: String = row.get(6)?;
-                let lead: String = row.get(7)?;
-                let key: Option<String> = row.get(8)?;
-                let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
-                let payload = payload(row, 2, key.as_deref(), &of)?.unwrap_or(Value::Null);
+                let dealer: String = row.get("dealer_id")?;
+                let lead: String = row.get("lead_id")?;
+                let key: Option<String> = row.get("sealed_by")?;
+                let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get("received_at")?);
+                let payload = payload(row, "payload", key.as_deref(), &of)?.unwrap_or(Value::Null);
                 let named = payload.pointer("/source_agent/name");
                 let named = named.or_else(|| payload.get("source_agent"));
                 Ok(SubmissionOrigin {
-                    at: row.get(0)?,
-                    principal: row.get(1)?,
+                    at: row.get("received_at")?,
+                    principal: row.get("principal")?,
                     agent: named.and_then(|name| name.as_str()).map(str::to_owned),
-                    is_repeated: row.get(3)?,
-                    held_for: row.get::<Option<String>>(4)?.map(|_| word(row, 4)).transpose()?,
-                    stage: row.get::<Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
+                    is_repeated: row.get("duplicate")?,
+                    held_for: row
+                        .get::<Option<String>>("held_for")?
+                        .map(|_| word(row, "held_for"))
+                        .transpose()?,
+                    stage: row
+                        .get::<Option<String>>("stage")?
+                        .map(|_| word(row, "stage"))
+                        .transpose()?,
                 })
             },
         )
     }
 }
 
-/// Returns the query for leads, each with its staff progress, and then the lead's number.
+/// Returns the query for leads, each with its staff progress and its number.
 pub(super) fn with_progress() -> String {
-    let columns =
-        ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, l.seq FROM leads l ";
-    // After the others, so that the columns of a lead keep their numbers.
-    let lead = LEAD.replacen(" FROM leads l ", columns, 1);
-    format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
+    format!(
+        "SELECT {}, {PROGRESS}, l.seq{LEAD_TABLES}
+         LEFT JOIN lead_progress p ON p.lead_id = l.lead_id",
+        lead_columns()
+    )
 }
 
-/// Reads the staff progress of a lead, starting at a column.
-pub(super) fn progress(row: &SqlRow<'_>, first: usize) -> RowResult<StaffProgress> {
-    let Some(_) = row.get::<Option<String>>(first)? else {
+/// Reads the staff progress of a lead.
+pub(super) fn progress(row: &SqlRow<'_>) -> RowResult<StaffProgress> {
+    let Some(_) = row.get::<Option<String>>("progress_stage")? else {
         return Ok(StaffProgress::default());
     };
-    let at: Option<Timestamp> = row.get(first + 1)?;
-    let by: Option<String> = row.get(first + 2)?;
+    let at: Option<Timestamp> = row.get("progress_changed_at")?;
+    let by: Option<String> = row.get("progress_changed_by")?;
     Ok(StaffProgress {
-        stage: word(row, first)?,
+        stage: word(row, "progress_stage")?,
         changed: at.zip(by),
-        seen_at: row.get(first + 3)?,
-        answered_at: row.get(first + 4)?,
+        seen_at: row.get("progress_seen_at")?,
+        answered_at: row.get("progress_answered_at")?,
     })
 }

@@ -14,7 +14,7 @@ use tradepost_document::json::Value;
 
 use super::super::StoreTransaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
-use super::{LEAD, lead_record};
+use super::{lead_query, lead_record};
 use crate::change_notice::ChangeNotice;
 use crate::privacy::AadContext;
 use crate::sql::{SqlRow, params};
@@ -63,14 +63,14 @@ impl LeadStore for StoreTransaction<'_> {
                 CLAIMED_REPLY,
                 params![claim.dealer_id, scope, key, plain_scope, plain_key],
                 |row: &SqlRow<'_>| {
-                    let scope: String = row.get(3)?;
-                    let key: String = row.get(4)?;
-                    let by: Option<String> = row.get(5)?;
+                    let scope: String = row.get("scope")?;
+                    let key: String = row.get("key")?;
+                    let by: Option<String> = row.get("sealed_by")?;
                     let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
                     Ok(StoredReply {
-                        payload_hash: row.get(0)?,
-                        reply: row.opened(1, by.as_deref(), &of)?,
-                        first_seen_at: row.get(2)?,
+                        payload_hash: row.get("payload_hash")?,
+                        reply: row.opened("reply", by.as_deref(), &of)?,
+                        first_seen_at: row.get("first_seen_at")?,
                     })
                 },
             )?;
@@ -137,7 +137,7 @@ impl LeadStore for StoreTransaction<'_> {
                         plain_contact,
                         plain_subject,
                     ],
-                    |row| row.get(0),
+                    |row| row.get("lead_id"),
                 )?;
                 if let Some(lead_id) = found {
                     return self.lead(&lead_id);
@@ -180,7 +180,7 @@ impl LeadStore for StoreTransaction<'_> {
             "counting leads",
             TALLIED,
             params![dealer_id, subject, since, limit, plain],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         Ok(counted >= limit)
     }
@@ -199,7 +199,7 @@ impl LeadStore for StoreTransaction<'_> {
                  JOIN appointments a ON a.submission = t.submission
                  JOIN lead_submissions s ON s.seq = t.submission
                  WHERE t.dealer_id = $1 AND t.subject IN ($2, $6) AND t.at > $3
-                     AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $5 LIMIT $4) AS counted", params![dealer_id, subject, since, limit, except_lead, plain], |row| row.get(0))?;
+                     AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $5 LIMIT $4) AS counted", params![dealer_id, subject, since, limit, except_lead, plain], |row| row.only())?;
         Ok(counted >= limit)
     }
 
@@ -255,7 +255,7 @@ impl StoreTransaction<'_> {
     ) -> Result<Option<LeadRecord>, InternalError> {
         self.0.first(
             "reading a lead",
-            &format!("{LEAD} WHERE l.lead_id = $1"),
+            &format!("{} WHERE l.lead_id = $1", lead_query()),
             params![lead_id],
             lead_record,
         )
@@ -278,7 +278,7 @@ impl StoreTransaction<'_> {
     /// When the database fails.
     pub fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, InternalError> {
         let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
-        self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))
+        self.0.first("finding a lead", sql, params![lead_id], |row| row.only())
     }
 
     /// Releases a lead that is held back. Returns `false` when there is none.
@@ -307,7 +307,7 @@ impl StoreTransaction<'_> {
             "reading a lead",
             "SELECT submission FROM leads WHERE lead_id = $1",
             params![&lead.lead_id],
-            |row| row.get(0),
+            |row| row.only(),
         )?;
         self.change_lead(&lead, submission)?;
         self.put_event(&lead, kind, submission)
@@ -339,7 +339,7 @@ impl StoreTransaction<'_> {
                 sent.listing.as_ref().map(Value::to_string),
                 self.sealing_key(lead.changed_at)?,
             ],
-            |row| row.get(0),
+            |row| row.only(),
         )
     }
 
@@ -383,7 +383,7 @@ impl StoreTransaction<'_> {
                 "looking for a person",
                 PERSON,
                 params![known.dealer_id, contact, plain],
-                |row| row.get::<String>(0),
+                |row| row.only::<String>(),
             )?;
             person = person.or(found);
         }

@@ -35,10 +35,10 @@ impl Database {
                    WHERE (s.sealed_by = $1 OR e.sealed_by = $1) AND l.state <> $2
                    ORDER BY s.lead_id";
         let leads =
-            self.0.all(what, sql, params![key, LeadState::Erased.name()], |row| row.get(0))?;
+            self.0.all(what, sql, params![key, LeadState::Erased.name()], |row| row.only())?;
         let count = |table: &str| {
             let sql = format!("SELECT count(*) FROM {table} WHERE sealed_by = $1");
-            let number: Option<i64> = self.0.first(what, &sql, params![key], |row| row.get(0))?;
+            let number: Option<i64> = self.0.first(what, &sql, params![key], |row| row.only())?;
             Ok::<_, InternalError>(number.unwrap_or_default().unsigned_abs())
         };
         let notes = count("lead_notes")?;
@@ -73,9 +73,12 @@ impl StoreTransaction<'_> {
              WHERE sealed_by = $1",
             params![lost],
             |row| {
-                let dealer: String = row.get(1)?;
-                let lead: String = row.get(2)?;
-                Ok((row.get(0)?, AadContext::lead(PAYLOAD, &dealer, &lead, row.get(3)?)))
+                let dealer: String = row.get("dealer_id")?;
+                let lead: String = row.get("lead_id")?;
+                Ok((
+                    row.get("seq")?,
+                    AadContext::lead(PAYLOAD, &dealer, &lead, row.get("received_at")?),
+                ))
             },
         )?;
         for (submission, of) in rows {

@@ -18,7 +18,10 @@ fn open(path: &std::path::Path) -> Database {
 fn plan(database: &Database, query: &Query) -> Vec<String> {
     let Listing { sql, values } = Listing::new(&database.0, "p", EntityKind::MediaBuy, query);
     let explained = format!("EXPLAIN QUERY PLAN {sql}");
-    database.0.all("explaining a query", &explained, &values, |row| row.get::<String>(3)).unwrap()
+    database
+        .0
+        .all("explaining a query", &explained, &values, |row| row.get::<String>("detail"))
+        .unwrap()
 }
 
 #[test]
