@@ -14,8 +14,7 @@ use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_server::fault::InternalError;
-use tradepost_store::{Store, StoreTransaction};
+use tradepost_store::{Store, StoreTransaction, TransactionError};
 
 use crate::console::route::Right;
 
@@ -87,8 +86,23 @@ pub struct NotDone {
     pub zone: TimeZone,
 }
 
-/// Result of an operation: the outer error is the store's, the inner one is a refusal.
-pub type CalendarResult<T> = Result<Result<T, NotDone>, InternalError>;
+/// Result of an operation.
+pub type CalendarResult<T> = Result<T, TransactionError<NotDone>>;
+
+impl NotDone {
+    /// Returns the error of an operation that is refused for a rooftop in this zone.
+    fn refused(refusal: CalendarRefusal, zone: TimeZone) -> TransactionError<Self> {
+        TransactionError::Refused(Self { refusal, zone })
+    }
+
+    /// Returns a transaction's error, for a rooftop in this zone.
+    fn in_zone(error: TransactionError<CalendarRefusal>, zone: TimeZone) -> TransactionError<Self> {
+        match error {
+            TransactionError::Refused(refusal) => Self::refused(refusal, zone),
+            TransactionError::Broken(error) => TransactionError::Broken(error),
+        }
+    }
+}
 
 /// Change of an appointment.
 #[derive(Debug, Clone)]
@@ -104,7 +118,7 @@ pub struct ChangeRequest {
 /// Changes an appointment of one of these dealers. Returns the changed appointment.
 ///
 /// # Errors
-/// Fails when the store fails.
+/// The refusal, or when the store fails.
 pub fn change(
     store: &Store,
     dealers: &[&DealerSettings],
@@ -113,29 +127,26 @@ pub fn change(
 ) -> CalendarResult<Visit> {
     let seen = store.visit(&request.appointment_id)?;
     let Some(seen) = seen.filter(|visit| actor.sees(&visit.lead.dealer_id)) else {
-        return Ok(Err(NotDone { refusal: CalendarRefusal::NotFound, zone: TimeZone::UTC }));
+        return Err(NotDone::refused(CalendarRefusal::NotFound, TimeZone::UTC));
     };
     let rooftop = rooftop_of(dealers, &seen).cloned();
     let zone = rooftop.as_ref().map_or_else(|| seen.lead.zone(), |known| known.time_zone.clone());
     let actor = actor.clone();
     // What was read above may have changed since: everything is decided in the transaction.
-    let outcome = store.write_blocking(move |tx| {
+    let outcome = store.decide(move |tx| {
         let Some(visit) = tx.visit(&request.appointment_id)? else {
-            return Ok(Err(CalendarRefusal::NotFound));
+            return Err(TransactionError::Refused(CalendarRefusal::NotFound));
         };
-        let changed = match decide(tx, &visit, rooftop.as_ref(), &request, actor.now)? {
-            Ok(changed) => changed,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let changed = decide(tx, &visit, rooftop.as_ref(), &request, actor.now)?;
         let kind = request.change.kind();
         let lead = visit.lead.clone();
         let dealer_id = &visit.lead.dealer_id;
         tx.change_appointment(lead, changed.clone(), kind.event(), actor.now)?;
         let detail = change_detail(&visit.appointment, &changed);
         tx.record(&actor.entry(dealer_id, kind.action(), &visit.lead.lead_id, detail))?;
-        Ok(Ok(Visit { appointment: changed, ..visit }))
-    })?;
-    Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
+        Ok(Visit { appointment: changed, ..visit })
+    });
+    outcome.map_err(|error| NotDone::in_zone(error, zone))
 }
 
 /// Returns the appointment with the change applied, or the refusal.
@@ -145,23 +156,21 @@ fn decide(
     rooftop: Option<&RooftopSettings>,
     request: &ChangeRequest,
     now: Timestamp,
-) -> Result<Result<AppointmentRecord, CalendarRefusal>, InternalError> {
+) -> Result<AppointmentRecord, TransactionError<CalendarRefusal>> {
     let change = &request.change;
     let appointment = &visit.appointment;
-    if let Err(refusal) = check(change, visit, request.seen_version, now) {
-        return Ok(Err(refusal));
-    }
+    check(change, visit, request.seen_version, now).map_err(TransactionError::Refused)?;
     match change.kind() {
-        ChangeKind::Cancel => return Ok(Ok(released(appointment, AppointmentState::Cancelled))),
-        ChangeKind::NoShow => return Ok(Ok(released(appointment, AppointmentState::NoShow))),
+        ChangeKind::Cancel => return Ok(released(appointment, AppointmentState::Cancelled)),
+        ChangeKind::NoShow => return Ok(released(appointment, AppointmentState::NoShow)),
         ChangeKind::Confirm | ChangeKind::Move => {}
     }
-    let Some(rooftop) = rooftop else { return Ok(Err(CalendarRefusal::UnknownRooftop)) };
-    let start = match wanted_start(change, appointment, &rooftop.time_zone) {
-        Ok(Some(start)) => start,
-        Ok(None) => return Ok(Err(CalendarRefusal::NoTimeNamed)),
-        Err(refusal) => return Ok(Err(refusal)),
+    let Some(rooftop) = rooftop else {
+        return Err(TransactionError::Refused(CalendarRefusal::UnknownRooftop));
     };
+    let start = wanted_start(change, appointment, &rooftop.time_zone);
+    let start = start.and_then(|start| start.ok_or(CalendarRefusal::NoTimeNamed));
+    let start = start.map_err(TransactionError::Refused)?;
     let lead = &visit.lead;
     let occupied = tx.occupied_times(
         &lead.dealer_id,
@@ -171,7 +180,7 @@ fn decide(
         Some(&lead.lead_id),
     )?;
     let calendar = DepartmentCalendar { rooftop, occupied: &occupied };
-    Ok(booked_at(change, visit, start, &calendar, now))
+    booked_at(change, visit, start, &calendar, now).map_err(TransactionError::Refused)
 }
 
 /// Describes a change without personal data of the customer: `appt_1: 2026-05-01T18:00:00Z ->
@@ -200,7 +209,7 @@ pub struct BlockRequest {
 /// Blocks a time of one of these dealers.
 ///
 /// # Errors
-/// Fails when the store fails.
+/// The refusal, or when the store fails.
 pub fn block(
     store: &Store,
     dealers: &[&DealerSettings],
@@ -209,13 +218,12 @@ pub fn block(
 ) -> CalendarResult<BlockedTime> {
     let found = find_rooftop(dealers, &request.dealer_id, &request.rooftop);
     let Some(rooftop) = found.filter(|_| actor.sees(&request.dealer_id)).cloned() else {
-        let refusal = CalendarRefusal::UnknownRooftop;
-        return Ok(Err(NotDone { refusal, zone: TimeZone::UTC }));
+        return Err(NotDone::refused(CalendarRefusal::UnknownRooftop, TimeZone::UTC));
     };
     let zone = rooftop.time_zone.clone();
     let period = match block_period(&request.wanted, &rooftop, actor.now) {
         Ok(period) => period,
-        Err(refusal) => return Ok(Err(NotDone { refusal, zone })),
+        Err(refusal) => return Err(NotDone::refused(refusal, zone)),
     };
     let (starts_at, ends_at) = period;
     let block = BlockedTime {
@@ -232,41 +240,41 @@ pub fn block(
         created_by: actor.name.clone(),
     };
     let actor = actor.clone();
-    let outcome = store.write_blocking(move |tx| {
+    let outcome = store.decide(move |tx| {
         let department = block.department.name();
         let dealer_id = &block.dealer_id;
         let occupied = tx.occupied_times(dealer_id, &block.rooftop, department, period, None)?;
         let calendar = DepartmentCalendar { rooftop: &rooftop, occupied: &occupied };
-        if let Err(refusal) = check_block(period, block.places, &calendar) {
-            return Ok(Err(refusal));
-        }
+        check_block(period, block.places, &calendar).map_err(TransactionError::Refused)?;
         tx.add_block(&block)?;
         let detail = block_detail(&block);
         tx.record(&actor.entry(dealer_id, AuditAction::TimeBlocked, &block.block_id, detail))?;
-        Ok(Ok(block.clone()))
-    })?;
-    Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
+        Ok(block.clone())
+    });
+    outcome.map_err(|error| NotDone::in_zone(error, zone))
 }
 
 /// Removes a block. Returns the removed block.
 ///
 /// # Errors
-/// Fails when the store fails.
+/// The refusal, or when the store fails.
 pub fn unblock(
     store: &Store,
     actor: &CalendarActor,
     block_id: String,
 ) -> CalendarResult<BlockedTime> {
     let actor = actor.clone();
-    let outcome = store.write_blocking(move |tx| {
+    let outcome = store.decide(move |tx| {
         let found = tx.block(&block_id)?.filter(|block| actor.sees(&block.dealer_id));
-        let Some(block) = found else { return Ok(Err(CalendarRefusal::NotFound)) };
+        let Some(block) = found else {
+            return Err(TransactionError::Refused(CalendarRefusal::NotFound));
+        };
         tx.remove_block(&block_id)?;
         let detail = block_detail(&block);
         tx.record(&actor.entry(&block.dealer_id, AuditAction::TimeUnblocked, &block_id, detail))?;
-        Ok(Ok(block))
-    })?;
-    Ok(outcome.map_err(|refusal| NotDone { refusal, zone: TimeZone::UTC }))
+        Ok(block)
+    });
+    outcome.map_err(|error| NotDone::in_zone(error, TimeZone::UTC))
 }
 
 /// Describes a block without its reason, in which staff may have named a customer.

@@ -15,7 +15,9 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{HostedDealer, HostedState, HostingConflict, NewHosted, Store};
+use tradepost_store::{
+    HostedDealer, HostedState, HostingConflict, NewHosted, Store, TransactionError,
+};
 
 use crate::config::read::{self, ForAll};
 use crate::config::{Config, DealerConfig};
@@ -96,6 +98,15 @@ pub enum HostingError {
 }
 
 from!(HostingError { Broken(InternalError), Refused(HostingRefusal) });
+
+impl From<TransactionError<HostingConflict>> for HostingError {
+    fn from(error: TransactionError<HostingConflict>) -> Self {
+        match error {
+            TransactionError::Refused(conflict) => refused(&conflict),
+            TransactionError::Broken(error) => Self::Broken(error),
+        }
+    }
+}
 
 /// A refusal, with all problems of the document.
 #[derive(Debug)]
@@ -187,8 +198,7 @@ impl House {
             fresh.push(dealer);
         }
         let ids = fresh.iter().map(|dealer| dealer.dealer_id.clone()).collect();
-        let hosted = self.store.host_dealers(fresh, again, self.clock.now())?;
-        hosted.map_err(|conflict| refused(&conflict))?;
+        self.store.host_dealers(fresh, again, self.clock.now())?;
         Ok(ids)
     }
 
@@ -221,8 +231,8 @@ impl House {
         // A patch is only valid for the revision that it was merged into.
         let expected = expected.or_else(|| patch.then_some(known.revision));
         let fresh = kept(&dealer, &document);
-        let changed = self.store.change_hosted(fresh, expected, self.clock.now())?;
-        changed.map(drop).map_err(|conflict| refused(&conflict))
+        self.store.change_hosted(fresh, expected, self.clock.now())?;
+        Ok(())
     }
 
     /// Suspends, resumes or removes a dealer.
@@ -236,8 +246,8 @@ impl House {
         expected: Option<i64>,
     ) -> Result<(), HostingError> {
         self.check_fixed(id)?;
-        let changed = self.store.set_hosted_state(id, state, expected, self.clock.now())?;
-        changed.map(drop).map_err(|conflict| refused(&conflict))
+        self.store.set_hosted_state(id, state, expected, self.clock.now())?;
+        Ok(())
     }
 
     /// Returns a hosted dealer that was not removed.

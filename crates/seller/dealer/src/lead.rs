@@ -27,7 +27,7 @@ use crate::record::{
     SubmissionRecord,
 };
 use crate::settings::{DealerSettings, RooftopSettings};
-use crate::skills;
+use crate::skills::{self, SkillError};
 
 mod messages;
 mod policy;
@@ -118,15 +118,21 @@ impl SubmitOutcome<'_> {
     }
 }
 
+/// Answer to a lead. What was stored stays with both: a refused appointment leaves the lead.
+#[derive(Debug)]
+pub enum LeadAnswer {
+    /// The lead was taken.
+    Taken(AapReply),
+    /// The request is refused.
+    Refused(AapRefusal),
+}
+
 impl LeadSubmission<'_> {
     /// Stores the lead.
     ///
     /// # Errors
-    /// The outer error is the store's, and then nothing has changed. The inner one is the refusal.
-    pub fn submit(
-        &self,
-        lot: &dyn LeadStore,
-    ) -> Result<Result<AapReply, AapRefusal>, InternalError> {
+    /// When the store fails; then nothing has changed.
+    pub fn submit(&self, lot: &dyn LeadStore) -> Result<LeadAnswer, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
         let sender = SenderIdentity::new(self.caller, self.conversation, self.lead);
@@ -144,19 +150,20 @@ impl LeadSubmission<'_> {
         // A repeated key is answered before these checks: a retry of an accepted lead must not fail
         // because the vehicle was sold meanwhile (§2.1).
         if self.is_test_drive_without_vehicle() {
-            return Ok(Err(AapRefusal::test_drive_without_vehicle()));
+            return Ok(LeadAnswer::Refused(AapRefusal::test_drive_without_vehicle()));
         }
-        let subject = match self.find_vehicle()? {
+        let subject = match self.find_vehicle() {
             Ok(subject) => subject,
-            Err(refusal) => return Ok(Err(refusal)),
+            Err(SkillError::Refused(refusal)) => return Ok(LeadAnswer::Refused(refusal)),
+            Err(SkillError::Broken(error)) => return Err(error),
         };
         if let Some(refusal) = self.too_much(lot)? {
-            return Ok(Err(refusal));
+            return Ok(LeadAnswer::Refused(refusal));
         }
         let taken = self.take(lot, &sender, subject)?;
         // The key stays unused, so that the buyer can send another time under it.
         if let Some(refusal) = self.strict_refusal(&taken) {
-            return Ok(Err(refusal));
+            return Ok(LeadAnswer::Refused(refusal));
         }
         let receipt = self.receipt(&taken);
         let message = messages::message(&taken, self.now);
@@ -168,7 +175,7 @@ impl LeadSubmission<'_> {
             let reply = StoredReply { payload_hash: hash, reply, first_seen_at: self.now };
             lot.claim(claim, &reply)?;
         }
-        Ok(Ok(reply(receipt, message)))
+        Ok(LeadAnswer::Taken(reply(receipt, message)))
     }
 
     /// Decides on the lead and stores it.
@@ -318,10 +325,10 @@ impl LeadSubmission<'_> {
 
     /// Finds the listing of the vehicle of interest. Only a test drive requires that it is on offer
     /// (C-22).
-    fn find_vehicle(&self) -> Result<Result<SubmittedVehicle, AapRefusal>, InternalError> {
+    fn find_vehicle(&self) -> Result<SubmittedVehicle, SkillError> {
         const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
-            return Ok(Ok(SubmittedVehicle::default()));
+            return Ok(SubmittedVehicle::default());
         };
         let query = VehicleQuery {
             vin: vehicle.vin.clone(),
@@ -329,7 +336,7 @@ impl LeadSubmission<'_> {
             vehicle_id: vehicle.vehicle_id.clone(),
         };
         if query == VehicleQuery::default() {
-            return Ok(Ok(SubmittedVehicle::default()));
+            return Ok(SubmittedVehicle::default());
         }
         let oldest = skills::tombstone_horizon(self.dealer, self.now);
         let found = self.inventory.find(&query, oldest).map_err(InternalError::on(WHAT))?;
@@ -338,17 +345,17 @@ impl LeadSubmission<'_> {
             VehicleLookup::Listed(found) => {
                 let listing = tradepost_document::json::from_str(found.json.as_json());
                 let listing = Some(listing.map_err(InternalError::on(WHAT))?);
-                return Ok(Ok(SubmittedVehicle {
+                return Ok(SubmittedVehicle {
                     listing,
                     unit: Some(found.vehicle_id),
                     remark: None,
-                }));
+                });
             }
             VehicleLookup::Gone(tombstone) if drives => {
-                return Ok(Err(skills::unavailable(self.inventory, tombstone)));
+                return Err(skills::unavailable(self.inventory, tombstone).into());
             }
             VehicleLookup::Unknown if drives => {
-                return Ok(Err(skills::not_found(self.dealer, &query)));
+                return Err(skills::not_found(self.dealer, &query).into());
             }
             VehicleLookup::Gone(tombstone) => (
                 Some(tombstone.vehicle_id.clone()),
@@ -358,7 +365,7 @@ impl LeadSubmission<'_> {
                 (None, "The vehicle was not found in our inventory; an advisor will look into it.")
             }
         };
-        Ok(Ok(SubmittedVehicle { listing: None, unit, remark: Some(remark) }))
+        Ok(SubmittedVehicle { listing: None, unit, remark: Some(remark) })
     }
 
     /// Returns the vehicle part of what makes leads equivalent, beside the customer, the caller and

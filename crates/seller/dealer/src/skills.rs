@@ -8,11 +8,36 @@ use tradepost_aap::error::RemovedUnit;
 use tradepost_aap::{
     AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
 };
+use tradepost_document::fault::InternalError;
 
 use crate::inventory::{CacheKey, Inventory, SnapshotError, Tombstone, VehicleLookup};
 use crate::settings::{DealerSettings, SearchPolicy};
 
 mod messages;
+
+/// Activity that internal errors name while a skill reads.
+pub const LOOKING: &str = "looking at the inventory";
+
+/// Error of a skill.
+#[derive(Debug)]
+pub enum SkillError {
+    /// The request is refused.
+    Refused(AapRefusal),
+    /// An internal error.
+    Broken(InternalError),
+}
+
+impl From<AapRefusal> for SkillError {
+    fn from(refusal: AapRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<InternalError> for SkillError {
+    fn from(error: InternalError) -> Self {
+        Self::Broken(error)
+    }
+}
 
 /// Number of similar vehicles in a refusal.
 const SIMILAR: usize = 3;
@@ -93,22 +118,25 @@ pub fn facets(inventory: &Inventory, filters: &Filters) -> AapReply {
 /// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
 ///
 /// # Errors
-/// When the inventory's snapshot is damaged.
+/// The refusal, or when the inventory's snapshot is damaged.
 pub fn vehicle(
     dealer: &DealerSettings,
     inventory: &Inventory,
     query: &VehicleQuery,
     now: Timestamp,
-) -> Result<Result<AapReply, AapRefusal>, SnapshotError> {
-    Ok(match inventory.find(query, tombstone_horizon(dealer, now))? {
+) -> Result<AapReply, SkillError> {
+    match inventory
+        .find(query, tombstone_horizon(dealer, now))
+        .map_err(InternalError::on(LOOKING))?
+    {
         VehicleLookup::Listed(found) => Ok(AapReply {
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
             message: None,
         }),
-        VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
-        VehicleLookup::Unknown => Err(not_found(dealer, query)),
-    })
+        VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone).into()),
+        VehicleLookup::Unknown => Err(not_found(dealer, query).into()),
+    }
 }
 
 /// Returns the moment at or before which removed units count as unknown (AAP 1.1

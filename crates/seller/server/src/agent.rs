@@ -30,7 +30,7 @@ use crate::metrics::Metrics;
 use crate::panics;
 use crate::permission::{self, Permission};
 use crate::refusals::FieldError;
-use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskPage, TaskStream};
+use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskError, TaskPage, TaskStream};
 use crate::tools::Tools;
 
 /// Retry-after that callers get with an internal error.
@@ -356,9 +356,13 @@ impl From<Result<AgentAnswer, ProtocolRefusal>> for AgentOutcome {
     }
 }
 
-impl From<crate::tasks::TaskOutcome<AgentAnswer>> for AgentOutcome {
-    fn from(answer: crate::tasks::TaskOutcome<AgentAnswer>) -> Self {
-        answer.map_or_else(Self::Broken, Self::from)
+impl From<Result<AgentAnswer, TaskError>> for AgentOutcome {
+    fn from(answer: Result<AgentAnswer, TaskError>) -> Self {
+        match answer {
+            Ok(answer) => Self::Answer(Box::new(answer)),
+            Err(TaskError::Refused(refusal)) => Self::Protocol(refusal),
+            Err(TaskError::Broken(fault)) => Self::Broken(fault),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ mod stream;
 mod webhooks;
 
 pub(crate) use cursor::FOREIGN_TOKEN;
-pub use error::{TaskError, TaskOutcome};
+pub use error::TaskError;
 use log::{EntryKind, LogWriter, PushPosition, TaskFilter, TaskLog, TaskOwner, TaskRow};
 pub use progress::{TaskEnded, TaskProgress};
 use replay::ReplayError;

@@ -3,12 +3,11 @@
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
-use super::Store;
-use super::tables::StoreTransaction;
 use super::tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
+use super::{Store, TransactionError};
 
 /// Outcome of a change: its revision, or the conflict that prevents it.
-pub type Hosted = Result<i64, HostingConflict>;
+pub type Hosted = Result<i64, TransactionError<HostingConflict>>;
 
 impl Store {
     /// Returns the dealers that have changed since a revision, in the order of the changes, removed dealers included.
@@ -30,62 +29,36 @@ impl Store {
     /// belongs to the new one.
     ///
     /// # Errors
-    /// When the database fails.
-    pub fn host_dealers(
-        &self,
-        dealers: Vec<NewHosted>,
-        again: bool,
-        now: Timestamp,
-    ) -> Result<Hosted, InternalError> {
+    /// The conflict, or when the database fails.
+    pub fn host_dealers(&self, dealers: Vec<NewHosted>, again: bool, now: Timestamp) -> Hosted {
         self.decide(move |tx| tx.host_dealers(&dealers, again, now))
     }
 
     /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
     ///
     /// # Errors
-    /// When the database fails.
+    /// The conflict, or when the database fails.
     pub fn change_hosted(
         &self,
         dealer: NewHosted,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Hosted, InternalError> {
+    ) -> Hosted {
         self.decide(move |tx| tx.change_hosted(&dealer, expected, now))
     }
 
     /// Changes the state of a dealer. Removing a dealer frees its host names and revokes its keys; its data stays.
     ///
     /// # Errors
-    /// When the database fails.
+    /// The conflict, or when the database fails.
     pub fn set_hosted_state(
         &self,
         dealer_id: &str,
         state: HostedState,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Hosted, InternalError> {
+    ) -> Hosted {
         let dealer_id = dealer_id.to_owned();
         self.decide(move |tx| tx.set_hosted_state(&dealer_id, state, expected, now))
-    }
-
-    /// Runs a job in a transaction that is rolled back when the job reports a conflict.
-    fn decide(
-        &self,
-        mut job: impl FnMut(&StoreTransaction<'_>) -> Result<Hosted, InternalError> + Send + 'static,
-    ) -> Result<Hosted, InternalError> {
-        let (sender, refused) = std::sync::mpsc::channel();
-        let done = self.write_blocking(move |tx| match job(tx)? {
-            Ok(revision) => Ok(revision),
-            Err(conflict) => {
-                let _ = sender.send(conflict);
-                Err(InternalError::new("changing the hosted dealers", "it is refused"))
-            }
-        });
-        // When the job was run more than once, the last conflict counts.
-        match (done, refused.try_iter().last()) {
-            (Ok(revision), _) => Ok(Ok(revision)),
-            (Err(_), Some(conflict)) => Ok(Err(conflict)),
-            (Err(fault), None) => Err(fault),
-        }
     }
 }

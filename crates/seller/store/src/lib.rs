@@ -24,6 +24,7 @@ mod agents;
 mod change_notice;
 pub mod copies;
 mod counts;
+mod decide;
 mod deliveries;
 mod erasure;
 mod health;
@@ -49,6 +50,7 @@ mod writer;
 
 pub use change_notice::ChangeNotice;
 pub use counts::{Amiss, Counted};
+pub use decide::TransactionError;
 pub use erasure::{CustomerLeads, Old, Proof};
 pub use health::{DiskRoom, NotReady, StoreTrouble, room};
 pub use hosting::Hosted;

@@ -19,8 +19,8 @@ use tradepost_aap::{
 use tradepost_client::trust::describe;
 use tradepost_dealer::consent::ConsentEvidence;
 use tradepost_dealer::inventory::CacheKey;
-use tradepost_dealer::lead::{self, Conversation, LeadSubmission};
-use tradepost_dealer::skills;
+use tradepost_dealer::lead::{self, Conversation, LeadAnswer, LeadSubmission};
+use tradepost_dealer::skills::{self, SkillError};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::http::MediaType;
 use tradepost_document::json::{Value, json};
@@ -99,6 +99,15 @@ enum MessageRefused {
 }
 
 from!(MessageRefused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
+
+impl From<SkillError> for MessageRefused {
+    fn from(error: SkillError) -> Self {
+        match error {
+            SkillError::Refused(refusal) => Self::Profile(refusal),
+            SkillError::Broken(error) => Self::Broken(error),
+        }
+    }
+}
 
 impl DealerAgent {
     /// Opens a dealer, which may be suspended.
@@ -271,8 +280,7 @@ impl DealerAgent {
             }
             AapRequest::InventoryVehicle(query) => {
                 let inventory = self.inventory.inventory().await?;
-                Ok(skills::vehicle(terms, &inventory, &query, now)
-                    .map_err(InternalError::on(LOOKING))??)
+                Ok(skills::vehicle(terms, &inventory, &query, now)?)
             }
             AapRequest::LeadSubmit(lead) => {
                 let inventory = self.inventory.inventory().await?;
@@ -296,19 +304,19 @@ impl DealerAgent {
                 let taken = self.store.take(job).await?;
                 // After the commit: a delivery that is woken before finds nothing.
                 self.deliveries.wake();
-                Ok(taken?)
+                match taken {
+                    LeadAnswer::Taken(reply) => Ok(reply),
+                    LeadAnswer::Refused(refusal) => Err(refusal.into()),
+                }
             }
         }
     }
 
     async fn repeat(&self, question: CacheKey) -> Result<AapReply, MessageRefused> {
         let inventory = self.inventory.inventory().await?;
-        Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(LOOKING))?)
+        Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(skills::LOOKING))?)
     }
 }
-
-/// Activity that internal errors name while a skill reads.
-const LOOKING: &str = "looking at the inventory";
 
 impl Agent for DealerAgent {
     fn id(&self) -> &str {

@@ -1,7 +1,7 @@
 //! Store of a publisher, as a part of the process's store.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
@@ -10,7 +10,7 @@ use tradepost_publisher::store::{
     Job, PublisherStore, StoreRead, StoreTurn, StoreTx, StoreWork, TxEnd,
 };
 use tradepost_server::fault::InternalError;
-use tradepost_store::Store;
+use tradepost_store::{Store, TransactionError};
 
 /// Part of the store that belongs to one publisher.
 #[derive(Debug, Clone)]
@@ -37,28 +37,14 @@ impl StoreVault {
     /// the job fails.
     ///
     /// # Errors
-    /// Fails when the store fails; the inner error is the job's.
+    /// The job's own error, or when the store fails.
     pub fn act<T: Send + 'static, E: Send + 'static>(
         &self,
         mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
-    ) -> Result<Result<T, E>, InternalError> {
-        let stopped = Arc::new(Mutex::new(None));
-        let note = Arc::clone(&stopped);
+    ) -> Result<T, TransactionError<E>> {
         let publisher = Arc::clone(&self.publisher);
-        let done = self.store.write_blocking(move |tx| {
-            tx.shelf(&publisher, &mut job)?.map_err(|why| {
-                *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-                InternalError::new("working for a publisher", "it stopped")
-            })
-        });
-        match done {
-            Ok(done) => Ok(Ok(done)),
-            Err(fault) => {
-                // The job's own error is more precise than that of the rollback.
-                let why = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
-                why.map(Err).ok_or(fault)
-            }
-        }
+        self.store
+            .decide(move |tx| tx.shelf(&publisher, &mut job)?.map_err(TransactionError::Refused))
     }
 
     /// Returns the notification for new data, for tasks that process it.

@@ -14,7 +14,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::Store;
+use tradepost_store::{Store, TransactionError};
 
 use super::leads::consent::despite;
 use super::leads::{record, record_list, since, unreadable};
@@ -308,7 +308,11 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
 
 /// Returns the result of an operation, or the failure with the reason of its refusal.
 fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, CommandFailure> {
-    outcome?.map_err(|NotDone { refusal, zone }| {
+    outcome.map_err(|error| {
+        let NotDone { refusal, zone } = match error {
+            TransactionError::Refused(not_done) => not_done,
+            TransactionError::Broken(error) => return error.into(),
+        };
         let message = refusal.message(&zone, actor.now);
         let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
         CommandFailure::usage(message.trim_end_matches('.'))

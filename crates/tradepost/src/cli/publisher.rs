@@ -17,6 +17,7 @@ use tradepost_publisher::staff::{
 };
 use tradepost_publisher::task::finish::TaskFinisher;
 use tradepost_server::clock::Clock;
+use tradepost_store::TransactionError;
 
 use self::decider::Decider;
 use self::offline::OfflineServices;
@@ -199,9 +200,10 @@ fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Conte
     let done = vault.act(move |shelf| {
         staff::decide(TaskFinisher { publisher: &publisher, shelf, now }, &asked)
     });
-    let done = done?;
-    let StateChange { before, after } =
-        done.map_err(|denied| refused(denied, matter, step.name()))?;
+    let StateChange { before, after } = done.map_err(|error| match error {
+        TransactionError::Refused(denied) => refused(denied, matter, step.name()),
+        TransactionError::Broken(error) => error.into(),
+    })?;
     let kind = matter.name();
     let id = &decision.id;
     let said = match before == after {
@@ -277,13 +279,14 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
     };
     let done = vault.act(move |shelf| {
         staff::grant(TaskFinisher { publisher: &publisher, shelf, now }, &change)
-    })?;
-    let before = done.map_err(|denied| {
-        if let DecisionError::Impossible { from, .. } = &denied {
+    });
+    let before = done.map_err(|error| match error {
+        TransactionError::Refused(DecisionError::Impossible { from, .. }) => {
             let message = format!("the account is {from} and cannot be used any more");
-            return CommandFailure::usage(message);
+            CommandFailure::usage(message)
         }
-        refused(denied, Matter::Account, "grant")
+        TransactionError::Refused(denied) => refused(denied, Matter::Account, "grant"),
+        TransactionError::Broken(error) => error.into(),
     })?;
     let said = match (&rights, before) {
         (Some(_), false) => format!("granted to {agent}"),

@@ -7,6 +7,7 @@ use tradepost_dealer::appointment::change::{
 use tradepost_dealer::calendar::Department;
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_store::TransactionError;
 
 use super::reply::ConsoleReply;
 use super::sign_in::Visitor;
@@ -73,13 +74,15 @@ impl Console {
             seen_version: Some(seen_version),
             change: wanted,
         };
-        let visit = change(&self.store, &dealers, &actor, request)?.map_err(|not_done| {
-            // The visitor may see the appointment, so the configuration is what lacks the rooftop.
-            if not_done.refusal == CalendarRefusal::UnknownRooftop {
-                return PageError::Conflict(NO_ROOFTOP.to_owned());
-            }
-            stop(not_done, &actor)
-        })?;
+        let visit =
+            change(&self.store, &dealers, &actor, request).map_err(|error| match error {
+                // The visitor may see the appointment, so the configuration is what lacks the rooftop.
+                TransactionError::Refused(NotDone {
+                    refusal: CalendarRefusal::UnknownRooftop,
+                    ..
+                }) => PageError::Conflict(NO_ROOFTOP.to_owned()),
+                error => stop(error, &actor),
+            })?;
         self.deliveries.wake();
         Ok(match week(visitor) {
             Some(week) => ConsoleReply::see(format!("{PATH}/appointments?from={week}&done={word}")),
@@ -113,15 +116,14 @@ impl Console {
         let sellers = self.sellers.all();
         let dealers: Vec<&DealerSettings> =
             sellers.iter().map(|seller| &seller.dealer.terms).collect();
-        block(&self.store, &dealers, &actor, request)?
-            .map_err(|not_done| stop(not_done, &actor))?;
+        block(&self.store, &dealers, &actor, request).map_err(|error| stop(error, &actor))?;
         Ok(to_calendar(visitor, "blocked"))
     }
 
     pub(super) fn unblock_time(&self, visitor: &Visitor<'_>) -> Answer {
         let actor = self.calendar_actor(visitor);
-        unblock(&self.store, &actor, visitor.id.to_owned())?
-            .map_err(|not_done| stop(not_done, &actor))?;
+        let unblocked = unblock(&self.store, &actor, visitor.id.to_owned());
+        unblocked.map_err(|error| stop(error, &actor))?;
         Ok(to_calendar(visitor, "unblocked"))
     }
 }
@@ -144,9 +146,12 @@ fn to_calendar(visitor: &Visitor<'_>, done: &str) -> ConsoleReply {
     ConsoleReply::see(format!("{PATH}/appointments?{week}done={done}"))
 }
 
-/// Returns the page for a refusal.
-fn stop(not_done: NotDone, actor: &CalendarActor) -> PageError {
-    let NotDone { refusal, zone } = not_done;
+/// Returns the page for an error.
+fn stop(error: TransactionError<NotDone>, actor: &CalendarActor) -> PageError {
+    let NotDone { refusal, zone } = match error {
+        TransactionError::Refused(not_done) => not_done,
+        TransactionError::Broken(error) => return error.into(),
+    };
     match refusal {
         // Items of other dealers are answered as not found.
         CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => PageError::NotFound,

@@ -4,14 +4,14 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
-use tradepost::appointments::{CalendarActor, ChangeRequest, change};
+use tradepost::appointments::{CalendarActor, ChangeRequest, NotDone, change};
 use tradepost_dealer::appointment::change::{AppointmentChange, CalendarRefusal, WantedTime};
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::DealerSettings as Terms;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::Store;
+use tradepost_store::{Store, TransactionError};
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::postgres::Scratch;
@@ -51,8 +51,14 @@ fn moved_to(store: &Store, terms: &Terms, id: &str, to: &str) -> Result<(), Cale
     let change_to = AppointmentChange::Move { to, outside_hours: false };
     let appointment_id = id.to_owned();
     let request = ChangeRequest { appointment_id, seen_version: None, change: change_to };
-    let outcome = change(store, &[terms], &actor(at(NOW)), request).unwrap();
-    outcome.map(drop).map_err(|not_done| not_done.refusal)
+    change(store, &[terms], &actor(at(NOW)), request).map(drop).map_err(refusal_of)
+}
+
+fn refusal_of(error: TransactionError<NotDone>) -> CalendarRefusal {
+    match error {
+        TransactionError::Refused(not_done) => not_done.refusal,
+        TransactionError::Broken(error) => panic!("{error:?}"),
+    }
 }
 
 /// Agents book a slot while staff move appointments there. However it ends, no slot has more than it can.
@@ -139,7 +145,7 @@ fn two_moves_of_one_version_move_once() {
                         seen_version: Some(1),
                         change: AppointmentChange::Move { to, outside_hours: false },
                     };
-                    change(store, &[terms], &actor(at(NOW)), request).unwrap()
+                    change(store, &[terms], &actor(at(NOW)), request).map_err(refusal_of)
                 })
             })
             .collect();
@@ -155,7 +161,7 @@ fn two_moves_of_one_version_move_once() {
         starts_at,
         version: 2,
     };
-    assert_eq!(refused.refusal, expected);
+    assert_eq!(**refused, expected);
 }
 
 #[test]
@@ -220,7 +226,7 @@ fn an_event_tells_no_time_that_was_agreed_later() {
     for wanted in [AppointmentChange::Cancel, confirm] {
         let request =
             ChangeRequest { appointment_id: id.to_owned(), seen_version: None, change: wanted };
-        change(&server.store, &[&terms], &actor(at(NOW)), request).unwrap().unwrap();
+        change(&server.store, &[&terms], &actor(at(NOW)), request).unwrap();
     }
     let events = server.history(&answer["data"]["lead_id"]).events;
     let told: Vec<_> = events

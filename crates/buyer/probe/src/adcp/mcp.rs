@@ -67,7 +67,7 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
     for url in candidates {
         run.seller.mcp = Some(url);
         match open(run, Who::First).await {
-            Ok(Ok(_)) => {
+            Ok(OpenedSession::Open(_)) => {
                 if is_seller(run).await {
                     return;
                 }
@@ -81,7 +81,7 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
             Err(CheckVerdict::Skipped(_)) if run.options.profile == Some(CheckProfile::Adcp) => {
                 return;
             }
-            Ok(Err(_)) | Err(_) => run.seller.mcp = None,
+            Ok(OpenedSession::Refused(_)) | Err(_) => run.seller.mcp = None,
         }
     }
 }
@@ -108,26 +108,34 @@ fn key(who: Who<'_>) -> String {
     }
 }
 
+/// Result of opening a session.
+enum OpenedSession {
+    /// The session.
+    Open(ProbeSession),
+    /// The answer that refused it.
+    Refused(Got),
+}
+
 /// Returns the session of a caller, opened at the first call, or the answer that refused it. For a server without a
 /// handshake, discovery is used instead.
-async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, Got>, CheckVerdict> {
+async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<OpenedSession, CheckVerdict> {
     let key = key(who);
     if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
-        return Ok(Ok(session.clone()));
+        return Ok(OpenedSession::Open(session.clone()));
     }
     // A server that has no handshake for one caller has none for others.
     let is_stateless =
         |(_, session): &(String, ProbeSession)| matches!(session, ProbeSession::Stateless);
     if run.seller.sessions.iter().any(is_stateless) {
         run.seller.sessions.push((key, ProbeSession::Stateless));
-        return Ok(Ok(ProbeSession::Stateless));
+        return Ok(OpenedSession::Open(ProbeSession::Stateless));
     }
     let opened = post(run, who, None, INITIALIZE, CLIENT.handshake()).await;
     if run.rehearses {
         let version = Version::NEWEST_WITH_HANDSHAKE.name().to_owned();
         let session = ProbeSession::Handshake { id: None, version };
         run.seller.sessions.push((key, session.clone()));
-        return Ok(Ok(session));
+        return Ok(OpenedSession::Open(session));
     }
     let (got, message) = opened?;
     let result = message.as_ref().and_then(|message| message.get("result"));
@@ -135,9 +143,9 @@ async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, G
         let refuses = message.is_some_and(|message| message.get("error").is_some());
         if refuses && !matches!(got.status, 401 | 403 | 429) && discover(run, who).await? {
             run.seller.sessions.push((key, ProbeSession::Stateless));
-            return Ok(Ok(ProbeSession::Stateless));
+            return Ok(OpenedSession::Open(ProbeSession::Stateless));
         }
-        return Ok(Err(got));
+        return Ok(OpenedSession::Refused(got));
     };
     if who == Who::First {
         run.memo.insert("adcp initialize".to_owned(), Ok(result.clone()));
@@ -148,7 +156,7 @@ async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, G
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     post_message(run, who, headers(&session), &note).await?;
     run.seller.sessions.push((key, session.clone()));
-    Ok(Ok(session))
+    Ok(OpenedSession::Open(session))
 }
 
 /// Asks a server that may have no handshake, and returns true when it supports the newest version.
@@ -241,8 +249,8 @@ async fn request(
 ) -> Result<TaskAnswer, CheckVerdict> {
     let params = params.as_object().cloned().unwrap_or_default();
     let session = match open(run, who).await? {
-        Ok(session) => session,
-        Err(got) => {
+        OpenedSession::Open(session) => session,
+        OpenedSession::Refused(got) => {
             let message = got.json();
             let answer = TaskAnswer::of_mcp(got, message);
             fail_if(who == Who::First, format!("initialize gives {}", answer.describe()))?;
@@ -324,7 +332,7 @@ async fn served(run: &mut ProbeRun) -> CheckResult {
 
 async fn initialize(run: &mut ProbeRun) -> CheckResult {
     let answer = open(run, Who::First).await?;
-    if let Err(got) = answer {
+    if let OpenedSession::Refused(got) = answer {
         return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
     }
     let mut wrong = ShapeProblems::default();

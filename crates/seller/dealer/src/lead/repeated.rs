@@ -1,10 +1,10 @@
 //! Answers to repeated requests whose appointment staff have changed meanwhile.
 
 use tradepost_aap::lead::AppointmentRequest;
-use tradepost_aap::{AapRefusal, AapReply, LeadReceipt};
+use tradepost_aap::{AapRefusal, LeadReceipt};
 use tradepost_document::fault::InternalError;
 
-use super::{LeadSubmission, appointment_receipt, is_booked, messages, reply};
+use super::{LeadAnswer, LeadSubmission, appointment_receipt, is_booked, messages, reply};
 use crate::lead_store::{LeadStore, ScopedKey, StoredReply};
 use crate::record::{AppointmentRecord, AppointmentState};
 use crate::settings::RooftopSettings;
@@ -21,11 +21,14 @@ impl LeadSubmission<'_> {
         lot: &dyn LeadStore,
         claim: &ScopedKey<'_>,
         hash: &[u8],
-    ) -> Result<Option<Result<AapReply, AapRefusal>>, InternalError> {
+    ) -> Result<Option<LeadAnswer>, InternalError> {
         let claimed = lot.claimed_replies(claim)?;
         let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) else {
             let conflict = |other: &StoredReply| {
-                Err(AapRefusal::idempotency_conflict(claim.key, other.first_seen_at))
+                LeadAnswer::Refused(AapRefusal::idempotency_conflict(
+                    claim.key,
+                    other.first_seen_at,
+                ))
             };
             return Ok(claimed.first().map(conflict));
         };
@@ -33,11 +36,11 @@ impl LeadSubmission<'_> {
             .map_err(InternalError::on("reading a stored answer"))?;
         let (receipt, message) = stored;
         let Some(answered) = &receipt.appointment else {
-            return Ok(Some(Ok(reply(receipt, message))));
+            return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };
         let changed = lot.changed_appointment(&self.dealer.id, &answered.appointment_id)?;
         let Some(changed) = changed else {
-            return Ok(Some(Ok(reply(receipt, message))));
+            return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };
         let name = receipt.dealer.as_ref().and_then(|dealer| dealer.name.clone());
         let named = |rooftop: &&RooftopSettings| Some(&rooftop.profile.name) == name.as_ref();
@@ -47,7 +50,7 @@ impl LeadSubmission<'_> {
             None => message,
         };
         let receipt = LeadReceipt { appointment: appointment_receipt(&changed), ..receipt };
-        Ok(Some(Ok(reply(receipt, message))))
+        Ok(Some(LeadAnswer::Taken(reply(receipt, message))))
     }
 }
 

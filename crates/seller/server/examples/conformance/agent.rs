@@ -21,7 +21,7 @@ use tradepost_server::outbox::sender::HttpSender;
 use tradepost_server::outbox::{ClockAndRandom, Outbox, OutboxSettings};
 use tradepost_server::permission::Scopes;
 use tradepost_server::tasks::log::TaskLog;
-use tradepost_server::tasks::{TaskOutcome, TaskService};
+use tradepost_server::tasks::{TaskError, TaskService};
 
 use super::profile::{ExtendedCard, Profile};
 use super::{extended, scenario};
@@ -112,15 +112,13 @@ impl Conformance {
         Self { lenient: true, ..self }
     }
 
-    async fn answer(&self, incoming: AgentRequest<'_>) -> TaskOutcome<AgentAnswer> {
+    async fn answer(&self, incoming: AgentRequest<'_>) -> Result<AgentAnswer, TaskError> {
         match &incoming.request {
             A2aRequest::GetExtendedAgentCard => {
                 return self.extended_card(&incoming.caller.principal);
             }
             A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) => {
-                if let Err(refusal) = check_output_modes(send) {
-                    return Ok(Err(refusal));
-                }
+                check_output_modes(send)?;
             }
             A2aRequest::GetTask { .. }
             | A2aRequest::ListTasks(_)
@@ -135,15 +133,15 @@ impl Conformance {
     }
 
     /// The card for a caller that has said who it is; the gate has seen to that.
-    fn extended_card(&self, caller: &Principal) -> TaskOutcome<AgentAnswer> {
-        let missing = |code: A2aCode| Ok(Err(A2aRefusal::new(code, code.title())));
+    fn extended_card(&self, caller: &Principal) -> Result<AgentAnswer, TaskError> {
+        let missing = |code: A2aCode| Err(A2aRefusal::new(code, code.title()).into());
         match self.profile.extended_card() {
             ExtendedCard::Off => missing(A2aCode::UnsupportedOperation),
             ExtendedCard::Unset => missing(A2aCode::ExtendedAgentCardNotConfigured),
             ExtendedCard::Set => {
                 let public = describe(self.profile, &self.base_url, &self.card.identity.id);
                 let card = extended::card(public, caller, self.key.as_ref())?;
-                Ok(Ok(AgentAnswer::ExtendedCard(card)))
+                Ok(AgentAnswer::ExtendedCard(card))
             }
         }
     }

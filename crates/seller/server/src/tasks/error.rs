@@ -4,9 +4,6 @@ use tradepost_a2a::error::A2aRefusal;
 
 use crate::fault::InternalError;
 
-/// A result or a refusal by the protocol, or an internal error.
-pub type TaskOutcome<T> = Result<Result<T, A2aRefusal>, InternalError>;
-
 /// Reason why an operation was not done.
 #[derive(Debug)]
 pub enum TaskError {

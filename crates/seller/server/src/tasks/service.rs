@@ -10,7 +10,7 @@ use tradepost_a2a::request::RequestedPage;
 use tradepost_a2a::{A2aRequest, Message, Part, SendMessage, Task};
 
 use super::log::{TaskLog, TaskOwner};
-use super::{TaskEnded, TaskError, TaskOutcome, TaskProgress, TaskWork, Tasks, Webhooks, replay};
+use super::{TaskEnded, TaskError, TaskProgress, TaskWork, Tasks, Webhooks, replay};
 use crate::agent::{self, AgentAnswer, AgentRequest, Caller, PageTokens};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
@@ -110,20 +110,8 @@ impl TaskService {
     /// extended card is not handled here.
     ///
     /// # Errors
-    /// When the log cannot be read or written.
+    /// When the request is refused, or the log cannot be read or written.
     pub async fn answer(
-        &self,
-        incoming: AgentRequest<'_>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
-    ) -> TaskOutcome<AgentAnswer> {
-        match self.done(incoming, plan).await {
-            Ok(answer) => Ok(Ok(answer)),
-            Err(TaskError::Refused(refusal)) => Ok(Err(refusal)),
-            Err(TaskError::Broken(fault)) => Err(fault),
-        }
-    }
-
-    async fn done(
         &self,
         incoming: AgentRequest<'_>,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,

@@ -9,9 +9,9 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::words;
 
 use super::{Database, StoreTransaction};
-use crate::Store;
 use crate::change_notice::ChangeNotice;
 use crate::sql::{Connection, RowResult, SqlRow, params};
+use crate::{Hosted, Store, TransactionError};
 
 /// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";
@@ -162,7 +162,7 @@ impl StoreTransaction<'_> {
         dealers: &[NewHosted],
         again: bool,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+    ) -> Hosted {
         self.0.lock(EVERYBODY)?;
         let mut taken = Vec::new();
         for dealer in dealers {
@@ -170,16 +170,20 @@ impl StoreTransaction<'_> {
                 None => {}
                 Some((HostedState::Removed, _)) if again => {}
                 Some((HostedState::Removed, _)) => {
-                    return Ok(Err(HostingConflict::IdRemoved(dealer.dealer_id.clone())));
+                    return Err(TransactionError::Refused(HostingConflict::IdRemoved(
+                        dealer.dealer_id.clone(),
+                    )));
                 }
                 Some((HostedState::Serving | HostedState::Suspended, _)) => {
-                    return Ok(Err(HostingConflict::IdTaken(dealer.dealer_id.clone())));
+                    return Err(TransactionError::Refused(HostingConflict::IdTaken(
+                        dealer.dealer_id.clone(),
+                    )));
                 }
             }
             taken.extend(self.claim(dealer)?);
         }
         if !taken.is_empty() {
-            return Ok(Err(HostingConflict::HostsTaken(taken)));
+            return Err(TransactionError::Refused(HostingConflict::HostsTaken(taken)));
         }
         // Read under the lock, without which two processes would give the same number.
         let mut revision = self.last_revision()?;
@@ -203,7 +207,7 @@ impl StoreTransaction<'_> {
             )?;
         }
         self.0.tell(ChangeNotice::Changed);
-        Ok(Ok(revision))
+        Ok(revision)
     }
 
     /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
@@ -212,17 +216,15 @@ impl StoreTransaction<'_> {
         dealer: &NewHosted,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+    ) -> Hosted {
         self.0.lock(EVERYBODY)?;
-        if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
-            return Ok(Err(conflict));
-        }
+        self.is_there(&dealer.dealer_id, expected)?;
         // Its own hosts too, so that a host which it keeps is not found taken.
         self.release(&dealer.dealer_id)?;
         // When a host belongs to another dealer, the caller rolls back the release as well.
         let taken = self.claim(dealer)?;
         if !taken.is_empty() {
-            return Ok(Err(HostingConflict::HostsTaken(taken)));
+            return Err(TransactionError::Refused(HostingConflict::HostsTaken(taken)));
         }
         let revision = self.last_revision()? + 1;
         self.0.execute(
@@ -232,7 +234,7 @@ impl StoreTransaction<'_> {
             params![dealer.dealer_id, dealer.document, revision, now],
         )?;
         self.0.tell(ChangeNotice::Changed);
-        Ok(Ok(revision))
+        Ok(revision)
     }
 
     /// Changes the state of a dealer. Removing a dealer frees its host names, revokes its keys and ends its staff's
@@ -243,15 +245,12 @@ impl StoreTransaction<'_> {
         state: HostedState,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, InternalError> {
+    ) -> Hosted {
         self.0.lock(EVERYBODY)?;
-        let known = match self.is_there(dealer_id, expected)? {
-            Ok(known) => known,
-            Err(conflict) => return Ok(Err(conflict)),
-        };
+        let known = self.is_there(dealer_id, expected)?;
         // Nothing changes, and without a new revision no process has to look.
         if known.0 == state {
-            return Ok(Ok(known.1));
+            return Ok(known.1);
         }
         if state == HostedState::Removed {
             self.release(dealer_id)?;
@@ -275,7 +274,7 @@ impl StoreTransaction<'_> {
             params![dealer_id, state.name(), revision, now],
         )?;
         self.0.tell(ChangeNotice::Changed);
-        Ok(Ok(revision))
+        Ok(revision)
     }
 
     /// Returns true when a dealer was removed by this change. It stays so until the transaction ends.
@@ -310,14 +309,15 @@ impl StoreTransaction<'_> {
         &self,
         dealer_id: &str,
         expected: Option<i64>,
-    ) -> Result<Result<(HostedState, i64), HostingConflict>, InternalError> {
-        Ok(match self.state_of(dealer_id)? {
-            None | Some((HostedState::Removed, _)) => Err(HostingConflict::NoSuchDealer),
+    ) -> Result<(HostedState, i64), TransactionError<HostingConflict>> {
+        let conflict = match self.state_of(dealer_id)? {
+            None | Some((HostedState::Removed, _)) => HostingConflict::NoSuchDealer,
             Some((_, revision)) if expected.is_some_and(|wanted| wanted != revision) => {
-                Err(HostingConflict::Changed(revision))
+                HostingConflict::Changed(revision)
             }
-            Some(known) => Ok(known),
-        })
+            Some(known) => return Ok(known),
+        };
+        Err(TransactionError::Refused(conflict))
     }
 
     /// Assigns hosts to a dealer; returns those that belong to another.

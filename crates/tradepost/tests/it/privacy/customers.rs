@@ -147,10 +147,10 @@ fn a_removed_dealers_old_leads_stay_once_it_is_back() {
         document: "{}".to_owned(),
         hosts: Vec::new(),
     };
-    store.host_dealers(vec![hosted()], false, at(NOW)).unwrap().unwrap();
+    store.host_dealers(vec![hosted()], false, at(NOW)).unwrap();
     let remove = || {
         let removed = store.set_hosted_state(dealer::ID, HostedState::Removed, None, at(NOW));
-        removed.unwrap().unwrap()
+        removed.unwrap()
     };
     let old = |revision| Old {
         dealer_id: dealer::ID.to_owned(),
@@ -159,7 +159,7 @@ fn a_removed_dealers_old_leads_stay_once_it_is_back() {
         removed_by: Some(revision),
     };
     let first = remove();
-    store.host_dealers(vec![hosted()], true, at(NOW)).unwrap().unwrap();
+    store.host_dealers(vec![hosted()], true, at(NOW)).unwrap();
     assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0);
     let second = remove();
     assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0, "that was another time");
