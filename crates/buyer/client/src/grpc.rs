@@ -9,6 +9,7 @@ use reqwest::Url;
 use tradepost_a2a::protobuf::{self, schema};
 use tradepost_a2a::status::RpcStatus;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Value, object};
 
 use crate::card::SellerInterface;
@@ -131,8 +132,7 @@ impl GrpcEnd {
             .as_array()?
             .iter()
             .find_map(|detail| detail.get("retryDelay")?.as_str())?;
-        let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
-        Duration::try_from_secs_f64(seconds).ok()
+        RetryAfter::from_protobuf(delay).map(RetryAfter::duration)
     }
 
     /// Returns the status in the form of the other bindings' errors: code, status, message and details.

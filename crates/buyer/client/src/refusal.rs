@@ -8,7 +8,7 @@ use tradepost_a2a::error::{A2aCode, DOMAIN, FieldViolation};
 use tradepost_aap::error::{AapCode, DOMAIN as AAP_DOMAIN, ReceivedRefusal};
 use tradepost_adcp::error::{AdcpError, ErrorFormatError, Recovery, RecoveryRule};
 use tradepost_document::catalog::{Open, Vocabulary};
-use tradepost_document::http;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::Value;
 
 use crate::challenge::Challenge;
@@ -327,10 +327,7 @@ pub(crate) fn stated_by(by: &RefusalForm) -> Option<Duration> {
 /// Reads `RetryInfo.retryDelay` from typed details, such as `"3.5s"`.
 fn retry_info(details: &Value) -> Option<Duration> {
     let info = typed(details, "RetryInfo")?;
-    let seconds: f64 = info.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
-    // The conversion saturates.
-    (seconds.is_finite() && seconds >= 0.0)
-        .then(|| Duration::from_millis((seconds * 1000.0).ceil() as u64).min(MAX_DELAY))
+    RetryAfter::from_protobuf(info.get("retryDelay")?.as_str()?).map(bounded_delay)
 }
 
 /// Returns the first detail of a google.rpc type.
@@ -438,23 +435,19 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
 /// Returns `details.retry_after_ms` or `details.retry_after_seconds`, whichever is longer.
 // R-ER-07
 fn stated_delay(details: &Value) -> Option<Duration> {
-    let number = |name: &str| {
-        let number = details.get(name)?.as_number()?.as_f64()?;
-        (number.is_finite() && number >= 0.0).then_some(number)
-    };
-    let stated = [number("retry_after_ms"), number("retry_after_seconds").map(|s| s * 1000.0)];
-    let milliseconds = stated.into_iter().flatten().reduce(f64::max)?;
-    // The conversion saturates.
-    Some(Duration::from_millis(milliseconds.ceil() as u64).min(MAX_DELAY))
+    let number = |name: &str| details.get(name)?.as_number()?.as_f64();
+    let milliseconds = number("retry_after_ms").and_then(RetryAfter::from_milliseconds);
+    let seconds = number("retry_after_seconds").and_then(RetryAfter::from_seconds);
+    milliseconds.max(seconds).map(bounded_delay)
 }
 
-/// Reads a `Retry-After` header: seconds, or a moment. A moment is compared with the answer's own `Date`, so
-/// that the clocks of the two sides need not agree. The time that the answer spent in a cache (`Age`) is subtracted.
-#[must_use]
-pub fn retry_after(header: &str, date: Option<&str>, age: Option<&str>) -> Option<Duration> {
-    let answered = date.and_then(http::date::read);
-    let wait = http::date::retry_after(header, answered, http::date::age(age))?;
-    Some(wait.min(MAX_DELAY))
+/// Returns the delay that a response asks for in its headers.
+pub(crate) fn header_delay(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+    RetryAfter::from_headers(header).map(bounded_delay)
+}
+
+fn bounded_delay(wait: RetryAfter) -> Duration {
+    wait.duration().min(MAX_DELAY)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, AGE, CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, LOCATION, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Request, RequestBuilder, Url};
 
@@ -372,23 +372,22 @@ impl HttpTransport {
         let request =
             request.map_err(|error| CallFailure::Unsent(Unsent::Setup(innermost(&error))))?;
         let response = self.execute(&client, request).await?;
-        let header = |name| {
+        let header = |name: &str| {
             let value: &HeaderValue = response.headers().get(name)?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
         let head = Response {
             status: response.status().as_u16(),
-            content_type: header(CONTENT_TYPE),
-            etag: header(ETAG),
-            retry_after: header(RETRY_AFTER)
-                .and_then(|text| wait(&text, header(DATE), header(AGE))),
+            content_type: header(CONTENT_TYPE.as_str()),
+            etag: header(ETAG.as_str()),
+            retry_after: refusal::header_delay(header),
             challenges: challenges(response.headers()),
             headers: response.headers().clone(),
             body: Vec::new(),
         };
         // 304 is no redirect: it confirms a cached document.
         if matches!(head.status, 300..=303 | 305..=399) {
-            let location = header(LOCATION);
+            let location = header(LOCATION.as_str());
             return Err(CallFailure::garbled(Defect::Redirect { location }, head.kept()));
         }
         Ok((head, response))
@@ -497,11 +496,6 @@ fn document_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
     headers
-}
-
-/// Returns the delay that an answer asks for, by its `Retry-After`, `Date` and `Age`.
-fn wait(text: &str, date: Option<String>, age: Option<String>) -> Option<Duration> {
-    refusal::retry_after(text, date.as_deref(), age.as_deref())
 }
 
 /// Reads the challenges in headers or trailers.

@@ -1,7 +1,5 @@
 //! Replies to a buyer, on which its permitted next steps depend.
 
-use std::time::Duration;
-
 use axum::http::{HeaderMap, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_a2a::error::A2aCode as ProtocolCode;
@@ -9,7 +7,7 @@ use tradepost_aap::error::ReceivedRefusal;
 use tradepost_adcp::error::{AdcpError, Recovery};
 use tradepost_client::refusal;
 use tradepost_document::catalog::Vocabulary;
-use tradepost_document::http::date;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::Value;
 
 /// Reply to a buyer.
@@ -88,20 +86,20 @@ impl BuyerReply {
 
 /// Reads `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`), rounded up.
 fn details_wait(details: &Value) -> Option<SignedDuration> {
-    let number = |name: &str| {
-        let number = details.get(name)?.as_number()?.as_f64()?;
-        (number.is_finite() && number >= 0.0).then_some(number)
-    };
-    let ms = number("retry_after_ms").or_else(|| number("retry_after_seconds").map(|s| s * 1e3))?;
-    // The conversion saturates.
-    Some(SignedDuration::from_millis(ms.ceil() as i64))
+    let number = |name: &str| details.get(name)?.as_number()?.as_f64();
+    let milliseconds = number("retry_after_ms").and_then(RetryAfter::from_milliseconds);
+    let seconds = || number("retry_after_seconds").and_then(RetryAfter::from_seconds);
+    milliseconds.or_else(seconds).map(signed)
 }
 
 /// Reads the `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
-    let wait = date::retry_after(text, Some(now), Duration::ZERO)?;
-    Some(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX))
+    RetryAfter::from_header(text, Some(now)).map(signed)
+}
+
+fn signed(wait: RetryAfter) -> SignedDuration {
+    SignedDuration::try_from(wait.duration()).unwrap_or(SignedDuration::MAX)
 }
 
 #[cfg(test)]

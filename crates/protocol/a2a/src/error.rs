@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use tradepost_document::catalog::{Vocabulary, catalog};
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Value, json};
 
 /// Domain of every `ErrorInfo` (A2A 1.0 §9.5).
@@ -248,7 +249,8 @@ impl A2aRefusal {
     fn details(&self, says_reason: bool) -> Vec<Value> {
         let info = says_reason.then(|| {
             let metadata = self.metadata.iter().map(|(key, value)| (*key, value.clone()));
-            let wait = self.wait.map(|wait| (RETRY_AFTER_SECONDS, whole_seconds(wait).to_string()));
+            let seconds = self.wait.map(|wait| RetryAfter::new(wait).seconds().to_string());
+            let wait = seconds.map(|seconds| (RETRY_AFTER_SECONDS, seconds));
             json!({
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": self.code.name(),
@@ -272,21 +274,10 @@ const CHALLENGE: &str = "challenge";
 /// Key of the retry-after in `ErrorInfo.metadata`.
 const RETRY_AFTER_SECONDS: &str = "retryAfterSeconds";
 
-/// Converts a retry-after to whole seconds, rounded up.
-#[must_use]
-pub fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-}
-
 /// Converts a retry-after to `google.rpc.RetryInfo`, rounded up to milliseconds.
 #[must_use]
 pub fn retry_info(wait: Duration) -> Value {
-    let millis = wait.as_nanos().div_ceil(1_000_000);
-    let seconds = millis / 1_000;
-    let delay = match millis % 1_000 {
-        0 => format!("{seconds}s"),
-        part => format!("{seconds}.{part:03}s"),
-    };
+    let delay = RetryAfter::new(wait).protobuf();
     json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
 }
 

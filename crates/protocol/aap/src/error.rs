@@ -13,6 +13,7 @@ use crate::vehicle::{TradeInCondition, VehicleCondition};
 use crate::{Skill, Version};
 use tradepost_document::catalog::{Open, Vocabulary};
 use tradepost_document::format::rfc3339;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, present, put};
 use tradepost_document::problem::{DocumentPlace, Keyword, Problem, ProblemDetail, Problems, clip};
 
@@ -73,8 +74,9 @@ impl AapRefusal {
         wait: Duration,
         details: &[(&str, u64)],
     ) -> Self {
-        let millis = millis(wait);
-        let members = [("retry_after_ms", millis), ("retry_after_seconds", millis.div_ceil(1000))];
+        let pause = RetryAfter::new(wait);
+        let milliseconds = ("retry_after_ms", pause.milliseconds());
+        let members = [milliseconds, ("retry_after_seconds", pause.seconds())];
         let members = members.iter().chain(details);
         let members = members.map(|(name, value)| ((*name).to_owned(), (*value).into()));
         let details = Value::Object(members.collect());
@@ -290,11 +292,6 @@ impl AapRefusal {
     pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
         ErrorObject { version, error_id, created_at, refusal: self }
     }
-}
-
-/// Converts to milliseconds, rounded up.
-fn millis(wait: Duration) -> u64 {
-    u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 fn whole_millis(window: Duration) -> u64 {

@@ -2,11 +2,13 @@
 //! task, and an item of `errors[]` in the payload.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::once;
 use tradepost_document::catalog::{Open, catalog, words};
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, put};
 
 mod code;
@@ -238,6 +240,12 @@ impl AdcpError {
         self
     }
 
+    /// Sets the retry-after, within the bounds that AdCP permits.
+    #[must_use]
+    pub fn with_wait(self, wait: Duration) -> Self {
+        Self { retry_after: Some(bounded_seconds(RetryAfter::new(wait))), ..self }
+    }
+
     /// Returns the recovery class: the error's, where an unknown value is terminal; else that of
     /// the code; else transient, which every budget limits.
     // The order is that of AdCP 3.1, "Error handling" and "Transport errors" (D-2, D-4, D-3).
@@ -364,10 +372,13 @@ fn fits(value: &Value) -> bool {
 // Fractions are rounded up and values clamped (AdCP 3.1, "Transport errors"; E-2, O-3).
 fn seconds(value: &Value) -> Option<u32> {
     let seconds = value.as_number()?.as_f64().filter(|seconds| seconds.is_finite())?;
-    let least = *RETRY_AFTER.start();
-    let most = *RETRY_AFTER.end();
-    // The conversion saturates.
-    Some((seconds.ceil() as u32).clamp(least, most))
+    RetryAfter::from_seconds(seconds.max(0.0)).map(bounded_seconds)
+}
+
+/// Converts a pause to whole seconds within the bounds of AdCP.
+fn bounded_seconds(wait: RetryAfter) -> u32 {
+    let seconds = u32::try_from(wait.seconds()).unwrap_or(u32::MAX);
+    seconds.clamp(*RETRY_AFTER.start(), *RETRY_AFTER.end())
 }
 
 /// Converts a JSON Pointer to AdCP's path notation: `/packages/0/a~1b` becomes `packages[0].a/b`.

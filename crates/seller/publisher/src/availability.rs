@@ -69,9 +69,11 @@ pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
     publisher.world.inventory().await.map_err(|unavailable| match unavailable {
         Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";
-            let retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
-            AdcpError { retry_after, ..refusals::error(AdcpCode::ServiceUnavailable, message) }
-                .into()
+            let error = refusals::error(AdcpCode::ServiceUnavailable, message);
+            match retry_after {
+                Some(wait) => error.with_wait(wait).into(),
+                None => error.into(),
+            }
         }
         // The missing setting is for the log, where `Services` has written it.
         Unavailable::Misconfigured { setting: _ } => {

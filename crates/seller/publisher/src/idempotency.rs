@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -30,6 +31,9 @@ const EXPIRED_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 2
 
 /// Tolerated difference of clocks: a key is replayed for so much longer (SEC, rule 6).
 const SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
+/// Pause before a request is repeated whose key is being worked on.
+const IN_FLIGHT_PAUSE: Duration = Duration::from_secs(1);
 
 /// A key with its scope and the hash of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +168,7 @@ impl InFlightKeys {
             Entry::Occupied(other) if *other.get() == key.hash => {
                 let message = "the request with this key is being worked on; send it again shortly";
                 let error = refusals::error(AdcpCode::IdempotencyInFlight, message);
-                Err(AdcpError { retry_after: Some(1), ..error }.into())
+                Err(error.with_wait(IN_FLIGHT_PAUSE).into())
             }
             Entry::Occupied(_) => Err(conflict().into()),
         }

@@ -1,13 +1,15 @@
 //! Construction of refusals. Every refusal of this crate is made here or with what is here: a code of the
 //! catalog, a message that is safe for every caller, and a suggestion.
 
+use std::time::Duration;
+
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
 
 use crate::services::LimitWait;
 
 /// Seconds to wait after an internal error: short outages are over by then.
-const PAUSE_SECONDS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// Error of a tool.
 #[derive(Debug)]
@@ -114,19 +116,18 @@ pub fn not_found(code: AdcpCode, field: Option<&str>) -> AdcpError {
 
 /// Refuses a request beyond a rate limit, with the time to wait.
 #[must_use]
-pub fn rate_limited(wait: LimitWait, scope: &str) -> AdcpError {
+pub fn rate_limited(limited: LimitWait, scope: &str) -> AdcpError {
     let error = error(AdcpCode::RateLimited, "too many requests; wait and send the same again");
-    let error = error.with("limit", wait.limit).with("remaining", 0);
-    let error = error.with("window_seconds", wait.window_seconds).with("scope", scope);
-    // From 1 to 3600 seconds, whatever the window is (`O-3`).
-    AdcpError { retry_after: Some(wait.seconds.clamp(1, 3600)), ..error }
+    let error = error.with("limit", limited.limit).with("remaining", 0);
+    let error = error.with("window_seconds", limited.window_seconds).with("scope", scope);
+    error.with_wait(limited.wait)
 }
 
 /// Creates the answer to an internal error: it says when to retry and nothing more (`Y-5`).
 #[must_use]
 pub fn broke() -> AdcpError {
     let message = "the seller cannot serve this request for the moment";
-    AdcpError { retry_after: Some(PAUSE_SECONDS), ..error(AdcpCode::ServiceUnavailable, message) }
+    error(AdcpCode::ServiceUnavailable, message).with_wait(PAUSE)
 }
 
 /// Refuses a tool that this publisher does not have.

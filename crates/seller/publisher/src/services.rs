@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
@@ -109,8 +110,8 @@ pub enum RateClass {
 /// Time to wait, and the limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitWait {
-    /// Time to wait in seconds, rounded up.
-    pub seconds: u32,
+    /// Time to wait.
+    pub wait: Duration,
     /// Number of requests in the window.
     pub limit: u32,
     /// Length of the window in seconds.
@@ -160,8 +161,8 @@ pub struct Stale {
 pub enum Unavailable {
     /// No answer, and nothing in the cache (`SERVICE_UNAVAILABLE`).
     Down {
-        /// Seconds until it is asked again.
-        retry_after: Option<u32>,
+        /// Time until it is asked again.
+        retry_after: Option<Duration>,
     },
     /// Not set up (`CONFIGURATION_ERROR`).
     Misconfigured {

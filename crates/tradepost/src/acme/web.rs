@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::{Request, Response, header};
+use axum::http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
 use reqwest::Client;
-use tradepost_document::http::date;
+use tradepost_document::http::RetryAfter;
 use tradepost_server::egress::client;
 
 use super::failure::{AcmeError, AcmeErrorCode};
@@ -85,11 +85,8 @@ impl AcmeClient {
 
     /// Stores the delay of an error answer; in other answers `Retry-After` is for the library, which polls.
     fn note_wait(&self, response: &Response<()>) {
-        let header = |name| response.headers().get(name)?.to_str().ok();
-        let answered = header(header::DATE).and_then(date::read);
-        let age = date::age(header(header::AGE));
-        let stated = header(header::RETRY_AFTER);
-        let wait = stated.and_then(|text| date::retry_after(text, answered, age));
+        let header = |name: &str| response.headers().get(name)?.to_str().ok();
+        let wait = RetryAfter::from_headers(header).map(RetryAfter::duration);
         if response.status().is_client_error() || response.status().is_server_error() {
             *self.wait.lock().unwrap_or_else(PoisonError::into_inner) = wait;
         }

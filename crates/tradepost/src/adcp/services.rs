@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use tradepost_a2a::error::whole_seconds;
 use tradepost_client::CallFailure;
 use tradepost_client::adcp::AdcpClient;
 use tradepost_client::refusal::RefusalForm;
@@ -215,7 +214,7 @@ impl Services for Outside {
         };
         let admitted = limiter.admit(&LimitKey::Credential(principal.to_owned()));
         admitted.map_err(|RateLimitExceeded { wait, limit }| LimitWait {
-            seconds: u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX).max(1),
+            wait,
             limit: limit.requests,
             window_seconds: u32::try_from(limit.window.as_secs()).unwrap_or(u32::MAX).max(1),
         })

@@ -125,10 +125,7 @@ impl AdServer {
             Some(AdServerError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
             Some(AdServerError::Silent) | None => {
                 let until = state.paused_until.unwrap_or(now);
-                // Rounded up to whole seconds, so that a retry is never early.
-                let left = until.saturating_sub(now) + Duration::from_millis(999);
-                let seconds = u32::try_from(left.as_secs()).unwrap_or(1).max(1);
-                Err(Unavailable::Down { retry_after: Some(seconds) })
+                Err(Unavailable::Down { retry_after: Some(until.saturating_sub(now)) })
             }
         }
     }

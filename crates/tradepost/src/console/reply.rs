@@ -1,12 +1,14 @@
 //! Responses to browsers, with the security headers of all responses.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use jiff::SignedDuration;
+use tradepost_document::http::RetryAfter;
 
 /// A response to be sent.
 #[derive(Debug)]
@@ -17,14 +19,14 @@ pub(super) struct ConsoleReply {
     location: Option<String>,
     cookies: Vec<String>,
     photos: String,
-    /// Seconds after which a retry makes sense.
-    retry_after: Option<u64>,
+    /// Time after which a retry makes sense.
+    retry_after: Option<RetryAfter>,
     /// `Content-Disposition` of a download.
     kept_as: Option<String>,
 }
 
-/// Delay in seconds for requests that waited too long for their turn.
-const BUSY_SECONDS: u64 = 2;
+/// Delay for requests that waited too long for their turn.
+const BUSY: RetryAfter = RetryAfter::new(Duration::from_secs(2));
 
 /// Photo origins of pages without photos.
 pub(super) const NO_PHOTOS: &str = "";
@@ -73,15 +75,13 @@ impl ConsoleReply {
     pub(super) fn busy() -> Self {
         let text = "busy; try again in a moment\n".to_owned();
         let reply = Self::new("text/plain; charset=utf-8", text);
-        Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY_SECONDS), ..reply }
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY), ..reply }
     }
 
     /// Marks the response as rate-limited until the next attempt.
     pub(super) fn limited(self, wait: SignedDuration) -> Self {
-        // Rounded up to whole seconds.
-        let seconds = u64::try_from(wait.as_millis()).unwrap_or_default().div_ceil(1000).max(1);
-        let status = StatusCode::TOO_MANY_REQUESTS;
-        Self { status, retry_after: Some(seconds), ..self }
+        let wait = RetryAfter::new(Duration::try_from(wait).unwrap_or_default());
+        Self { status: StatusCode::TOO_MANY_REQUESTS, retry_after: Some(wait), ..self }
     }
 
     /// Adds a cookie before the others, so that a later one with the same name replaces it.
@@ -117,8 +117,8 @@ impl ConsoleReply {
         if let Some(location) = self.location.and_then(value) {
             headers.insert(header::LOCATION, location);
         }
-        if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        if let Some(wait) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.seconds()));
         }
         if let Some(kept_as) = self.kept_as.and_then(value) {
             headers.insert(header::CONTENT_DISPOSITION, kept_as);
@@ -174,6 +174,19 @@ mod tests {
         let response = ConsoleReply::busy().into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up_to_whole_seconds() {
+        for (wait, expected) in [
+            (SignedDuration::from_nanos(1), "1"),
+            (SignedDuration::from_secs(2), "2"),
+            (SignedDuration::from_micros(2_000_400), "3"),
+        ] {
+            let reply = ConsoleReply::new("text/plain", String::new()).limited(wait);
+            let response = reply.into_response();
+            assert_eq!(response.headers()[header::RETRY_AFTER], expected, "{wait}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! not valid at a dealer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -14,7 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::http::MediaType;
+use tradepost_document::http::{MediaType, RetryAfter};
 use tradepost_document::json::{self, ReadLimits, Value, json};
 use tradepost_document::problem::Problems;
 use tradepost_server::auth::{AuthRefusal, AuthSettings, Authenticator, Principal};
@@ -40,6 +41,9 @@ pub const ADMINISTRATORS: &str = "*admin";
 
 /// Number of dealers on a page: default and maximum.
 const PAGE: (u32, u32) = (100, 1_000);
+
+/// Pause before a request is repeated that failed because of the store.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Limits of a document's structure.
 const BOUNDS: ReadLimits =
@@ -352,7 +356,7 @@ impl Api {
             headers.insert(header::WWW_AUTHENTICATE, value);
         }
         if let AuthRefusal::Limited(exceeded) = denied {
-            headers.insert(header::RETRY_AFTER, (exceeded.wait.as_secs() + 1).into());
+            ask_to_wait(headers, exceeded.wait);
         }
         response
     }
@@ -376,9 +380,13 @@ fn refuse(trouble: &HostingError) -> Response {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if refusal.code == HostingErrorCode::Unavailable {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        ask_to_wait(headers, PAUSE);
     }
     response
+}
+
+fn ask_to_wait(headers: &mut HeaderMap, wait: Duration) {
+    headers.insert(header::RETRY_AFTER, RetryAfter::new(wait).seconds().into());
 }
 
 /// Parses one JSON document and refuses duplicate keys.
@@ -436,4 +444,18 @@ fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
     revision
         .map(Some)
         .ok_or_else(|| HostingRefusal::new(HostingErrorCode::InvalidParameter, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_of_whole_seconds_is_not_prolonged() {
+        for (wait, expected) in [(2_000, "2"), (2_001, "3"), (1, "1")] {
+            let mut headers = HeaderMap::new();
+            ask_to_wait(&mut headers, Duration::from_millis(wait));
+            assert_eq!(headers[header::RETRY_AFTER], expected, "{wait} ms");
+        }
+    }
 }

@@ -146,7 +146,12 @@ fn delays_are_read_in_both_forms_and_clamped() {
         ("", date, None),
     ] {
         let expected = expected.map(Duration::from_secs);
-        assert_eq!(retry_after(header, date, None), expected, "{header}");
+        let delay = header_delay(|name| match name {
+            "retry-after" => Some(header.to_owned()),
+            "date" => date.map(ToOwned::to_owned),
+            _ => None,
+        });
+        assert_eq!(delay, expected, "{header}");
     }
     for (details, expected) in [
         (json!({"retry_after_seconds": 2}), Some(2_000)),

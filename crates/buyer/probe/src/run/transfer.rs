@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use tradepost_a2a::status::RpcStatus;
-use tradepost_document::http::date;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::Value;
 
 use super::{OutgoingRequest, ProbeRun};
@@ -111,16 +111,14 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     if got.status != 429 && !limited {
         return None;
     }
-    let answered = got.header("date").and_then(date::read);
-    let age = date::age(got.header("age"));
-    let header = got.header("retry-after");
-    let header = header.and_then(|text| date::retry_after(text, answered, age));
+    let header = RetryAfter::from_headers(|name| got.header(name));
     let details = data.and_then(|data| data.get("details"));
-    let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
+    let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_f64());
+    let in_body = in_body.and_then(RetryAfter::from_milliseconds);
     let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
-    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.ceil()).ok());
+    let seconds = seconds.and_then(|seconds| RetryAfter::from_seconds(seconds.ceil()));
     // The longest requested pause counts, wherever it is stated.
-    let wait = [in_body.map(Duration::from_millis), seconds, header].into_iter().flatten().max();
+    let wait = in_body.max(seconds).max(header).map(RetryAfter::duration);
     // A requested pause of zero is raised to 50 ms.
     Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
 }

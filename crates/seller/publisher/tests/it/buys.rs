@@ -1,5 +1,7 @@
 //! `create_media_buy` and `get_media_buys`: what comes about, and every reason not to.
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use tradepost_adcp::AdcpTool;
 use tradepost_document::json::{Value, json};
@@ -521,7 +523,7 @@ fn nothing_is_sold_without_the_ad_server() {
     let mut said = String::new();
     says(Ok(Supply { sold_out: vec!["display".to_owned()], age_seconds: 0, stale: None }));
     said.push_str(&errors(&shop.create(json!({}))));
-    says(Err(Unavailable::Down { retry_after: Some(9) }));
+    says(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(9)) }));
     said.push_str(&errors(&shop.create(json!({}))));
     says(Err(Unavailable::Misconfigured { setting: "upstream" }));
     said.push_str(&errors(&shop.create(json!({}))));

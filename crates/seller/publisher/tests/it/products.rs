@@ -1,5 +1,7 @@
 //! `get_products`: briefs, wholesale and filters.
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use tradepost_adcp::AdcpTool;
 use tradepost_adcp::error::AdcpRelease;
@@ -462,7 +464,8 @@ fn an_earlier_answer_of_the_ad_server_is_marked() {
 fn a_silent_ad_server_is_a_failure_without_its_words() {
     let desk = gazette();
     let brief = || json!({"buying_mode": "brief", "brief": "display"});
-    *desk.world.supply.lock().unwrap() = Some(Err(Unavailable::Down { retry_after: Some(30) }));
+    *desk.world.supply.lock().unwrap() =
+        Some(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(30)) }));
     check(
         &desk,
         brief(),

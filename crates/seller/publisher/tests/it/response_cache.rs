@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -226,7 +227,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                     age_seconds: number as u64,
                     stale: stale("ad-server"),
                 }),
-                _ => Err(Unavailable::Down { retry_after: Some(3) }),
+                _ => Err(Unavailable::Down { retry_after: Some(Duration::from_secs(3)) }),
             });
             String::new()
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
@@ -72,7 +73,7 @@ impl Services for FakeWorld {
 
     fn admit(&self, _: &str, lane: RateClass) -> Result<(), LimitWait> {
         if *self.full.lock().unwrap() == Some(lane) {
-            return Err(LimitWait { seconds: 7, limit: 60, window_seconds: 60 });
+            return Err(LimitWait { wait: Duration::from_secs(7), limit: 60, window_seconds: 60 });
         }
         self.counted.fetch_add(1, Ordering::Relaxed);
         Ok(())

@@ -1,5 +1,7 @@
 //! `update_media_buy`: what changes, and every reason not to.
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::services::{Supply, Unavailable};
@@ -282,7 +284,7 @@ fn nothing_is_added_to_a_buy_without_the_ad_server() {
             {"code":"PRODUCT_UNAVAILABLE","message":"the product is sold out; choose another one","recovery":"correctable","field":"new_packages[0].product_id","suggestion":"choose another product"}
         "##]],
     );
-    says(Err(Unavailable::Down { retry_after: Some(9) }));
+    says(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(9)) }));
     refused(
         &shop,
         &id,

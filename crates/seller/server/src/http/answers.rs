@@ -11,9 +11,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use serde::Serialize;
-use tradepost_a2a::error::{A2aCode, A2aRefusal, whole_seconds};
+use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::{self as a2a, A2aRelease};
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json as value};
 
 use super::exchange::{LogFields, LoggedResponse};
@@ -151,7 +152,7 @@ pub(super) fn private(mut response: Response) -> Response {
 
 /// Sets `Retry-After` in whole seconds, rounded up (RFC 9110 §10.2.3).
 pub(super) fn retry_after(response: &mut Response, wait: Duration) {
-    response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    response.headers_mut().insert(header::RETRY_AFTER, RetryAfter::new(wait).seconds().into());
 }
 
 /// Sets the headers of a protocol refusal: `Retry-After` and `WWW-Authenticate`.

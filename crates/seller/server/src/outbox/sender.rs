@@ -6,11 +6,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use reqwest::header::{
-    AGE, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Client, Response, StatusCode, Url};
-use tradepost_document::http::date;
+use tradepost_document::http::RetryAfter;
 
 use crate::egress::{Egress, ResolveError, client};
 use crate::fault::InternalError;
@@ -269,10 +267,9 @@ fn doubts_signature(headers: &HeaderMap) -> bool {
 }
 
 fn retry_after(response: &Response) -> Option<Duration> {
-    let text = |name| response.headers().get(name)?.to_str().ok();
-    let answered = text(DATE).and_then(date::read);
-    let wait = date::retry_after(text(RETRY_AFTER)?, answered, date::age(text(AGE)))?;
-    Some(wait.min(LONGEST_WAIT))
+    let text = |name: &str| response.headers().get(name)?.to_str().ok();
+    let wait = RetryAfter::from_headers(text)?;
+    Some(wait.duration().min(LONGEST_WAIT))
 }
 
 /// Reads a short answer; a longer one counts as empty.

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tradepost_a2a::error::whole_seconds;
 use tradepost_a2a::jsonrpc::Id;
 use tradepost_a2a::status::RpcStatus;
 use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
@@ -86,11 +85,7 @@ impl Denial {
             Unbelieved::Denied(AuthRefusal::Limited(RateLimitExceeded { wait, .. })) => {
                 let message = "too many attempts with credentials that are not accepted; wait and \
                                send a valid one";
-                let seconds = u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX);
-                // Within the range that AdCP permits.
-                let retry_after = Some(seconds.clamp(1, 3600));
-                let error =
-                    AdcpError { retry_after, ..refusals::error(AdcpCode::RateLimited, message) };
+                let error = refusals::error(AdcpCode::RateLimited, message).with_wait(wait);
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
             Unbelieved::Denied(AuthRefusal::Unavailable(fault)) => {

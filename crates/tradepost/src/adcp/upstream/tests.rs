@@ -1,6 +1,7 @@
 //! Tests against a real server with scripted responses, and a clock that is advanced by hand.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -71,7 +72,10 @@ async fn a_clock_once_a_day_ahead_prolongs_no_pause() {
     let day = SignedDuration::from_hours(24);
     let (upstream, script, hand) = serve(&[]).await;
     hand.set(day);
-    assert_eq!(upstream.supply().await.unwrap_err(), Unavailable::Down { retry_after: Some(1) });
+    assert_eq!(
+        upstream.supply().await.unwrap_err(),
+        Unavailable::Down { retry_after: Some(Duration::from_secs(1)) }
+    );
     hand.set(-day);
     script.lock().unwrap().push(answer("200 OK", r#"{"sold_out": ["a"]}"#));
     hand.advance(SignedDuration::from_secs(1));
@@ -95,12 +99,12 @@ async fn while_it_fails_a_stale_answer_serves_until_too_old() {
     assert_eq!(gone(&upstream.supply().await), ("b".to_owned(), 0, false));
     hand.advance(SignedDuration::from_secs(600));
     let down = upstream.supply().await.unwrap_err();
-    assert_eq!(down, Unavailable::Down { retry_after: Some(1) });
+    assert_eq!(down, Unavailable::Down { retry_after: Some(Duration::from_secs(1)) });
 }
 
 #[tokio::test]
 async fn each_way_of_not_answering_is_told_from_being_refused() {
-    let down = Unavailable::Down { retry_after: Some(1) };
+    let down = Unavailable::Down { retry_after: Some(Duration::from_secs(1)) };
     let refused = Unavailable::Misconfigured { setting: SETTING };
     let large = format!(r#"{{"sold_out": ["{}"]}}"#, "x".repeat(super::MAX_ANSWER));
     let table = [
