@@ -11,6 +11,7 @@ use tradepost_aap::Version;
 use tradepost_client::signed::signers::AgentKeys;
 use tradepost_document::words;
 use tradepost_publisher::profile::PublisherProfile;
+use tradepost_server::auth::Principal;
 pub use tradepost_server::auth::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 pub use tradepost_server::card::ListenOrigin;
 use tradepost_server::http;
@@ -19,7 +20,6 @@ use tradepost_server::limit;
 pub use tradepost_server::tls::PemFiles as Tls;
 use tradepost_store::DatabaseUrl;
 
-use crate::adcp::seller::Front;
 use delivery::{ConfigSecret, DeliveryConfig, PublisherDestination, PublisherDestinations};
 
 pub mod acme;
@@ -27,6 +27,9 @@ pub mod delivery;
 pub mod feeds;
 pub mod oidc;
 pub mod read;
+
+/// Configuration file of a dealer: every key with its default or an example.
+pub const TEMPLATE: &str = include_str!("config/template.toml");
 
 /// Configuration of a process.
 #[derive(Debug, Clone)]
@@ -267,6 +270,29 @@ pub struct DealerConfig {
     pub deliveries: Vec<DeliveryConfig>,
     /// Feeds that update its inventory; names are unique.
     pub feeds: Vec<feeds::FeedConfig>,
+}
+
+/// Hosts of a publisher, and authentication of its callers.
+#[derive(Debug, Clone, Default)]
+pub struct Front {
+    /// Host names (without port) that lead to it; every host when empty.
+    pub hosts: Vec<String>,
+    /// Web origins that may call it over MCP, such as `https://example.com`.
+    pub origins: Vec<String>,
+    /// True when A2A 1.0 requires callers to name the profile's extension, as the card then says.
+    pub require_extension: bool,
+    /// Description of the agent on its card.
+    pub description: String,
+    /// Version of the agent on its card.
+    pub agent_version: String,
+    /// Operator of the agent: name and site.
+    pub provider: Option<(String, String)>,
+    /// Documentation for people.
+    pub documentation_url: Option<String>,
+    /// Authentication of callers.
+    pub auth: AuthSettings,
+    /// Additional public credentials, for a demonstration that has nothing to protect.
+    pub tokens: Vec<(&'static str, Principal)>,
 }
 
 /// Publisher: one agent with one agent card.

@@ -22,8 +22,6 @@ use tradepost_store::{Proof, Store};
 
 use ::base64::Engine as _;
 
-use crate::cli::leads::text::is_direction;
-
 /// First value of the data: format name and version.
 const FORMAT: &str = "tradepost evidence 1";
 
@@ -459,4 +457,10 @@ fn check_consent(
 fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     (0..text.len()).step_by(2).map(byte).collect()
+}
+
+/// Returns true when a character changes the direction of text, which can make one text look like
+/// another.
+pub(crate) fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

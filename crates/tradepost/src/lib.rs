@@ -20,6 +20,7 @@ pub mod feeds;
 pub mod gate;
 pub mod hosting;
 pub mod log;
+pub mod private_file;
 pub mod publisher_staff;
 pub mod refusals;
 pub mod spreadsheet;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradepost_document::json;
 
 use super::failure::{AcmeError, AcmeErrorCode};
-use crate::cli::output::write_new;
+use crate::private_file::write_new;
 
 /// File with the history of orders.
 const STANDING: &str = "orders.json";

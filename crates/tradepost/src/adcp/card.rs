@@ -10,7 +10,7 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_server::agent::Binding;
 use tradepost_server::card;
 
-use super::seller::Front;
+use crate::config::Front;
 
 /// Returns the card of a publisher under `base_url`.
 #[must_use]

@@ -21,7 +21,7 @@ use tradepost_publisher::refusals;
 use tradepost_publisher::services::{LimitWait, RateClass};
 use tradepost_publisher::tool_call::{self, Credential, ToolCall};
 use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
-use tradepost_server::auth::{AuthSettings, Authenticator, Principal};
+use tradepost_server::auth::{Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::{InternalError, LATE};
@@ -38,6 +38,7 @@ use super::identity::SignatureIdentity;
 use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
+use crate::config::Front;
 
 /// Prefix of the principal name of a request signer. No API key and no token has such a name.
 const SIGNED: &str = "signed:";
@@ -46,29 +47,6 @@ const SIGNED: &str = "signed:";
 #[must_use]
 pub fn signer(agent: &BuyerAgent) -> Principal {
     Principal { name: format!("{SIGNED}{}", agent.id), scopes: Scopes::All }
-}
-
-/// Hosts of a publisher, and authentication of its callers.
-#[derive(Debug, Clone, Default)]
-pub struct Front {
-    /// Host names (without port) that lead to it; every host when empty.
-    pub hosts: Vec<String>,
-    /// Web origins that may call it over MCP, such as `https://example.com`.
-    pub origins: Vec<String>,
-    /// True when A2A 1.0 requires callers to name the profile's extension, as the card then says.
-    pub require_extension: bool,
-    /// Description of the agent on its card.
-    pub description: String,
-    /// Version of the agent on its card.
-    pub agent_version: String,
-    /// Operator of the agent: name and site.
-    pub provider: Option<(String, String)>,
-    /// Documentation for people.
-    pub documentation_url: Option<String>,
-    /// Authentication of callers.
-    pub auth: AuthSettings,
-    /// Additional public credentials, for a demonstration that has nothing to protect.
-    pub tokens: Vec<(&'static str, Principal)>,
 }
 
 /// Interval between two removals of expired data.

@@ -21,7 +21,7 @@ use super::output::{CommandFailure, unreadable, word};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
-use crate::feeds::guard::Guard;
+use crate::config::feeds::Guard;
 use crate::feeds::report::RunReport;
 use crate::feeds::{FeedSource, folder, pull, run};
 

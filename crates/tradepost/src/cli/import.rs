@@ -20,8 +20,9 @@ use super::output::table::{TableColumn, TableWidth, rows};
 use super::output::{CommandFailure, Output, word};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config, dealers};
+use crate::config::feeds::Guard;
 use crate::config::{Config, DealerConfig};
-use crate::feeds::guard::{Guard, reasons};
+use crate::feeds::guard::reasons;
 use crate::feeds::run;
 
 /// Maximum number of skipped rows that people are shown; programs get all in the report.

@@ -8,6 +8,7 @@ use tradepost_document::json::json;
 
 use super::output::unwritten;
 use super::{Context, Outcome};
+use crate::config::TEMPLATE;
 
 /// Arguments of `tradepost init`.
 #[derive(Debug, clap::Args)]
@@ -19,9 +20,6 @@ pub struct Arguments {
     #[arg(long)]
     force: bool,
 }
-
-/// Configuration file: every key with its default or an example.
-pub const TEMPLATE: &str = include_str!("../config/template.toml");
 
 /// Runs the command.
 ///

@@ -20,9 +20,7 @@
 //! | 15 | of `doctor`: a check found a problem |
 //! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; results so far and requests in doubt are reported |
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -36,6 +34,7 @@ use tradepost_server::fault::{InternalError, chain};
 pub mod seller;
 pub mod table;
 
+use crate::private_file::write_new;
 use table::{Cells, TableWidth};
 
 /// Exit code for an untrusted card.
@@ -206,26 +205,6 @@ pub(super) fn explained<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<
         PossibleValue::new(word.name()).help(docs.trim_end_matches('.').to_owned())
     };
     PossibleValuesParser::new(T::ALL.iter().map(value)).try_map(|text| word(&text))
-}
-
-/// Creates a file that only its owner can read and write; nothing is ever overwritten.
-///
-/// # Errors
-/// Fails when the file exists already, or cannot be created.
-pub fn create_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Writes data to a new file that only its owner can read from the start; nothing is ever
-/// overwritten.
-///
-/// # Errors
-/// Fails when the file exists already, or cannot be written.
-pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = create_new(path)?;
-    file.write_all(bytes)?;
-    // A key that a power failure deletes after it encrypted something is lost for good.
-    file.sync_all()
 }
 
 /// Writes data to a new file that only its owner can read, or to standard output when no file is

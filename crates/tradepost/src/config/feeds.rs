@@ -8,7 +8,6 @@ use tradepost_dealer::import::Preset;
 use tradepost_document::words;
 
 use super::delivery::ConfigSecret;
-use crate::feeds::guard::Guard;
 
 /// Inventory feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +24,15 @@ pub struct FeedConfig {
     pub guard: Guard,
     /// Time without an accepted feed after which it is stale.
     pub stale_after: Option<SignedDuration>,
+}
+
+/// Limits of a feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// Maximum share in percent of the units on offer that a feed may remove.
+    pub max_drop: u8,
+    /// True when a feed may look incomplete.
+    pub force: bool,
 }
 
 /// Source of a column mapping.

@@ -195,7 +195,7 @@ mod tests {
     use tradepost_document::problem::{Keyword, ProblemDetail};
 
     use super::*;
-    use crate::cli::init::TEMPLATE;
+    use crate::config::TEMPLATE;
 
     /// Returns the keys of every table: an unknown key that is planted in each table of `text`
     /// makes its reader list the keys that it knows.

@@ -4,17 +4,10 @@ use tradepost_dealer::import::report::KindCount;
 use tradepost_dealer::import::{FeedReport, SkipReason};
 use tradepost_store::Replacement;
 
+use crate::config::feeds::Guard;
+
 /// Number of skipped rows that an objection lists.
 const MENTIONED: usize = 5;
-
-/// Limits of a feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guard {
-    /// Maximum share in percent of the units on offer that a feed may remove.
-    pub max_drop: u8,
-    /// True when a feed may look incomplete.
-    pub force: bool,
-}
 
 /// A reason to hold a feed back.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, StoreTransaction
 
 use super::FeedSource;
 use super::folder::FoundFile;
-use super::guard::Guard;
 use super::pull::PullAnswer;
 use crate::config::feeds::Extent;
+use crate::config::feeds::Guard;
 
 /// Duration of a lease unless it is renewed. When a process ends during a run, the lease ends after this
 /// time.

@@ -10,11 +10,11 @@ use crate::published;
 /// How many files a circle ties at most.
 const MOST: usize = 20;
 
-type Route = Vec<String>;
+pub(crate) type Route = Vec<String>;
 
 /// A file of a crate as far as it names others.
 #[derive(Debug, Default)]
-struct File {
+pub(crate) struct File {
     /// What `use` calls by a name of this file.
     imported: BTreeMap<String, Route>,
     /// What `use` takes everything of.
@@ -136,10 +136,11 @@ impl File {
 }
 
 /// The files of a crate by their modules.
-struct Crate(BTreeMap<Route, File>);
+pub(crate) struct Crate(pub(crate) BTreeMap<Route, File>);
 
 impl Crate {
-    fn from_files(files: impl IntoIterator<Item = (String, String)>) -> Self {
+    /// Reads the files of a crate, by their paths below its `src`.
+    pub(crate) fn from_files(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let module = |path: &str| {
             let path = path.trim_end_matches(".rs");
             let is_root = path == "lib" || path == "main";
@@ -148,6 +149,17 @@ impl Crate {
         };
         let files = files.into_iter();
         Self(files.map(|(path, code)| (module(&path), File::read(&code))).collect())
+    }
+
+    /// Reads the files of a crate of the workspace, by its folder.
+    pub(crate) fn from_folder(folder: &str) -> Self {
+        let source = published::workspace().join("crates").join(folder).join("src");
+        let mut found = Vec::new();
+        sources(&source, &mut found);
+        let short = |path: String| {
+            Path::new(&path).strip_prefix(&source).unwrap().to_str().unwrap().to_owned()
+        };
+        Self::from_files(found.into_iter().map(|(path, code)| (short(path), code)))
     }
 
     /// The file in which a path ends that stands in `from`.
@@ -187,7 +199,8 @@ impl Crate {
         self.0.contains_key(&at).then_some(at)
     }
 
-    fn named_by(&self, module: &Route) -> BTreeSet<Route> {
+    /// Returns the files that a file names.
+    pub(crate) fn named_by(&self, module: &Route) -> BTreeSet<Route> {
         let file = &self.0[module];
         let routes = file.imported.values().chain(&file.globs).chain(&file.inline);
         let mut homes: BTreeSet<_> =
@@ -222,17 +235,11 @@ impl Crate {
 #[test]
 fn no_circle_of_files_is_larger_than_permitted() {
     for folder in crate_folders().into_iter().filter(|folder| folder != "protocol/tests") {
-        let folder = published::workspace().join("crates").join(folder).join("src");
-        let mut found = Vec::new();
-        sources(&folder, &mut found);
-        let short = |path: String| {
-            Path::new(&path).strip_prefix(&folder).unwrap().to_str().unwrap().to_owned()
-        };
-        let files = Crate::from_files(found.into_iter().map(|(path, code)| (short(path), code)));
+        let files = Crate::from_folder(&folder);
         let arrows: usize = files.0.keys().map(|file| files.named_by(file).len()).sum();
-        assert!(arrows > files.0.len(), "the imports of {} were not found", folder.display());
+        assert!(arrows > files.0.len(), "the imports of {folder} were not found");
         let circle = files.largest_circle();
-        assert!(circle.len() <= MOST, "{}: {} in {circle:?}", folder.display(), circle.len());
+        assert!(circle.len() <= MOST, "{folder}: {} in {circle:?}", circle.len());
     }
 }
 

@@ -20,6 +20,7 @@ mod docs;
 mod documentation;
 mod equivalence;
 mod hostile;
+mod layers;
 mod mutate;
 mod oracle;
 mod protobuf;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{self as key, SigningKey};
 
-use crate::cli::output::{CommandFailure, unwritten, write_new};
+use crate::cli::output::{CommandFailure, unwritten};
 use crate::cli::{Context, Outcome};
+use crate::private_file::write_new;
 
 /// Arguments of `tradepost card keygen`.
 #[derive(Debug, clap::Args)]

@@ -182,7 +182,7 @@ fn warn_of_key_file(config: &Config) -> Option<ConfigWarning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::init::TEMPLATE;
+    use crate::config::TEMPLATE;
     use crate::config::read;
 
     /// Returns the settings with warnings about a server and a console, with a seller of this

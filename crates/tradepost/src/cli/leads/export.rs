@@ -12,7 +12,7 @@ use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 
-use super::text::is_direction;
+use crate::evidence::is_direction;
 use crate::spreadsheet::guarded;
 
 /// Lead in its current state, or after one of its events.

@@ -17,6 +17,7 @@ use tradepost_document::json::Value;
 
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::output::table::{self, Cells, TableWidth};
+use crate::evidence::is_direction;
 
 /// Formats a table of leads, newest first, with a column for the first delivery if any lead has
 /// one. Times are in the zones of the rooftops.
@@ -223,10 +224,4 @@ fn one_line(text: &str) -> String {
 /// Returns text without control characters and without those that change the text direction.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() && !is_direction(*c)).collect()
-}
-
-/// Returns true when a character changes the direction of text, which can make one text look like
-/// another.
-pub(crate) fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

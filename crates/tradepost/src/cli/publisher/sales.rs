@@ -22,8 +22,9 @@ use crate::adcp::sales::{self, Format};
 use crate::adcp::store::StoreVault;
 use crate::cli::leads::since;
 use crate::cli::output::table::{Cells, TableColumn};
-use crate::cli::output::{CommandFailure, create_new, explained, unsaved};
+use crate::cli::output::{CommandFailure, explained, unsaved};
 use crate::cli::{Context, Outcome};
+use crate::private_file::create_new;
 
 /// Number of rows that an export reads at once.
 const EXPORTED_AT_ONCE: usize = 500;

@@ -15,9 +15,9 @@ use super::values::{
     self, ChannelKeys, duration, items, line, of_text, reject, secret, secure_address, whole,
 };
 use crate::config::feeds::{
-    Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, From, MappingSource, Pull, Sftp,
+    Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, From, Guard, MappingSource, Pull,
+    Sftp,
 };
-use crate::feeds::guard::Guard;
 
 /// Maximum size of a feed, more than twice what a catalogue of 100,000 vehicles needs.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;

@@ -21,9 +21,8 @@ use super::values::{
     some, text_that,
 };
 use super::{auth, sections};
-use crate::adcp::seller::Front;
 use crate::config::delivery::ConfigSecret;
-use crate::config::{AuthSettings, PublisherConfig, RateLimitConfig, Rates, UpstreamConfig};
+use crate::config::{AuthSettings, Front, PublisherConfig, RateLimitConfig, Rates, UpstreamConfig};
 
 mod deliveries;
 mod signing;

@@ -1,0 +1,104 @@
+//! Order of the modules of the binary: what is read first names nothing of what is built on it.
+
+use std::collections::BTreeSet;
+
+use crate::circles::Crate;
+
+/// A module of the binary, and the modules that none of its files may name.
+struct Layer {
+    module: &'static str,
+    may_not_name: &'static [&'static str],
+}
+
+const LAYERS: &[Layer] = &[
+    // Everything is built from the configuration, so it knows nothing of what it configures. `gate` has the
+    // permissions that its keys are read as.
+    Layer {
+        module: "config",
+        may_not_name: &[
+            "aap",
+            "acme",
+            "adcp",
+            "alerts",
+            "appointments",
+            "backup",
+            "cli",
+            "console",
+            "delivery",
+            "doctor",
+            "evidence",
+            "feeds",
+            "hosting",
+            "publisher_staff",
+            "refusals",
+            "traces",
+            "wiring",
+        ],
+    },
+    // Two agents that know nothing of each other, and of nobody who looks at them.
+    Layer {
+        module: "aap",
+        may_not_name: &["adcp", "cli", "console", "feeds", "hosting", "wiring"],
+    },
+    Layer {
+        module: "adcp",
+        may_not_name: &["aap", "cli", "console", "feeds", "hosting", "wiring"],
+    },
+    Layer {
+        module: "delivery",
+        may_not_name: &["aap", "adcp", "cli", "console", "feeds", "hosting", "wiring"],
+    },
+    Layer {
+        module: "feeds",
+        may_not_name: &["aap", "adcp", "cli", "console", "delivery", "hosting", "wiring"],
+    },
+    // What the command line and the console both show comes from below them.
+    Layer { module: "console", may_not_name: &["cli"] },
+    Layer { module: "acme", may_not_name: &["cli", "console"] },
+    Layer { module: "alerts", may_not_name: &["cli", "console"] },
+    Layer { module: "appointments", may_not_name: &["cli"] },
+    Layer { module: "evidence", may_not_name: &["cli", "console"] },
+    Layer { module: "hosting", may_not_name: &["cli", "console"] },
+    Layer { module: "publisher_staff", may_not_name: &["cli"] },
+    Layer { module: "wiring", may_not_name: &["cli"] },
+];
+
+/// Returns the names that break the order, as `file -> file`.
+fn forbidden(files: &Crate, layers: &[Layer]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in files.0.keys() {
+        let layer = layers.iter().find(|layer| file.first().is_some_and(|own| own == layer.module));
+        let Some(layer) = layer else { continue };
+        let named = files.named_by(file);
+        let is_above = |module: &String| layer.may_not_name.contains(&module.as_str());
+        let wrong = named.iter().filter(|named| named.first().is_some_and(is_above));
+        found.extend(wrong.map(|named| format!("{} -> {}", file.join("/"), named.join("/"))));
+    }
+    found
+}
+
+#[test]
+fn no_module_of_the_binary_names_one_above_it() {
+    let files = Crate::from_folder("tradepost");
+    let is_module = |name: &str| files.0.keys().any(|file| file.join("/") == name);
+    for layer in LAYERS {
+        for name in layer.may_not_name.iter().chain([&layer.module]) {
+            assert!(is_module(name), "there is no module {name}");
+        }
+    }
+    assert_eq!(forbidden(&files, LAYERS), BTreeSet::new());
+}
+
+#[test]
+fn a_name_of_a_module_above_is_found() {
+    let layers = [Layer { module: "config", may_not_name: &["cli"] }];
+    let found = |code: &str| {
+        let files = [("lib.rs", ""), ("config/read.rs", code), ("cli.rs", "pub struct Command;")];
+        let owned = files.map(|(path, code)| (path.to_owned(), code.to_owned()));
+        forbidden(&Crate::from_files(owned), &layers)
+    };
+    let wrong = BTreeSet::from(["config/read -> cli".to_owned()]);
+    assert_eq!(found("use crate::cli::Command;"), wrong);
+    assert_eq!(found("fn f() -> crate::cli::Command {}"), wrong);
+    assert_eq!(found("/// Not `crate::cli::Command`.\nuse std::fs::File;"), BTreeSet::new());
+}
