@@ -350,6 +350,12 @@ pub enum AgentOutcome {
     Broken(InternalError),
 }
 
+impl From<AgentAnswer> for AgentOutcome {
+    fn from(answer: AgentAnswer) -> Self {
+        Self::Answer(Box::new(answer))
+    }
+}
+
 impl From<Result<AgentAnswer, ProtocolRefusal>> for AgentOutcome {
     fn from(answer: Result<AgentAnswer, ProtocolRefusal>) -> Self {
         answer.map_or_else(Self::Protocol, |answer| Self::Answer(Box::new(answer)))

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::cli::init::TEMPLATE;
+use tradepost::config::TEMPLATE;
 use tradepost::config::read::{demo, read};
 use tradepost::config::{Config, WebOrigin};
 use tradepost_adcp::signing::DigestRule;

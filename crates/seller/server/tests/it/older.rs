@@ -29,7 +29,7 @@ impl Agent for Teller {
     fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         if let tradepost_a2a::A2aRequest::GetExtendedAgentCard = incoming.request {
             let card = AgentAnswer::ExtendedCard(json!({"name": "for you"}));
-            return Box::pin(async { Ok(card).into() });
+            return Box::pin(async { card.into() });
         }
         self.2.perform(incoming, |message, _| {
             let said = message.text().unwrap_or_default().to_owned();

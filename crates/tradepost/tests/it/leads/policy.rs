@@ -2,7 +2,7 @@
 //! decision table each).
 
 use jiff::SignedDuration;
-use tradepost::cli::init::TEMPLATE;
+use tradepost::config::TEMPLATE;
 use tradepost::config::{AuthSettings, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
