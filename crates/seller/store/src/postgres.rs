@@ -26,7 +26,7 @@ use tradepost_document::fault::InternalError;
 
 use super::change_notice::ChangeNotice;
 use super::sql::{SqlValue, params};
-use super::tables::permits::LEASE;
+use super::tables::permits::lease;
 
 mod address;
 mod connection;
@@ -162,7 +162,7 @@ impl PgServer {
                 let bucket = bucket.as_slice();
                 let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
                 let values: Vec<_> = values.into_iter().zip(types).collect();
-                let row = client.query_typed(LEASE, &values).await?;
+                let row = client.query_typed(&lease(), &values).await?;
                 let row =
                     row.first().map(|row| (row.get("leased"), row.get("wait"), row.get("live")));
                 Ok(row.unwrap_or_default())

@@ -198,32 +198,55 @@ items! {
     SerializeTupleVariant serialize_field
 }
 
-macro_rules! members {
-    ($($of:ident)*) => { $(
-        impl $of for ObjectSerializer {
-            type Ok = Value;
-            type Error = Error;
+impl ObjectSerializer {
+    /// Adds a member of a struct.
+    fn add_member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
+        self.members.insert(name.to_owned(), to_value(value)?);
+        Ok(())
+    }
 
-            fn serialize_field<T: Serialize + ?Sized>(
-                &mut self,
-                name: &'static str,
-                value: &T,
-            ) -> Result<()> {
-                self.members.insert(name.to_owned(), to_value(value)?);
-                Ok(())
-            }
-
-            fn end(self) -> Result<Value> {
-                match self.members.get(RAW) {
-                    Some(Value::String(text)) if self.raw => from_str(text),
-                    _ => SerializeMap::end(self),
-                }
-            }
+    /// Returns a finished struct; one that stands for raw JSON becomes what its text says.
+    fn into_struct(self) -> Result<Value> {
+        match self.members.get(RAW) {
+            Some(Value::String(text)) if self.raw => from_str(text),
+            _ => SerializeMap::end(self),
         }
-    )* };
+    }
 }
 
-members! { SerializeStruct SerializeStructVariant }
+impl SerializeStruct for ObjectSerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.add_member(name, value)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_struct()
+    }
+}
+
+impl SerializeStructVariant for ObjectSerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.add_member(name, value)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_struct()
+    }
+}
 
 impl SerializeMap for ObjectSerializer {
     type Ok = Value;

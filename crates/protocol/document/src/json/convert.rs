@@ -58,25 +58,47 @@ impl PartialEq<bool> for &Value {
     }
 }
 
-macro_rules! made {
-    ($($type:ty, |$of:ident| $value:expr;)*) => { $(
-        impl From<$type> for Value {
-            fn from($of: $type) -> Self {
-                $value
-            }
-        }
-    )* };
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Bool(truth)
+    }
 }
 
-made! {
-    bool, |truth| Self::Bool(truth);
-    // A float that JSON cannot express becomes `null`.
-    f64, |number| Number::from_f64(number).map_or(Self::Null, Self::Number);
-    &str, |text| Self::String(text.to_owned());
-    String, |text| Self::String(text);
-    Cow<'_, str>, |text| Self::String(text.into_owned());
-    Number, |number| Self::Number(number);
-    Map, |members| Self::Object(members);
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        // A float that JSON cannot express becomes `null`.
+        Number::from_f64(number).map_or(Self::Null, Self::Number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<Cow<'_, str>> for Value {
+    fn from(text: Cow<'_, str>) -> Self {
+        Self::String(text.into_owned())
+    }
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Map> for Value {
+    fn from(members: Map) -> Self {
+        Self::Object(members)
+    }
 }
 
 impl<T: Into<Self>> From<Vec<T>> for Value {

@@ -17,7 +17,7 @@ use tradepost_document::fault::{InternalError, chain};
 use super::{PATIENCE, SETUP};
 use crate::change_notice::ChangeNotice;
 use crate::tables::permits;
-use crate::tables::processes::BEAT as PRESENT;
+use crate::tables::processes;
 
 /// Interval at which a process registers itself again and looks for changes it has missed.
 const BEAT: Duration = Duration::from_secs(5);
@@ -231,7 +231,7 @@ async fn converse(
                 say(&client, &all).await?;
             }
             _ = beat.tick() => {
-                soon(client.execute(PRESENT, &[&way.process])).await?;
+                soon(client.execute(&processes::beat(), &[&way.process])).await?;
                 soon(client.execute(permits::TIDY, &[])).await?;
                 // Finds everything that was missed. The first tick comes at once, so that this covers the time without
                 // a connection, too.

@@ -1,15 +1,16 @@
 //! Buckets of rate limits that processes share; each process takes some permits at a time. Only PostgreSQL has them, in
 //! an unlogged table: after a crash all buckets are full again.
 
-/// Takes permits: of those left as many as a tenth of the share of a process, and at least one. `$1` is the bucket,
-/// `$2` its number of permits, `$3` the time after which one is available again, in microseconds. A bucket is stored as
-/// the time at which it will be full.
-pub(crate) const LEASE: &str = concat!(
-    "WITH given AS MATERIALIZED (
+use super::processes::NOW;
+
+/// Returns the statement that takes permits: of those left as many as a tenth of the share of a process, and at least
+/// one. `$1` is the bucket, `$2` its number of permits, `$3` the time after which one is available again, in
+/// microseconds. A bucket is stored as the time at which it will be full.
+pub(crate) fn lease() -> String {
+    format!(
+        "WITH given AS MATERIALIZED (
         SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS now,
-               (SELECT GREATEST(1, count(*)) FROM processes WHERE seen_at > ",
-    now!(),
-    " - 30000) AS live
+               (SELECT GREATEST(1, count(*)) FROM processes WHERE seen_at > {NOW} - 30000) AS live
     )
     INSERT INTO permits (bucket, full_at, leased)
     SELECT $1, now + first * $3, first
@@ -21,7 +22,8 @@ pub(crate) const LEASE: &str = concat!(
              LATERAL (SELECT LEAST(rest, GREATEST(1, rest / (10 * live))) AS part) AS part
     )
     RETURNING leased, full_at - (SELECT now FROM given) AS wait, (SELECT live FROM given) AS live"
-);
+    )
+}
 
 /// Deletes buckets that are full.
 pub(crate) const TIDY: &str = "

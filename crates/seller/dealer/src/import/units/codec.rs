@@ -24,7 +24,8 @@ pub(super) fn read(from: &mut &[u8]) -> FeedUnit {
     FeedUnit { vehicle: read_vehicle(from), sold: sold == 1 }
 }
 
-macro_rules! members {
+/// Declares how a listing is written and read: member after member, in the order of this list.
+macro_rules! listing_codec {
     ($($member:ident),+ $(,)?) => {
         fn write_vehicle(vehicle: &Vehicle, out: &mut Vec<u8>) {
             // Without `..`, so that a new member of listings cannot be forgotten here.
@@ -38,7 +39,7 @@ macro_rules! members {
     };
 }
 
-members! {
+listing_codec! {
     dealer_id, vehicle_id, vin, stock, rooftop, year, make, model, trim, body, condition, status, msrp,
     list_price, price, mileage, transmission, driveline, engine, fuel, city_mpg, highway_mpg,
     electric_range_mi, exterior_color, interior_color, features, photos, vdp_url, description, notes,
@@ -105,22 +106,31 @@ macro_rules! numbers {
 
 numbers!(u16, u32, f64);
 
-macro_rules! vocabularies {
-    ($($vocabulary:ty),+) => {$(
-        impl ListingMember for $vocabulary {
-            fn write(&self, out: &mut Vec<u8>) {
-                out.push(*self as u8);
-            }
+impl ListingMember for AnyCondition {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(*self as u8);
+    }
 
-            fn read(from: &mut &[u8]) -> Self {
-                let [row] = array(from);
-                *Self::ALL.get(usize::from(row)).expect(WRITTEN)
-            }
-        }
-    )+};
+    fn read(from: &mut &[u8]) -> Self {
+        row(Self::ALL, from)
+    }
 }
 
-vocabularies!(AnyCondition, ListingStatus);
+impl ListingMember for ListingStatus {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(*self as u8);
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        row(Self::ALL, from)
+    }
+}
+
+/// Reads a row of a vocabulary.
+fn row<T: Copy>(all: &[T], from: &mut &[u8]) -> T {
+    let [row] = array(from);
+    *all.get(usize::from(row)).expect(WRITTEN)
+}
 
 impl ListingMember for Timestamp {
     fn write(&self, out: &mut Vec<u8>) {

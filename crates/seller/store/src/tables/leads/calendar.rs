@@ -16,36 +16,36 @@ use crate::Store;
 use crate::sql::{Connection, RowResult, SqlRow, params};
 
 /// Subquery for occupied times: one row for each confirmed appointment and each blocked time.
-macro_rules! occupied {
-    () => {
-        "(SELECT a.dealer_id, a.rooftop, a.department, a.starts_at, a.ends_at, 1 AS places,
-                 a.appointment_id AS held_by, s.lead_id
-          FROM appointments a JOIN lead_submissions s ON s.seq = a.submission
-          WHERE a.state = 'confirmed'
-          UNION ALL
-          SELECT b.dealer_id, b.rooftop, b.department, b.starts_at, b.ends_at, b.places,
-                 b.block_id AS held_by, CAST(NULL AS TEXT) AS lead_id
-          FROM blocked_times b) AS o"
-    };
+const OCCUPIED_TIMES: &str =
+    "(SELECT a.dealer_id, a.rooftop, a.department, a.starts_at, a.ends_at, 1 AS places,
+             a.appointment_id AS held_by, s.lead_id
+      FROM appointments a JOIN lead_submissions s ON s.seq = a.submission
+      WHERE a.state = 'confirmed'
+      UNION ALL
+      SELECT b.dealer_id, b.rooftop, b.department, b.starts_at, b.ends_at, b.places,
+             b.block_id AS held_by, CAST(NULL AS TEXT) AS lead_id
+      FROM blocked_times b) AS o";
+
+/// Returns the query for the occupied times of a department within a period, without one lead's appointments. `<>`
+/// would find nothing where there is no lead to leave out, and a blocked time has no lead. Bookings keep the rooftop's
+/// name of their time: a name whose case the configuration has changed since is the same rooftop. SQLite folds only
+/// ASCII letters.
+fn occupied() -> String {
+    format!(
+        "SELECT o.starts_at, o.ends_at, o.places, o.held_by FROM {OCCUPIED_TIMES}
+         WHERE o.dealer_id = $1 AND lower(o.rooftop) = lower($2) AND o.department = $3
+             AND o.ends_at > $4 AND o.starts_at < $5
+             AND (o.lead_id IS NULL OR o.lead_id IS DISTINCT FROM $6)"
+    )
 }
 
-/// Query for the occupied times of a department within a period, without one lead's appointments. `<>` would find
-/// nothing where there is no lead to leave out, and a blocked time has no lead. Bookings keep the rooftop's name of
-/// their time: a name whose case the configuration has changed since is the same rooftop. SQLite folds only ASCII
-/// letters.
-pub(crate) const OCCUPIED: &str = concat!(
-    "SELECT o.starts_at, o.ends_at, o.places, o.held_by FROM ",
-    occupied!(),
-    " WHERE o.dealer_id = $1 AND lower(o.rooftop) = lower($2) AND o.department = $3 AND o.ends_at > $4
-         AND o.starts_at < $5 AND (o.lead_id IS NULL OR o.lead_id IS DISTINCT FROM $6)"
-);
-
-/// Query for the ids of occupied times within a period, of one dealer or of all.
-const OCCUPIED_IDS: &str = concat!(
-    "SELECT o.held_by FROM ",
-    occupied!(),
-    " WHERE ($1 IS NULL OR o.dealer_id = $1) AND o.ends_at > $2 AND o.starts_at < $3"
-);
+/// Returns the query for the ids of occupied times within a period, of one dealer or of all.
+fn occupied_ids() -> String {
+    format!(
+        "SELECT o.held_by FROM {OCCUPIED_TIMES}
+         WHERE ($1 IS NULL OR o.dealer_id = $1) AND o.ends_at > $2 AND o.starts_at < $3"
+    )
+}
 
 /// Tables of [`visit`]: each appointment with its lead.
 const VISITS: &str = " FROM appointments a
@@ -139,7 +139,7 @@ impl StoreTransaction<'_> {
         let (from, until) = period;
         self.0.all(
             "reading what is occupied",
-            OCCUPIED,
+            &occupied(),
             params![dealer_id, rooftop, department, from, until, except_lead],
             |row| {
                 Ok(OccupiedPeriod {
@@ -289,13 +289,15 @@ impl Database {
         until: Timestamp,
     ) -> Result<Calendar, InternalError> {
         let sql = format!(
-            "{} WHERE a.appointment_id IN ({OCCUPIED_IDS}) ORDER BY a.starts_at, a.appointment_id",
-            visits()
+            "{} WHERE a.appointment_id IN ({}) ORDER BY a.starts_at, a.appointment_id",
+            visits(),
+            occupied_ids()
         );
         let period = params![dealer_id, from, until];
         let visits = self.0.all("reading appointments", &sql, period, visit)?;
         let sql = format!(
-            "{BLOCK} WHERE k.block_id IN ({OCCUPIED_IDS}) ORDER BY k.starts_at, k.block_id"
+            "{BLOCK} WHERE k.block_id IN ({}) ORDER BY k.starts_at, k.block_id",
+            occupied_ids()
         );
         let blocks = self.0.all("reading blocked times", &sql, period, block)?;
         Ok(Calendar { visits, blocks })
@@ -377,7 +379,7 @@ mod tests {
     #[test]
     fn the_query_and_the_states_agree_on_what_occupies() {
         for state in AppointmentState::ALL {
-            let named = OCCUPIED.contains(&format!("a.state = '{}'", state.name()));
+            let named = occupied().contains(&format!("a.state = '{}'", state.name()));
             assert_eq!(named, state.occupies(), "{state}");
         }
     }
@@ -445,7 +447,7 @@ mod tests {
     fn a_booking_reads_its_department_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = open(&folder.path().join("database"), Schema::Migrate).unwrap();
-        let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {OCCUPIED}")).unwrap();
+        let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {}", occupied())).unwrap();
         let nothing: Option<i64> = None;
         let values = rusqlite::params![nothing, nothing, nothing, nothing, nothing, nothing];
         let rows = plan.query_map(values, |row| row.get::<_, String>(3)).unwrap();
