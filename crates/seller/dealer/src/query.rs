@@ -18,7 +18,8 @@ mod vocabulary;
 pub(crate) use lexicon::{Attribute, AttributeValue, Lexicon};
 pub(crate) use numbers::{NumberRange, NumericAttribute};
 #[cfg(test)]
-pub(crate) use spelling::common_words;
+#[cfg(test)]
+pub(crate) use spelling::uncorrected_words;
 pub(crate) use understand::understand;
 #[cfg(test)]
 pub(crate) use vocabulary::vocabulary;

@@ -189,7 +189,7 @@ fn an_answer_to_a_query_says_how_it_was_read() {
     let said = asked.iter().map(|query| format!("{query}\n  {}\n", said(&json!({"query": query}))));
     expect![[r#"
         AWD hybrid SUV under 40k
-          1 vehicle matches; the query was read as: driveline awd, fuel hybrid, body suv, price_max 40000.
+          1 vehicle matches; the query was read as: driveline awd, fuel hybrid or pluginhybrid, body suv, price_max 40000.
         hoonda
           7 vehicles match; the query was read as: make Honda. "hoonda" was read as Honda.
         toyta camry

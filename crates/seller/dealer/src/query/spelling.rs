@@ -9,14 +9,33 @@ const COMMON: &str = include_str!("../../data/words/common.txt");
 
 static COMMON_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| common_words().collect());
 
-/// Iterates over the common English words.
-pub(crate) fn common_words() -> impl Iterator<Item = &'static str> {
-    let lines = COMMON.lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_whitespace)
+/// A longer list of English words, from a published one.
+const ENGLISH: &str = include_str!("../../data/words/english.txt");
+
+static ENGLISH_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| words_of(ENGLISH).collect());
+
+fn words_of(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+}
+
+/// Iterates over the common English words of our own list.
+fn common_words() -> impl Iterator<Item = &'static str> {
+    words_of(COMMON)
+}
+
+/// Iterates over all words that are not corrected.
+#[cfg(test)]
+pub(crate) fn uncorrected_words() -> impl Iterator<Item = &'static str> {
+    common_words().chain(words_of(ENGLISH))
+}
+
+/// Returns true when a word in lower case is English, and therefore neither a misspelling nor the beginning of a name.
+pub(super) fn is_english(word: &str) -> bool {
+    ENGLISH_WORDS.contains(word) || is_common(word)
 }
 
 /// Returns true when a word in lower case is a common English word, or a regular form of one.
-pub(super) fn is_common(word: &str) -> bool {
+fn is_common(word: &str) -> bool {
     let is_known = |word: &str| COMMON_WORDS.contains(word);
     let endings = ["s", "es", "ed", "ing", "ly"];
     let stems = endings.iter().filter_map(|ending| word.strip_suffix(ending));

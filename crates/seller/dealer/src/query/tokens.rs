@@ -33,7 +33,7 @@ struct PrecedingMarks {
 }
 
 /// Splits a query into tokens. `/` between words becomes `or`, `&` becomes `and`, and `<` and `>`
-/// become words. A hyphen after a space and before a word becomes `not`, as in `suv -honda`; marks
+/// become words. A hyphen or exclamation mark after a space and before a word becomes `not`, as in `suv -honda`; marks
 /// of feet, inches, percent and other currencies become words.
 pub(super) fn tokens(query: &str) -> Vec<QueryToken> {
     let mut found: Vec<QueryToken> = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn tokens(query: &str) -> Vec<QueryToken> {
             '\u{20ac}' => word(&mut found, "euros"),
             '\u{a3}' => word(&mut found, "gbp"),
             '\u{a5}' => word(&mut found, "yen"),
-            '-' | '\u{2212}' if is_minus(&chars, at) => word(&mut found, "not"),
+            '-' | '\u{2212}' | '!' if is_minus(&chars, at) => word(&mut found, "not"),
             ',' | ';' | ':' | '!' | '?' | '(' | ')' => marks.after_pause = true,
             '.' if !next_is_word => marks.after_pause = true,
             '+' => {
@@ -128,7 +128,7 @@ fn is_per_100(chars: &[char], at: usize) -> bool {
     chars.get(at + 1..at + 4).is_some_and(|next| next == ['1', '0', '0'])
 }
 
-/// Returns true when a hyphen excludes the word after it, as in web searches.
+/// Returns true when a hyphen or exclamation mark excludes the word after it, as in web searches.
 fn is_minus(chars: &[char], at: usize) -> bool {
     let is_first = at == 0 || chars.get(at - 1) == Some(&' ');
     is_first && chars.get(at + 1).is_some_and(|next| next.is_alphabetic())

@@ -3,11 +3,12 @@
 mod identifier;
 mod measure;
 mod negation;
+mod particle;
 
 use super::fold::TextKind;
 use super::lexicon::{Attribute, AttributeValue, Lexicon, PhraseMeaning, ValuePart};
 use super::numbers::{self, NumberPhrase, NumberRange, NumericAttribute};
-use super::spelling::{self, is_common};
+use super::spelling::{self, is_english};
 use super::tokens::{QueryToken, together, tokens};
 use super::vocabulary::vocabulary;
 use super::{Identifiers, Predicate, QueryInterpretation, QueryRemark, RequiredPhrase, unique};
@@ -139,7 +140,7 @@ impl Interpreter<'_> {
         let want = self
             .classed(key)
             .or_else(|| self.coloured(key, at, length))
-            .or_else(|| self.named(key));
+            .or_else(|| self.named(key).filter(|_| self.may_be_name(key, at, length)));
         if let Some(want) = want {
             self.push(want);
             return true;
@@ -149,6 +150,7 @@ impl Interpreter<'_> {
         }
         let want = self
             .worded(key)
+            .filter(|_| self.may_be_name(key, at, length))
             .or_else(|| self.featured(at, length))
             .or_else(|| self.identified(key))
             .or_else(|| self.valued(key, &[Attribute::Rooftop]))
@@ -180,6 +182,10 @@ impl Interpreter<'_> {
             Some("vin" | "stock") => {}
             Some("shade") if self.is_family(at + length) => {}
             Some(kind) if self.negating_word(kind, at, length) => {}
+            // `hybrid or not` asks for nothing; `Toyota or not Honda` excludes.
+            Some(_) | None if key == "ornot" && self.phrase_follows(at + length, true) => {
+                return false;
+            }
             Some(_) | None => return vocabulary().said("ignored", key).is_some(),
         }
         true
@@ -345,8 +351,9 @@ impl Interpreter<'_> {
 
     /// Reads a shade that no listing has as its colour family.
     fn shaded(&mut self, key: &str) -> bool {
-        // `snow` and other common words are no colours.
-        let Some(family) = vocabulary().family_of_shade(key).filter(|_| !is_common(key)) else {
+        // `snow`, `army` and other common words are no colours, `ivory` and `navy` are.
+        let is_colour = !is_english(key) || vocabulary().said("shadename", key).is_some();
+        let Some(family) = vocabulary().family_of_shade(key).filter(|_| is_colour) else {
             return false;
         };
         self.remark(QueryRemark::Family { said: key.to_owned(), family });
@@ -366,6 +373,11 @@ impl Interpreter<'_> {
                 return 1;
             }
             let word = token.text.clone();
+            if let Some(excluded) = self.glued_negation(&word) {
+                let rest = QueryToken { text: excluded, ..token.clone() };
+                self.tokens.splice(at..=at, [QueryToken::plain("not"), rest]);
+                return 0;
+            }
             if let Some(want) = self.beginning(&word) {
                 self.push(want);
                 return 1;
@@ -403,7 +415,7 @@ impl Interpreter<'_> {
         }
         let senses = || self.lexicon.starting_with(word).flatten();
         // `high` is no Highlander, and `heat` may mean heated seats.
-        if is_common(word) {
+        if is_english(word) {
             return self.found(wanted(senses(), &[Attribute::Feature]).collect(), word);
         }
         TIERS.iter().find_map(|tier| self.found(wanted(senses(), tier).collect(), word))
@@ -411,7 +423,7 @@ impl Interpreter<'_> {
 
     fn correction(&mut self, word: &str) -> Option<String> {
         // `keep` is no misspelt Jeep.
-        if is_common(word) || self.corrections >= MAX_CORRECTIONS {
+        if is_english(word) || self.corrections >= MAX_CORRECTIONS {
             return None;
         }
         self.corrections += 1;

@@ -55,7 +55,7 @@ impl QueryVocabulary {
     }
 
     /// Returns the meaning of a squeezed phrase in a query.
-    pub(super) fn said(&self, kind: &str, key: &str) -> Option<&'static str> {
+    pub(crate) fn said(&self, kind: &str, key: &str) -> Option<&'static str> {
         self.said.get(kind)?.get(key).copied()
     }
 

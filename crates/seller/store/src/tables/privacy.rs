@@ -550,11 +550,19 @@ impl StoreTransaction<'_> {
         self.0.all(
             "reading what is to be hashed",
             &format!(
-                "SELECT DISTINCT dealer_id, {first}, {second}, {third} FROM {table}
+                "SELECT DISTINCT dealer_id, {first} AS value1, {second} AS value2, {third} AS value3
+                 FROM {table}
                  WHERE {first} NOT LIKE '{BLIND}%' LIMIT $1"
             ),
             params![limit],
-            |row| Ok([row.get("dealer_id")?, row.get(first)?, row.get(second)?, row.get(third)?]),
+            |row| {
+                Ok([
+                    row.get("dealer_id")?,
+                    row.get("value1")?,
+                    row.get("value2")?,
+                    row.get("value3")?,
+                ])
+            },
         )
     }
 

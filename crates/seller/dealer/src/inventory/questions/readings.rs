@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use expect_test::expect_file;
 
 use super::*;
-use crate::query::{Attribute, QueryInterpretation, QueryRemark, common_words, vocabulary};
+use crate::query::{Attribute, QueryInterpretation, QueryRemark, uncorrected_words, vocabulary};
 
 const READINGS: &str = include_str!("readings.txt");
 
@@ -83,6 +83,15 @@ fn no_negation_finds_what_it_excludes() {
             format!("neither spaceship nor {word}"),
             format!("no spaceships or {word}"),
             format!("no ugly {word}"),
+            format!("either spaceship or not {word}"),
+            format!("not a ({word})"),
+            format!("not a, {word}"),
+            format!("not a fan of {word}"),
+            format!("no thanks to {word}"),
+            format!("{word}? no"),
+            format!("{word}, no thanks"),
+            format!("{word}: no"),
+            format!("{word}? never"),
         ]
         .into_iter()
         // A hyphen before a number is not a negation.
@@ -118,11 +127,13 @@ fn no_common_word_becomes_a_make_model_or_colour() {
         .chain(vocabulary().names())
         .collect();
     let mut failures = Vec::new();
-    for word in common_words() {
+    for word in uncorrected_words() {
         let (_, understood) = rows(&inventory, word);
         let corrected =
             understood.remarks.iter().any(|remark| matches!(remark, QueryRemark::Corrected { .. }));
-        let is_named = !known.contains(word)
+        let is_colour = vocabulary().said("shadename", word.trim_end_matches('s')).is_some();
+        let is_named = !is_colour
+            && !known.contains(word)
             && !known.contains(word.trim_end_matches('s'))
             && understood
                 .wants

@@ -159,9 +159,53 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Returns the word after `no`, `not` or `non` in one that is written together, as in `notruck`, if it is known.
+    pub(super) fn glued_negation(&self, word: &str) -> Option<String> {
+        let rest = ["non", "not", "no"].iter().find_map(|start| {
+            let rest = word.strip_prefix(start)?;
+            let is_known = |key: &str| {
+                self.classed(key).is_some()
+                    || self.named(key).is_some()
+                    || super::family(key).is_some()
+            };
+            let singular = rest.strip_suffix('s').unwrap_or(rest);
+            (rest.len() > 2 && (is_known(rest) || is_known(singular))).then(|| rest.to_owned())
+        });
+        rest.filter(|_| !super::is_english(word))
+    }
+
+    /// Returns true when nothing but articles stands between two tokens.
+    fn are_articles(&self, from: usize, to: usize) -> bool {
+        let between = self.tokens.get(from..to).unwrap_or_default().iter();
+        between
+            .map(|token| &token.text)
+            .all(|text| vocabulary().said("word", text) == Some("article"))
+    }
+
+    /// Returns true when nothing but politeness stands between two tokens.
+    fn is_courtesy(&self, from: usize, to: usize) -> bool {
+        let between = self.tokens.get(from..to).unwrap_or_default().iter();
+        between.map(|token| &token.text).all(|text| vocabulary().said("courtesy", text).is_some())
+    }
+
+    /// Excludes the phrase before a negation that has none after it: `Honda? No`, `trucks, no thanks`. Returns true
+    /// when it did.
+    fn excludes_before(&mut self, end: usize) -> bool {
+        let Some(pending) = self.negation.pending else { return false };
+        let is_behind = self.negation.phrase_end == pending.first
+            && pending.first > 0
+            && self.negation.link != PhraseLink::Or;
+        if !is_behind || !self.is_courtesy(pending.end, end) {
+            return false;
+        }
+        self.negation.pending = None;
+        self.exclude_last();
+        true
+    }
+
     /// Returns true when a phrase begins at a token: no function word, no number, and no pause
     /// before it.
-    fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
+    pub(super) fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
         let said = |kind: &str, at: usize| {
             self.tokens.get(at).and_then(|token| vocabulary().said(kind, &token.text))
         };
@@ -181,9 +225,12 @@ impl Interpreter<'_> {
         if !self.tokens.get(at).is_some_and(|token| token.after_pause) {
             return;
         }
+        if self.excludes_before(at) {
+            return;
+        }
         match self.negation.pending {
-            // As in `I don't drive much, I want a Honda`. `No, trucks` still excludes them.
-            Some(pending) if at > pending.end => self.drop_negation(at),
+            // As in `I don't drive much, I want a Honda`. `No, trucks` and `not a, truck` still exclude them.
+            Some(pending) if !self.are_articles(pending.end, at) => self.drop_negation(at),
             Some(_) => {}
             None if self.negation.link == PhraseLink::Nothing => {
                 self.negation.link = PhraseLink::Comma
@@ -194,6 +241,9 @@ impl Interpreter<'_> {
 
     /// Records that a negation was left out, because no phrase follows it.
     pub(super) fn drop_negation(&mut self, end: usize) {
+        if self.excludes_before(end) {
+            return;
+        }
         if let Some(pending) = self.negation.pending.take() {
             let said = self.shown(pending.first, end.saturating_sub(pending.first));
             self.remark(super::super::QueryRemark::LeftOut(said));

@@ -1,0 +1,29 @@
+//! Words that hold sentences together and are names by chance, such as `is`.
+
+use super::super::lexicon::{Attribute, PhraseMeaning, ValuePart};
+use super::super::tokens::QueryToken;
+use super::super::vocabulary::vocabulary;
+use super::Interpreter;
+
+impl Interpreter<'_> {
+    /// Returns false for a word that holds sentences together and is a name only by chance: `is` means the Lexus IS
+    /// next to its make or a number, and nowhere else.
+    pub(super) fn may_be_name(&self, key: &str, at: usize, length: usize) -> bool {
+        if vocabulary().said("particle", key).is_none() {
+            return true;
+        }
+        let is_make = |token: &QueryToken| {
+            let make = vocabulary().said("make", &token.text).unwrap_or(&token.text);
+            self.lexicon.senses(make).iter().any(|sense| {
+                matches!(sense, PhraseMeaning::Value(value, ValuePart::Whole)
+                    if value.attribute == Attribute::Make)
+            })
+        };
+        let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
+        let after = self.tokens.get(at + length).filter(|token| !token.after_pause);
+        let is_number = |token: &QueryToken| {
+            token.text.len() == 3 && token.text.bytes().all(|b| b.is_ascii_digit())
+        };
+        before.is_some_and(is_make) || after.is_some_and(is_number)
+    }
+}
