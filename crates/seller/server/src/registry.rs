@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use tradepost_document::catalog::Vocabulary as _;
+
 use crate::agent::{AgentOutcome, AgentRequest, Caller, SharedAgent};
 use crate::auth::{AuthRefusal, permit};
 use crate::clock::{self, Clock};
 use crate::directory::Directory;
 use crate::fair_scheduler::{FairScheduler, SchedulerPermit};
 use crate::fault::{InternalError, LATE};
-use crate::health::Health;
+use crate::health::{CertificateRemark, Health};
 use crate::http::pending::PendingMemory;
 use crate::http::settings::HttpSettings;
 use crate::memory::MemoryStore;
@@ -248,9 +250,12 @@ impl AgentRegistry {
         let end = identity.expires_at();
         self.metrics.certificate(end, failed_orders);
         let remarks = vec![
-            ("certificate_ends_soon", identity.expiry_warning(self.clock.now()).is_some().into()),
-            ("certificate_missing", (failed_orders.is_some() && end.is_none()).into()),
-            ("failed_certificate_orders", failed_orders.unwrap_or_default().into()),
+            (
+                CertificateRemark::EndsSoon.name(),
+                identity.expiry_warning(self.clock.now()).is_some().into(),
+            ),
+            (CertificateRemark::Missing.name(), (failed_orders.is_some() && end.is_none()).into()),
+            (CertificateRemark::FailedOrders.name(), failed_orders.unwrap_or_default().into()),
         ];
         *self.certificate.write().unwrap_or_else(PoisonError::into_inner) = remarks;
     }

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use sha2::{Digest as _, Sha256};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_server::auth::key::KeyLookup;
 use tradepost_server::health::Health;
@@ -16,8 +17,8 @@ use tradepost_server::signed_text::Secrets;
 use tradepost_server::tasks::log::{LogListener, TxCallback, TxJob};
 
 use super::{
-    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, TaskFilter, TaskLog,
-    TaskOwner, TaskRow,
+    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, StoreRemark, TaskFilter,
+    TaskLog, TaskOwner, TaskRow,
 };
 
 impl KeyLookup for Store {
@@ -66,8 +67,8 @@ impl Health for Store {
         let stale = self.stale_feeds();
         vec![
             // An unreadable store is reported by `check`.
-            ("dead_deliveries", dead.unwrap_or_default()),
-            ("stale_feeds", stale.unwrap_or_default()),
+            (StoreRemark::DeadDeliveries.name(), dead.unwrap_or_default()),
+            (StoreRemark::StaleFeeds.name(), stale.unwrap_or_default()),
         ]
     }
 }

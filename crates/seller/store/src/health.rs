@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 use tokio::time::Instant;
+use tradepost_document::catalog;
 use tradepost_document::fault::InternalError;
 use tradepost_server::background::piece;
 
@@ -30,6 +31,22 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Number of bytes written to test whether commits succeed again: more than a lead needs. A single row fits into the
 /// database's log even when the disk is full.
 const ROOM: usize = 512 * 1024;
+
+catalog! {
+    /// Warning of `/readyz` about what the store contains.
+    pub enum StoreRemark {
+        /// Advice for operators.
+        hint: &'static str,
+    }
+    /// Number of deliveries that were given up. The server stays ready.
+    DeadDeliveries = "dead_deliveries" {
+        hint: "correct the cause that `tradepost leads deliveries --dead` shows, then send them \
+               again",
+    }
+    /// Number of feeds that were not imported for longer than their `stale_after`. The server stays
+    /// ready.
+    StaleFeeds = "stale_feeds" { hint: "see the last run of each feed with `tradepost feeds list`" }
+}
 
 /// Reason why nothing new can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

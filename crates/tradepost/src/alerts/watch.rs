@@ -20,14 +20,46 @@ use crate::config::AccessThresholds;
 /// Multiple of the space to be kept free below which an alert is raised.
 const AMPLE: u64 = 2;
 
-/// Key prefix of deliveries that were given up.
-const DEAD: &str = "dead/";
+tradepost_document::catalog! {
+    /// Kind of a problem: the part of its key before the slash.
+    pub enum AlertKind {
+        /// True when the store counts problems of this kind.
+        is_of_store: bool,
+        /// Advice for operators.
+        hint: &'static str,
+    }
+    /// The server refuses new requests, because it cannot store new data.
+    Store = "store" { is_of_store: false, hint: "see the reason in `/readyz` and the cause in the log" }
+    /// The store cannot be read, so that its problems are not counted.
+    Reading = "reading" { is_of_store: false, hint: "see the log for the cause" }
+    /// Little free space is left on the disk.
+    Disk = "disk" { is_of_store: false, hint: "make room on the disk before the server refuses leads" }
+    /// The server's certificate could not be ordered.
+    Order = "acme" { is_of_store: false, hint: "see the log for the cause and the next order" }
+    /// The server's certificate expires soon, or has expired.
+    Certificate = "certificate" {
+        is_of_store: false, hint: "renew the certificate; a running server reads new files at SIGHUP",
+    }
+    /// Deliveries of an agent were given up.
+    Dead = "dead" {
+        is_of_store: true,
+        hint: "correct the cause that `tradepost leads deliveries --dead` shows, then send them \
+               again",
+    }
+    /// A feed was not imported for longer than its `stale_after`.
+    Stale = "stale" {
+        is_of_store: true, hint: "see the last run of the feed with `tradepost feeds list`",
+    }
+    /// The console refused many sign-ins or actions.
+    Access = "access" { is_of_store: true, hint: "see the audit record of the console for who it was" }
+}
 
-/// Key prefix of stale feeds.
-const STALE: &str = "stale/";
-
-/// Key prefix of requests that the console refuses too often.
-const ACCESS: &str = "access/";
+impl AlertKind {
+    /// Returns the key of the problem of this kind with one thing.
+    fn key_of(self, thing: &str) -> String {
+        format!("{}/{thing}", self.name())
+    }
+}
 
 /// A current problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +107,8 @@ impl AlertProblem {
     /// Returns true when the store counts the problem with this key.
     #[must_use]
     pub fn is_of_store(key: &str) -> bool {
-        [DEAD, STALE, ACCESS].iter().any(|prefix| key.starts_with(prefix))
+        let kind = key.split_once('/').map_or(key, |(kind, _)| kind);
+        AlertKind::from_name(kind).is_some_and(AlertKind::is_of_store)
     }
 }
 
@@ -86,7 +119,12 @@ impl AlertWatch {
         if let Err(why) = self.desk.check().await {
             // It may be over at the next check, for example when the database restarts.
             let what = format!("the server refuses new requests: {why}");
-            problems.push(AlertProblem { key: "store".into(), what, level: 0, lasts: false });
+            problems.push(AlertProblem {
+                key: AlertKind::Store.to_string(),
+                what,
+                level: 0,
+                lasts: false,
+            });
         }
         let store = Arc::clone(&self.store);
         let agents = (self.agents)();
@@ -107,7 +145,12 @@ impl AlertWatch {
             Err(fault) => {
                 tracing::warn!(cause = %fault.chain(), "what is amiss could not be counted");
                 let what = "the store cannot be read".to_owned();
-                problems.push(AlertProblem { key: "reading".into(), what, level: 0, lasts: false });
+                problems.push(AlertProblem {
+                    key: AlertKind::Reading.to_string(),
+                    what,
+                    level: 0,
+                    lasts: false,
+                });
             }
         }
         problems.extend(self.little_room());
@@ -138,7 +181,7 @@ impl AlertWatch {
         // The level rises only when the number doubles.
         let level = number.checked_div(threshold)?.checked_ilog2()?;
         Some(AlertProblem {
-            key: format!("{ACCESS}{}", count.action.name()),
+            key: AlertKind::Access.key_of(count.action.name()),
             what: format!("{number} {what} in the last hour; the console's audit has the details"),
             level: level.into(),
             lasts: true,
@@ -150,7 +193,7 @@ impl AlertWatch {
         let free = room(folder).ok()?.free;
         let is_full = free < *least;
         (free < least.saturating_mul(AMPLE)).then(|| AlertProblem {
-            key: "disk".into(),
+            key: AlertKind::Disk.to_string(),
             what: format!(
                 "{} MiB are free on the disk; below {} MiB the server refuses leads",
                 free >> 20,
@@ -166,7 +209,12 @@ impl AlertWatch {
         let orders = self.orders.as_ref()?;
         let identity = self.identity.as_ref()?;
         let (what, is_bad) = orders.amiss(identity)?;
-        Some(AlertProblem { key: "acme".into(), what, level: is_bad.into(), lasts: true })
+        Some(AlertProblem {
+            key: AlertKind::Order.to_string(),
+            what,
+            level: is_bad.into(),
+            lasts: true,
+        })
     }
 
     fn certificate(&self, now: Timestamp) -> Option<AlertProblem> {
@@ -174,7 +222,7 @@ impl AlertWatch {
         let has_ended = end <= now;
         let word = if has_ended { "expired" } else { "expires" };
         Some(AlertProblem {
-            key: "certificate".into(),
+            key: AlertKind::Certificate.to_string(),
             what: format!("the certificate of server.tls {word} on {}", rfc3339(end)),
             level: has_ended.into(),
             lasts: true,
@@ -190,7 +238,7 @@ fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
             1 => format!("{agent}: 1 delivery was given up"),
             _ => format!("{agent}: {number} deliveries were given up"),
         },
-        key: format!("{DEAD}{agent}"),
+        key: AlertKind::Dead.key_of(&agent),
         level: number,
         lasts: true,
     });
@@ -202,7 +250,7 @@ fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
             ),
             None => format!("{agent}: the feed {feed} is stale; it was never imported"),
         },
-        key: format!("{STALE}{agent}/{feed}"),
+        key: AlertKind::Stale.key_of(&format!("{agent}/{feed}")),
         level: 0,
         lasts: true,
     });

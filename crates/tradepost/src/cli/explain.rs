@@ -181,12 +181,12 @@ fn find(code: &str) -> Result<Vec<ExplainedCode>, CommandFailure> {
     }
     let nearest = entries
         .iter()
-        .map(|entry| (strsim::jaro_winkler(entry.code, &name), entry.code))
+        .map(|entry| (strsim::jaro_winkler(&entry.code.to_ascii_uppercase(), &name), entry.code))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(likeness, _)| *likeness > 0.8);
     let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
     // Two letters are in too many names to be a hint.
-    containing.retain(|code| name.len() > 2 && code.contains(&name));
+    containing.retain(|code| name.len() > 2 && code.to_ascii_uppercase().contains(&name));
     containing.sort_unstable();
     containing.dedup();
     containing.truncate(MAX_GUESSES);
@@ -291,6 +291,7 @@ mod tests {
             failure.hint.unwrap()
         };
         assert_eq!(hint("VEHICEL_NOTFOUND"), "did you mean VEHICLE_NOT_FOUND?");
+        assert_eq!(hint("untyped_app"), "did you mean untyped_aap?");
         assert_eq!(hint("consent"), "did you mean CONTACT_CONSENT_REQUIRED or INVALID_CONSENT?");
         assert_eq!(hint("32602"), "did you mean -32602?");
         assert_eq!(hint("-1"), "run tradepost explain for all codes and their numbers");

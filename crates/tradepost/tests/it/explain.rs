@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tradepost_dealer::appointment::change::CalendarCode;
+use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
@@ -100,6 +101,60 @@ fn recorded(source: &str) -> BTreeSet<String> {
     values.filter(|value| codes(value).contains(*value)).map(str::to_owned).collect()
 }
 
+/// What stands behind a backtick in a document, where that is a word in lower case.
+fn quoted_word(rest: &str) -> Option<String> {
+    let (word, _) = rest.split_once('`')?;
+    let is_word = word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    is_word.then(|| word.to_owned())
+}
+
+/// Sentences of documents that name a reason or a warning.
+const NAMING: &[&str] = &[
+    "the warning `",
+    "the reason `",
+    "`/readyz` counts `",
+    "`/readyz` has `",
+    "`/readyz` reports `",
+    "it also reports `",
+];
+
+/// The reasons and warnings that a document names: in its tables of warnings, and in the sentences
+/// of [`NAMING`].
+fn reasons(text: &str) -> BTreeSet<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let after = |mark: &&str| line.split(*mark).skip(1).filter_map(quoted_word).collect::<Vec<_>>();
+    let mut found: BTreeSet<String> = NAMING.iter().flat_map(after).collect();
+    for table in text.split("| warning |").skip(1) {
+        let rows = table.lines().skip(2).map_while(|row| row.strip_prefix("| `"));
+        found.extend(rows.filter_map(quoted_word));
+    }
+    found
+}
+
+#[test]
+fn reasons_and_warnings_of_imports_readyz_and_alerts_can_be_explained() {
+    let mut named: BTreeSet<String> = files(&root().join("docs"), "md")
+        .iter()
+        .flat_map(|path| reasons(&std::fs::read_to_string(path).unwrap()))
+        .collect();
+    for expected in ["untyped_aap", "price_omits_fees", "certificate_ends_soon", "dead_deliveries"]
+    {
+        assert!(named.contains(expected), "{expected} is not found in {named:?}");
+    }
+    named.extend(SkipReason::NAMES.iter().chain(RowWarning::NAMES).map(|name| (*name).to_owned()));
+    let source =
+        std::fs::read_to_string(root().join("crates/tradepost/tests/it/import.rs")).unwrap();
+    named.extend(
+        source
+            .split("\"kind\": \"")
+            .skip(1)
+            .filter_map(|rest| quoted_word(&rest.replacen('"', "`", 1))),
+    );
+    let known = explained();
+    named.retain(|name| !known.contains(name));
+    assert!(named.is_empty(), "explain does not know {named:?}");
+}
+
 /// Asks the program itself for all codes, and each code by its name.
 fn explained() -> BTreeSet<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(["explain", "--json"]).output();
@@ -178,6 +233,11 @@ fn our_codes_and_grpc_statuses_are_explained_by_name() {
         ("BUSY", "feed upload"),
         ("config_unreadable", "command line"),
         ("outside_hours", "calendar"),
+        ("another_dealer", "skipped row"),
+        ("year from vin", "import warning"),
+        ("stale_feeds", "readyz"),
+        ("failed_certificate_orders", "readyz"),
+        ("dead", "alert"),
         ("FAILED_PRECONDITION", "A2A"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(["explain", code]).output();

@@ -23,20 +23,37 @@ catalog! {
     /// Reasons why a row is not on offer.
     pub enum SkipReason {
         /// Short description for people.
-        summary: &'static str,
+        summary: &'static str;
+        /// Advice for the dealer.
+        hint: &'static str = "correct the row in the program that writes the feed",
     }
     /// Neither VIN nor stock number nor id.
     NoIdentifier = "no_identifier" { summary: "no VIN, stock number or id" }
     /// Not yet on its way to the dealer (§3.4).
-    InProduction = "in_production" { summary: "not built or not shipped yet" }
+    InProduction = "in_production" {
+        summary: "not built or not shipped yet";
+        hint: "nothing to do: the unit is offered when its status says that it was shipped",
+    }
     /// The row names a dealer or a rooftop that is not the one configured.
-    AnotherDealer = "another_dealer" { summary: "of a dealer or rooftop that is not configured" }
+    AnotherDealer = "another_dealer" {
+        summary: "of a dealer or rooftop that is not configured";
+        hint: "list what the feed calls a rooftop in its feed_names, or in the [names] of a mapping",
+    }
     /// The file is split among dealers, and the row names none.
-    NoDealer = "no_dealer" { summary: "no dealer or rooftop is named" }
+    NoDealer = "no_dealer" {
+        summary: "no dealer or rooftop is named";
+        hint: "name the dealer or rooftop in each row, or import the file without --split",
+    }
     /// The feed says that it cannot be bought.
-    NotForSale = "not_for_sale" { summary: "marked as not for sale" }
+    NotForSale = "not_for_sale" {
+        summary: "marked as not for sale";
+        hint: "nothing to do, unless the unit is for sale: then correct its status",
+    }
     /// The status is unknown, so we do not claim that the unit can be bought.
-    UnknownStatus = "unknown_status" { summary: "a status that is not understood" }
+    UnknownStatus = "unknown_status" {
+        summary: "a status that is not understood";
+        hint: "use a status such as available or sold, or translate it in a mapping",
+    }
     /// A VIN that another row has, too.
     DuplicateVin = "duplicate_vin" { summary: "another row has the same VIN" }
     /// A stock number that another row of the rooftop has, too.
@@ -49,7 +66,10 @@ catalog! {
     Truncated = "truncated" { summary: "the file ends in the middle of the row" }
     /// The price breaks a rule for complete prices, and the dealer has configured that such units
     /// are not offered.
-    PriceTruth = "price_truth" { summary: "its price is not the whole truth" }
+    PriceTruth = "price_truth" {
+        summary: "its price is not the whole truth";
+        hint: "say in the [price] of a mapping what the price includes; docs/feeds.md has the rules",
+    }
     /// A quotation mark is not closed.
     OpenQuote = "open_quote" { summary: "a quotation mark is not closed" }
     /// A cell that a spreadsheet would run as a formula.
@@ -64,7 +84,9 @@ catalog! {
     /// Oddities of a row that is on offer nevertheless.
     pub enum RowWarning {
         /// Short description for people.
-        summary: &'static str,
+        summary: &'static str;
+        /// Advice for the dealer.
+        hint: &'static str = "correct the value in the program that writes the feed",
     }
     /// The ninth character of the VIN does not fit (C-44).
     BadCheckDigit = "bad_check_digit" { summary: "the VIN's check digit is wrong" }
@@ -73,19 +95,34 @@ catalog! {
     /// Not 17 characters of a VIN; it is left out.
     MalformedVin = "malformed_vin" { summary: "not a VIN, left out" }
     /// Upper-cased (C-43).
-    LowerCaseVin = "lower_case_vin" { summary: "the VIN was in lower case" }
+    LowerCaseVin = "lower_case_vin" {
+        summary: "the VIN was in lower case";
+        hint: "nothing to do",
+    }
     /// No price, or a text in its place; it is left out.
-    NotPriced = "not_priced" { summary: "no price" }
+    NotPriced = "not_priced" {
+        summary: "no price";
+        hint: "give the price in US dollars, or leave it out deliberately",
+    }
     /// A price that cannot be read; it is left out.
     UnreadablePrice = "unreadable_price" { summary: "a price that cannot be read, left out" }
     /// A price that is not in US dollars, as AAP's are; it is left out.
-    OtherCurrency = "other_currency" { summary: "a price in another currency, left out" }
+    OtherCurrency = "other_currency" {
+        summary: "a price in another currency, left out";
+        hint: "map a column that has US dollars",
+    }
     /// An implausible price; it is left out.
     FarOffPrice = "far_off_price" { summary: "a price far off, left out" }
     /// An out-the-door price below the advertised price plus mandatory amounts (R-PR-01).
-    PriceOmitsFees = "price_omits_fees" { summary: "a price that leaves mandatory amounts out" }
+    PriceOmitsFees = "price_omits_fees" {
+        summary: "a price that leaves mandatory amounts out";
+        hint: "correct the out-the-door price, or the mandatory fees of the row or of the rooftop",
+    }
     /// An amount that the price may or may not include (R-PR-01).
-    UnsaidAmount = "unsaid_amount" { summary: "an add-on or a rebate that may be missing from the price" }
+    UnsaidAmount = "unsaid_amount" {
+        summary: "an add-on or a rebate that may be missing from the price";
+        hint: "say in the [price] of a mapping whether the price includes the amount",
+    }
     /// Rebates at least as large as the price (R-PR-01).
     RebateTooLarge = "rebate_too_large" { summary: "rebates as large as the price, left out" }
     /// An amount that cannot be read.
@@ -93,13 +130,19 @@ catalog! {
     /// A mileage that cannot be read; it is left out.
     UnreadableMileage = "unreadable_mileage" { summary: "a mileage that cannot be read, left out" }
     /// Converted to miles.
-    Kilometres = "kilometres" { summary: "kilometres, converted to miles" }
+    Kilometres = "kilometres" {
+        summary: "kilometres, converted to miles";
+        hint: "nothing to do, if the column has kilometres",
+    }
     /// A number that cannot be read; it is left out.
     UnreadableNumber = "unreadable_number" { summary: "a number that cannot be read, left out" }
     /// A model year that cannot be read; it is left out.
     UnreadableYear = "unreadable_year" { summary: "a model year that cannot be read, left out" }
     /// No model year in the feed; it is taken from the tenth character of the VIN.
-    YearFromVin = "year_from_vin" { summary: "no model year, taken from the VIN" }
+    YearFromVin = "year_from_vin" {
+        summary: "no model year, taken from the VIN";
+        hint: "map the column of the model year, if there is one",
+    }
     /// A date that cannot be read; it is left out.
     UnreadableDate = "unreadable_date" { summary: "a date that cannot be read, left out" }
     /// An unknown condition; it is left out.
@@ -107,17 +150,32 @@ catalog! {
     /// New and certified at once; certified wins.
     CertifiedNew = "certified_new" { summary: "both new and certified, taken as certified" }
     /// An uncommon value for its column; it is kept.
-    UnusualWord = "unusual_word" { summary: "an unusual word, kept" }
+    UnusualWord = "unusual_word" {
+        summary: "an unusual word, kept";
+        hint: "nothing to do, if the word is right",
+    }
     /// No rooftop is named, and the dealer has several; the first one is taken.
-    NoRooftop = "no_rooftop" { summary: "no rooftop is named, taken for the first one" }
+    NoRooftop = "no_rooftop" {
+        summary: "no rooftop is named, taken for the first one";
+        hint: "name the rooftop in each row, or in the [constants] of a mapping",
+    }
     /// A name of the mapping refers to a dealer or rooftop that is not configured.
-    UnknownName = "unknown_name" { summary: "the mapping names nobody that is configured" }
+    UnknownName = "unknown_name" {
+        summary: "the mapping names nobody that is configured";
+        hint: "correct the [names] of the mapping, or add the rooftop to the configuration",
+    }
     /// Beside the rooftop, the row names one that is not configured.
-    AlsoAnother = "also_another" { summary: "another name of dealer or rooftop, which is not configured" }
+    AlsoAnother = "also_another" {
+        summary: "another name of dealer or rooftop, which is not configured";
+        hint: "list the name in feed_names of the rooftop, if it is the same one",
+    }
     /// Make or model is missing.
     NoMakeOrModel = "no_make_or_model" { summary: "make or model is missing" }
     /// Model and trim stood in one cell.
-    ModelAndTrim = "model_and_trim" { summary: "model and trim in one cell, separated" }
+    ModelAndTrim = "model_and_trim" {
+        summary: "model and trim in one cell, separated";
+        hint: "nothing to do, if both are right",
+    }
     /// Not an absolute http(s) address; it is left out.
     BadPhoto = "bad_photo" { summary: "a photo without an absolute web address, left out" }
     /// Not an absolute http(s) address; it is left out.
@@ -127,9 +185,15 @@ catalog! {
     /// Fewer cells than columns.
     FewCells = "few_cells" { summary: "fewer cells than columns" }
     /// Vehicles with AAP's members and without AAP's type: `price` is read as a price before fees.
-    UntypedAap = "untyped_aap" { summary: "vehicles of AAP without its type, prices taken before fees" }
+    UntypedAap = "untyped_aap" {
+        summary: "vehicles of AAP without its type, prices taken before fees";
+        hint: "add the type of AAP to the document, or import it with --preset aap-json",
+    }
     /// Bytes that are not in the file's encoding.
-    ReplacedCharacters = "replaced_characters" { summary: "characters that cannot be read" }
+    ReplacedCharacters = "replaced_characters" {
+        summary: "characters that cannot be read";
+        hint: "write the file as UTF-8",
+    }
 }
 
 /// A row that is not on offer.

@@ -1,12 +1,17 @@
 //! Codes of our own, beside those of the protocols: of the operators' API, of the bridge for
-//! language models, of certificate orders, and of the server outside of every binding.
+//! language models, of certificate orders, of imports, of `/readyz` and alerts, and of the server
+//! outside of every binding.
 
 use tradepost_bridge::failures;
 use tradepost_dealer::appointment::change::CalendarCode;
+use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_document::catalog::Vocabulary;
+use tradepost_server::health::CertificateRemark;
+use tradepost_store::StoreRemark;
 
 use super::ExplainedCode;
 use crate::acme::failure as acme;
+use crate::alerts::watch::AlertKind;
 use crate::hosting;
 
 tradepost_document::catalog! {
@@ -144,6 +149,11 @@ pub(super) fn entries() -> Vec<ExplainedCode> {
         let entry = described(*code, "command line", code.hint());
         all.push(ExplainedCode { exit_code: Some(code.exit()), ..entry });
     }
+    all.extend(SkipReason::ALL.iter().map(|code| described(*code, "skipped row", code.hint())));
+    all.extend(RowWarning::ALL.iter().map(|code| described(*code, "import warning", code.hint())));
+    all.extend(StoreRemark::ALL.iter().map(|code| described(*code, "readyz", code.hint())));
+    all.extend(CertificateRemark::ALL.iter().map(|code| described(*code, "readyz", code.hint())));
+    all.extend(AlertKind::ALL.iter().map(|code| described(*code, "alert", code.hint())));
     all
 }
 
