@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use tradepost_dealer::settings::RooftopSettings;
+use tradepost_document::http::own_page::is_loopback_host;
 use tradepost_publisher::catalogue::ProposalObstacle;
 use tradepost_publisher::profile::PublisherProfile;
 
@@ -109,8 +110,9 @@ fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
 /// Warns of a console without TLS, whose passwords and sessions can be intercepted.
 fn warn_of_console_address(console: &ConsoleConfig) -> Option<ConfigWarning> {
     let url = console.public_url.as_deref().filter(|url| !is_https(url))?;
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| host.starts_with(own)) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    if is_loopback_host(authority) {
         return None;
     }
     let message = "server.console.public_url is http: passwords, sessions and customer data can be \
@@ -222,6 +224,17 @@ mod tests {
                 "console = { listen = \"127.0.0.1:1\", public_url = \"http://localhost:1\" }",
                 "",
                 vec![],
+            ),
+            ("console = { listen = \"127.0.0.1:1\", public_url = \"http://[::1]:1\" }", "", vec![]),
+            (
+                "console = { listen = \"127.0.0.1:1\", public_url = \"http://localhost.example.com\" }",
+                "",
+                vec!["/server/console/public_url"],
+            ),
+            (
+                "console = { listen = \"127.0.0.1:1\", public_url = \"http://127.0.0.1.example.com:1\" }",
+                "",
+                vec!["/server/console/public_url"],
             ),
             (
                 "console = { listen = \"127.0.0.1:1\", public_url = \"https://d.example\" }",
