@@ -60,7 +60,13 @@ pub(super) fn read(
     if is_aap {
         sorter.assume(Preset::AapJson);
     }
-    let mut taker = VehicleVisitor { sorter, cells: RowCells::new(), items: 0, is_known: is_aap };
+    let mut taker = VehicleVisitor {
+        sorter,
+        cells: RowCells::new(),
+        items: 0,
+        is_known: is_aap,
+        is_warned: is_aap,
+    };
     let mut found = DocumentFindings::default();
     let mut reader = json::Deserializer::from_reader(BufReader::new(text));
     let whole = DocumentVisitor { taker: &mut taker, found: &mut found, is_wrapped: false };
@@ -93,6 +99,8 @@ struct VehicleVisitor<'s, 'a> {
     items: usize,
     /// True when the format has been determined.
     is_known: bool,
+    /// True when the file needs no warning about a missing type of AAP any more.
+    is_warned: bool,
 }
 
 impl VehicleVisitor<'_, '_> {
@@ -129,7 +137,10 @@ impl VehicleVisitor<'_, '_> {
     fn take_members(&mut self, item: usize, members: &[JsonMember<'_>]) {
         // JSON has no heading: the member names of the first vehicle determine the format.
         if !std::mem::replace(&mut self.is_known, true) {
-            self.warn_of_untyped_aap(members);
+            let has = |name: &&str| members.iter().any(|member| member.path == **name);
+            if OF_AAP.iter().all(has) {
+                self.warn_of_untyped_aap();
+            }
             self.sorter.guess(members.iter().map(|member| member.path.as_ref()));
         }
         self.cells.clear();
@@ -145,12 +156,11 @@ impl VehicleVisitor<'_, '_> {
 const OF_AAP: [&str; 3] = ["vehicle_id", "list_price", "price"];
 
 impl VehicleVisitor<'_, '_> {
-    /// Warns about vehicles of AAP in a file without AAP's type.
-    fn warn_of_untyped_aap(&mut self, members: &[JsonMember<'_>]) {
-        let has = |name: &&str| members.iter().any(|member| member.path == **name);
-        if self.sorter.mapping.is_none() && OF_AAP.iter().all(has) {
+    /// Warns once about vehicles of AAP in a file without AAP's type at its top.
+    fn warn_of_untyped_aap(&mut self) {
+        if self.sorter.mapping.is_none() && !std::mem::replace(&mut self.is_warned, true) {
             let message = "if their price has the fees in it, name --preset aap-json, or keep the type \
-                           \"inventory.search.response\" in the file";
+                           \"inventory.search.response\" at the top of the file";
             self.sorter.warn_of_file(RowWarning::UntypedAap, message);
         }
     }
@@ -205,6 +215,12 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
                 // A page may have been saved without its surrounding members.
                 let total = members.next_value::<Value>()?.as_u64();
                 self.found.total = self.found.total.max(total);
+            } else if self.is_wrapped && key == "type" {
+                // The type stands one level too deep to count.
+                let kind = members.next_value::<Value>()?;
+                if kind.as_str() == Some(Skill::InventorySearch.response_type()) {
+                    self.taker.warn_of_untyped_aap();
+                }
             } else {
                 members.next_value::<IgnoredAny>()?;
             }

@@ -64,10 +64,17 @@ fn only_aaps_type_makes_price_the_out_the_door_one() {
 #[test]
 fn aap_vehicles_without_the_type_are_taken_with_a_warning() {
     let vehicle = r#"{"vehicle_id": "v1", "stock": "A1", "list_price": 20000, "price": 20500}"#;
+    let plain = r#"{"stock": "A1", "price": 20500}"#;
+    let typed = r#""type": "inventory.search.response""#;
     for (text, expected) in [
         (format!("[{vehicle}]"), 1),
         (format!(r#"{{"type": "inventory.search.response", "vehicles": [{vehicle}]}}"#), 0),
         (r#"[{"stock": "A1", "price": 20500}]"#.to_owned(), 0),
+        (format!(r#"{{"data": {{{typed}, "vehicles": [{vehicle}]}}}}"#), 1),
+        (format!(r#"{{"data": {{{typed}, "vehicles": [{plain}]}}}}"#), 1),
+        (format!(r#"{{"data": {{"vehicles": [{plain}], {typed}}}}}"#), 1),
+        (format!(r#"{{{typed}, "data": {{{typed}, "vehicles": [{plain}]}}}}"#), 0),
+        (format!(r#"{{"data": {{"type": "inventory", "vehicles": [{plain}]}}}}"#), 0),
     ] {
         assert_eq!(feed(&text).report.warned_of(RowWarning::UntypedAap), expected, "{text}");
     }
