@@ -31,20 +31,26 @@ pub fn problems(password: &str, name: &str) -> Vec<String> {
             "a password must have at least {SHORTEST} characters and at most {LONGEST} bytes"
         ));
     }
-    let plain = without_ends(password);
-    if !name.is_empty() && is_repeated(&plain, &without_ends(name)) {
-        problems.push("a password must not be the name, also not with digits after it".to_owned());
+    let plain = plain_forms(password);
+    let is_name = |(form, name): (&String, &String)| is_repeated(form, name);
+    if plain.iter().zip(&plain_forms(name)).any(is_name) {
+        let message = "a password must not be the name, also not repeated or with digits and signs";
+        problems.push(message.to_owned());
     }
-    if is_common(&password.to_lowercase()) || is_common(&plain) {
+    if plain.iter().any(|form| is_common(form)) {
         problems.push("it is one of the most common passwords".to_owned());
     }
     problems
 }
 
-/// Removes the digits and signs around a password, which people add to make it longer.
-fn without_ends(password: &str) -> String {
+/// Returns a password in lower case: as it is, and without the digits and signs that people add to
+/// make a word longer, around it and between its repetitions.
+fn plain_forms(password: &str) -> [String; 4] {
     let lower = password.to_lowercase();
-    lower.trim_matches(|c: char| !c.is_alphabetic()).to_owned()
+    let word = lower.trim_matches(|c: char| !c.is_alphabetic()).to_owned();
+    let unsigned = lower.chars().filter(|c| c.is_alphanumeric()).collect();
+    let letters = lower.chars().filter(|c| c.is_alphabetic()).collect();
+    [lower, word, unsigned, letters]
 }
 
 /// Returns true when a password is a common one, or a repetition of one.
@@ -163,6 +169,17 @@ mod tests {
             ("doradoradora", "dora", 1),
             ("dora", "dora", 2),
             ("iloveyouiloveyou99", "dora", 1),
+            ("superman!superman!", "dora", 1),
+            ("Password123!Password123!", "dora", 1),
+            ("sunshine-sunshine", "dora", 1),
+            ("let me in, let me in", "dora", 1),
+            ("123456-123456-123456", "dora", 1),
+            ("dora-dora-dora", "dora", 1),
+            ("Dora1 Larkspur2 Dora3 Larkspur4", "dora.larkspur", 1),
+            ("sunshine-on-a-green-kettle", "dora", 0),
+            ("superman.sunshine.dragon.kettle", "dora", 0),
+            ("8391-x-4471-k-2290", "dora", 0),
+            ("correct horse battery", "", 0),
             ("dora and a green kettle", "dora", 0),
         ] {
             assert_eq!(problems(password, name).len(), refused, "{password} {name}");

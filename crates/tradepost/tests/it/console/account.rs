@@ -62,7 +62,7 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
             expect![[r#"
             [
                 "a password must have at least 12 characters and at most 256 bytes",
-                "a password must not be the name, also not with digits after it",
+                "a password must not be the name, also not repeated or with digits and signs",
                 "the two entries of the new password differ",
             ]
         "#]],

@@ -52,7 +52,7 @@ fn people_are_added_listed_removed_and_all_is_recorded() {
     let (code, _, said) = run(&one, "short\n");
     assert_eq!(code, Some(2));
     expect![[r#"
-        error: a password has 12 characters at least, and 256 bytes at most
+        error: a password must have at least 12 characters and at most 256 bytes
         hint: use three or four unrelated words
     "#]]
     .assert_eq(&said);
@@ -76,7 +76,10 @@ fn people_are_added_listed_removed_and_all_is_recorded() {
     .assert_eq(&listed);
     for (password, said) in [
         ("Password1234!", "it is one of the most common passwords"),
-        ("doradoradora1", "a password must not be the name, also not with digits after it"),
+        (
+            "doradoradora1",
+            "a password must not be the name, also not repeated or with digits and signs",
+        ),
     ] {
         let set = ["user", "set-password", "dora", "--password-stdin"];
         let (code, _, refused) = run(&set, password);
