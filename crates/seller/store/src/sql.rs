@@ -12,7 +12,7 @@ use tradepost_document::fault::InternalError;
 
 use super::change_notice::ChangeNotice;
 use super::postgres::PgSession;
-use super::privacy::{AadContext, ColumnCipher};
+use super::privacy::{AadContext, ColumnCipher, Unopened};
 use super::sqlite;
 
 /// Reason why a row could not be read.
@@ -394,8 +394,7 @@ impl SqlRow<'_> {
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<String> {
-        let text: String = self.get(column)?;
-        Ok(self.vault.open(key, of, text)?)
+        Ok(self.vault.open(key, of, self.written(column)?)?)
     }
 
     /// Does the same for a column that may be empty.
@@ -405,7 +404,7 @@ impl SqlRow<'_> {
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<Option<String>> {
-        let text: Option<String> = self.get(column)?;
+        let text: Option<String> = self.written(column)?;
         Ok(text.map(|text| self.vault.open(key, of, text)).transpose()?)
     }
 
@@ -416,20 +415,30 @@ impl SqlRow<'_> {
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<Option<Vec<u8>>> {
-        let bytes: Option<Vec<u8>> = self.get(column)?;
+        let bytes: Option<Vec<u8>> = self.written(column)?;
         Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
     }
 
     /// Returns the value of a column by its name.
     pub(crate) fn get<T: SqlColumn>(&self, column: &str) -> RowResult<T> {
+        self.read(self.place(column)?, column)
+    }
+
+    /// Returns the value of a column in a row that must not hide the others: a value that cannot be read, such as one of
+    /// another type, is one that was changed, because we never write it (SQLite accepts any).
+    pub(crate) fn written<T: SqlColumn>(&self, column: &str) -> RowResult<T> {
+        let place = self.place(column)?;
+        Ok(self.read(place, column).map_err(|_| Unopened::Changed)?)
+    }
+
+    fn place(&self, column: &str) -> RowResult<usize> {
         let place = match &self.cells {
             RowSource::Sqlite { names, .. } => place_of(column, names.iter().map(String::as_str)),
             RowSource::Postgres(row) => {
                 place_of(column, row.columns().iter().map(|column| column.name()))
             }
         };
-        let place = place.ok_or_else(|| ColumnError::Absent(column.to_owned()))?;
-        self.read(place, column)
+        Ok(place.ok_or_else(|| ColumnError::Absent(column.to_owned()))?)
     }
 
     /// Returns the value of the only column of a result.

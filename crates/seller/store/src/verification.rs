@@ -3,7 +3,6 @@
 use tradepost_document::fault::InternalError;
 
 use super::Store;
-use super::tables::privacy::Unreadable;
 
 /// Result of comparing the notes on leads with their entries in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,8 +116,56 @@ impl StaffFaultKind {
 pub struct SealedCheck {
     /// Number of rows that were decrypted.
     pub opened: u64,
-    /// Rows that could not be decrypted, each with its table and its lead, where that is known.
+    /// Rows that could not be decrypted.
     pub faults: Vec<Unreadable>,
+}
+
+/// A row that cannot be decrypted any more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unreadable {
+    /// Its table.
+    pub table: &'static str,
+    /// The lead or the member that it belongs to, where that is known.
+    pub owner: Option<RowOwner>,
+}
+
+/// What an encrypted row belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowOwner {
+    /// A lead, by its id.
+    Lead(String),
+    /// A staff member, by the name.
+    Member(String),
+}
+
+impl Unreadable {
+    /// Creates a row of a lead, or of one that is not known.
+    pub(crate) fn of_lead(table: &'static str, lead: Option<String>) -> Self {
+        Self { table, owner: lead.map(RowOwner::Lead) }
+    }
+
+    /// Creates the row of a member's second factor.
+    pub(crate) const fn of_second_factor(name: String) -> Self {
+        Self { table: "second_factors", owner: Some(RowOwner::Member(name)) }
+    }
+
+    /// Returns the lead, where the row belongs to one that is known.
+    #[must_use]
+    pub fn lead(&self) -> Option<&str> {
+        match &self.owner {
+            Some(RowOwner::Lead(lead)) => Some(lead),
+            Some(RowOwner::Member(_)) | None => None,
+        }
+    }
+
+    /// Returns the staff member that the row belongs to.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        match &self.owner {
+            Some(RowOwner::Member(name)) => Some(name),
+            Some(RowOwner::Lead(_)) | None => None,
+        }
+    }
 }
 
 impl Store {

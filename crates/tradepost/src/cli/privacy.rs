@@ -9,11 +9,11 @@ use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_store::Unreadable;
 use tradepost_store::privacy::OperatorKeys;
+use tradepost_store::verification::{RowOwner, Unreadable};
 
 use super::leads::consent::{self, CustomerOptions};
 use super::leads::export::{ExportedLead, record};
@@ -177,7 +177,7 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
     let rows = done.rows;
     if context.output.is_json() {
-        let row = |(table, lead): &Unreadable| json!({"table": table, "lead": lead});
+        let row = |row: &Unreadable| object!({"table": row.table, "lead": row.lead(), "member"?: row.member()});
         let unreadable: Vec<Value> = done.unreadable.iter().map(row).collect();
         context.output.document(&json!({
             "key": first, "rows": rows, "other_keys": others, "unreadable": unreadable,
@@ -201,8 +201,10 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
         return Ok(());
     }
     let message = "some rows cannot be decrypted with these keys, and were not changed";
-    let line = |(table, lead): &Unreadable| {
-        format!("{table}: {}", lead.as_deref().unwrap_or("of an unknown lead"))
+    let line = |row: &Unreadable| match &row.owner {
+        Some(RowOwner::Lead(lead)) => format!("{}: {lead}", row.table),
+        Some(RowOwner::Member(name)) => format!("{}: of the member {name}", row.table),
+        None => format!("{}: of an unknown lead", row.table),
     };
     let hint = "they are damaged; check a backup, or erase the leads with \
                 `tradepost leads erase --lead ID`";

@@ -57,13 +57,14 @@ impl PgError {
     fn is_passing(&self) -> bool {
         match self {
             // Too few connections, too little memory or disk space; a lock that was waited for in vain; a server that
-            // has just become a standby.
+            // has just become a standby; a database that takes no connections for now (ALLOW_CONNECTIONS false).
             Self::Refused(state, _) => {
                 self.may_be_repeated()
                     || state.code().starts_with("53")
                     || [
                         SqlState::QUERY_CANCELED,
                         SqlState::LOCK_NOT_AVAILABLE,
+                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                         SqlState::READ_ONLY_SQL_TRANSACTION,
                     ]
                     .contains(state)
@@ -110,6 +111,7 @@ mod tests {
             ("57014", true, false, false),
             ("55P03", true, false, false),
             ("25006", true, false, false),
+            ("55000", true, false, false),
             ("23505", false, false, false),
             ("42P01", false, false, false),
         ] {

@@ -9,7 +9,8 @@ use tradepost_document::fault::InternalError;
 
 use super::{KEY, KeyRow, OperatorKeys, UNLOCKING, Unlocked, missing, random, unwrap};
 use crate::Store;
-use crate::tables::privacy::{RowPosition, SealedTable, Unreadable};
+use crate::tables::privacy::{RowPosition, SealedTable};
+use crate::verification::Unreadable;
 
 /// Maximum number of rows encrypted again in one transaction.
 const BATCH: u32 = 200;

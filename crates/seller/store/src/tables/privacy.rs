@@ -8,6 +8,7 @@ use super::second_factor::belongs_to;
 use super::{Database, StoreTransaction};
 use crate::privacy::{AadContext, BLIND, Unopened, readable};
 use crate::sql::{RowResult, SqlRow, params};
+use crate::verification::Unreadable;
 
 pub(crate) mod lost;
 
@@ -76,9 +77,6 @@ pub(crate) struct RowPosition {
     after: i64,
     unreadable: usize,
 }
-
-/// A row that cannot be decrypted any more: its table, and its lead, where that is known.
-pub type Unreadable = (&'static str, Option<String>);
 
 /// Result for a limited number of rows.
 #[derive(Debug, Default)]
@@ -245,7 +243,7 @@ impl StoreTransaction<'_> {
         for (seq, lead, (payload_of, address_of), opened) in rows {
             batch.last = Some(seq);
             let Ok((payload, address)) = opened else {
-                batch.unreadable.push(("lead_submissions", Some(lead)));
+                batch.unreadable.push(Unreadable::of_lead("lead_submissions", Some(lead)));
                 continue;
             };
             let address = address.map(|text| vault.seal(&address_of, &text)).transpose()?;
@@ -293,7 +291,7 @@ impl StoreTransaction<'_> {
         for (submission, lead, (dealer, seq), network, opened) in rows {
             batch.last = Some(submission);
             let Ok((agent, body, salt)) = opened else {
-                batch.unreadable.push(("consent_evidence", lead));
+                batch.unreadable.push(Unreadable::of_lead("consent_evidence", lead));
                 continue;
             };
             let of = |column| AadContext::evidence(column, &dealer, seq);
@@ -346,7 +344,7 @@ impl StoreTransaction<'_> {
         for (key, lead, (text_of, salt_of), opened) in rows {
             batch.last = Some(key);
             let Ok((text, salt)) = opened else {
-                batch.unreadable.push(("lead_notes", Some(lead)));
+                batch.unreadable.push(Unreadable::of_lead("lead_notes", Some(lead)));
                 continue;
             };
             let salt = salt.map(|salt| vault.seal(&salt_of, &salt)).transpose()?;
@@ -381,7 +379,7 @@ impl StoreTransaction<'_> {
         let mut batch = Batch::default();
         for (name, secret) in rows {
             let Ok(secret) = secret else {
-                batch.unreadable.push(("second_factors", None));
+                batch.unreadable.push(Unreadable::of_second_factor(name));
                 continue;
             };
             self.0.execute(
@@ -420,7 +418,7 @@ impl StoreTransaction<'_> {
         let mut batch = Batch::default();
         for (dealer, (scope, key), is_blind, lead, reply) in rows {
             let Ok(reply) = reply else {
-                batch.unreadable.push(("idempotency_keys", lead));
+                batch.unreadable.push(Unreadable::of_lead("idempotency_keys", lead));
                 continue;
             };
             batch.sealed += 1;

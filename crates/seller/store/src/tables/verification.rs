@@ -17,6 +17,7 @@ use crate::privacy::{AadContext, Unopened, readable};
 use crate::sql::{RowResult, SqlRow, params};
 use crate::verification::{
     NoteCheck, NoteFault, NoteFaultKind, SealedCheck, StaffCheck, StaffFault, StaffFaultKind,
+    Unreadable,
 };
 
 /// Number of rows read at once.
@@ -158,13 +159,14 @@ impl Database {
                 let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
                 let text = row.opened("text", key.as_deref(), &of(NOTE));
                 let salt = row.opened_if_any("salt", key.as_deref(), &of(NOTE_SALT));
-                let opened = readable(text.and_then(|text| Ok((text, salt?))))?;
+                let author = row.written("author");
+                let opened = readable(text.and_then(|text| Ok((text, salt?, author?))))?;
                 let is_readable = opened.is_ok();
-                let (text, salt) = match opened {
-                    Ok((text, salt)) => (Some(text), salt),
-                    Err(_) => (None, None),
+                let (text, salt, author) = match opened {
+                    Ok((text, salt, author)) => (Some(text), salt, author),
+                    Err(_) => (None, None, String::new()),
                 };
-                let note = LeadNote { at, author: row.get("author")?, text };
+                let note = LeadNote { at, author, text };
                 Ok(StoredNote { lead_id, dealer_id, note, salt, is_readable })
             },
         )
@@ -280,7 +282,7 @@ impl Database {
                 let secret =
                     row.opened("secret", key.as_deref(), &second_factor::belongs_to(&name));
                 let opened = readable(secret)?.map(drop);
-                note_opened(check, "second_factors", None, opened);
+                note_opened(check, Unreadable::of_second_factor(name), opened);
                 Ok(true)
             },
         )
@@ -308,7 +310,11 @@ impl Database {
                     let payload = row.opened("payload", key.as_deref(), &of(PAYLOAD));
                     let address = row.opened_if_any("address", key.as_deref(), &of(ADDRESS));
                     let opened = readable(payload.and_then(|_| address.map(drop)))?;
-                    note_opened(check, "lead_submissions", Some(lead_id), opened);
+                    note_opened(
+                        check,
+                        Unreadable::of_lead("lead_submissions", Some(lead_id)),
+                        opened,
+                    );
                     Ok(true)
                 },
             )?;
@@ -344,7 +350,7 @@ impl Database {
                     let all = agent.and(body).and_then(|_| salt.map(drop));
                     let opened = readable(all)?;
                     let lead_id: Option<String> = row.get("lead_id")?;
-                    note_opened(check, "consent_evidence", lead_id, opened);
+                    note_opened(check, Unreadable::of_lead("consent_evidence", lead_id), opened);
                     Ok(true)
                 },
             )?;
@@ -374,7 +380,8 @@ impl Database {
                     let by: Option<String> = row.get("sealed_by")?;
                     let of = AadContext::column(REPLY, &[dealer_id, scope, key]);
                     let opened = readable(row.opened("reply", by.as_deref(), &of).map(drop))?;
-                    note_opened(check, "idempotency_keys", row.get("lead_id")?, opened);
+                    let lead_id: Option<String> = row.get("lead_id")?;
+                    note_opened(check, Unreadable::of_lead("idempotency_keys", lead_id), opened);
                     last = Some(place);
                     Ok(true)
                 },
@@ -392,14 +399,9 @@ fn reply_place(row: &SqlRow<'_>) -> RowResult<[String; 3]> {
     Ok([row.get("dealer_id")?, row.get("scope")?, row.get("key")?])
 }
 
-fn note_opened(
-    check: &mut SealedCheck,
-    table: &'static str,
-    lead_id: Option<String>,
-    opened: Result<(), Unopened>,
-) {
+fn note_opened(check: &mut SealedCheck, row: Unreadable, opened: Result<(), Unopened>) {
     match opened {
         Ok(()) => check.opened += 1,
-        Err(_) => check.faults.push((table, lead_id)),
+        Err(_) => check.faults.push(row),
     }
 }

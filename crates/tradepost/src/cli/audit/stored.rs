@@ -1,9 +1,11 @@
 //! Checks data beside the chains: notes and staff against the audit log, and that everything
 //! encrypted can be decrypted.
 
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_store::Store;
-use tradepost_store::verification::{NoteCheck, NoteFault, SealedCheck, StaffCheck, StaffFault};
+use tradepost_store::verification::{
+    NoteCheck, NoteFault, RowOwner, SealedCheck, StaffCheck, StaffFault, Unreadable,
+};
 
 use crate::cli::Context;
 use crate::cli::output::CommandFailure;
@@ -38,8 +40,13 @@ impl ContentsCheck {
         for StaffFault { name, kind } in &self.staff.faults {
             lines.push(format!("member {name} {}", kind.summary()));
         }
-        for (table, lead_id) in &self.sealed.faults {
-            let whose = lead_id.as_deref().unwrap_or("an unknown lead");
+        for row in &self.sealed.faults {
+            let whose = match &row.owner {
+                Some(RowOwner::Lead(lead_id)) => lead_id.clone(),
+                Some(RowOwner::Member(name)) => format!("member {name}"),
+                None => "an unknown lead".to_owned(),
+            };
+            let table = row.table;
             lines.push(format!(
                 "{whose}: a row of {table} cannot be decrypted: it was changed, or moved here from another row"
             ));
@@ -53,7 +60,7 @@ impl ContentsCheck {
             |fault: &NoteFault| json!({"lead": fault.lead_id, "fault": fault.kind.summary()});
         let member =
             |fault: &StaffFault| json!({"member": fault.name, "fault": fault.kind.summary()});
-        let row = |(table, lead_id): &(&'static str, Option<String>)| json!({"table": table, "lead": lead_id});
+        let row = |row: &Unreadable| object!({"table": row.table, "lead": row.lead(), "member"?: row.member()});
         json!({
             "notes": json!({
                 "verified": self.notes.verified,

@@ -1,5 +1,7 @@
 //! `audit verify` compares notes and staff with the record, and opens everything that is encrypted.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{LeadNote, StaffRole, member_detail};
 use tradepost_store::staff::StaffMember;
@@ -253,7 +255,10 @@ fn everything_that_is_encrypted_is_opened() {
             .unwrap();
         let check = server.store.check_sealed().unwrap();
         assert_eq!(check.faults.len(), 2, "{table}.{column}: {check:?}");
-        assert!(check.faults.iter().all(|(of, lead)| *of == table && lead.is_some()), "{check:?}");
+        assert!(
+            check.faults.iter().all(|row| row.table == table && row.lead().is_some()),
+            "{check:?}"
+        );
         database
             .execute_batch(&format!(
                 "PRAGMA foreign_keys = OFF; DELETE FROM {table};
@@ -281,7 +286,35 @@ fn exchanged_secrets_of_second_factors_show() {
     let exchange = "UPDATE second_factors SET secret = (SELECT secret FROM second_factors AS other
                         WHERE other.name = 'egon') WHERE name = 'dora'";
     assert_eq!(database.execute(exchange, []).unwrap(), 1);
-    assert_eq!(server.store.check_sealed().unwrap().faults, [("second_factors", None)]);
+    let faults = server.store.check_sealed().unwrap().faults;
+    let found: Vec<_> = faults.iter().map(|row| (row.table, row.member())).collect();
+    assert_eq!(found, [("second_factors", Some("dora"))]);
+    let verify = ["audit", "verify", "--data", folder.path().to_str().unwrap()];
+    let (code, why) = complaint(FIRST, &verify);
+    assert!(code == 1 && why.contains("member dora: a row of second_factors"), "{why}");
+    assert!(!why.contains("unknown lead"), "{why}");
+}
+
+#[test]
+fn a_note_of_another_type_is_named_beside_all_others() {
+    for key in ["", FIRST] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = serve(folder.path(), key);
+        let [ada, bob] = stocked(&server);
+        let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
+        let change = "UPDATE lead_notes SET text = x'00ff' WHERE key = 1";
+        assert_eq!(database.execute(change, []).unwrap(), 1);
+        let change = "UPDATE lead_notes SET author = x'00ff' WHERE key = 3";
+        assert_eq!(database.execute(change, []).unwrap(), 1);
+        let check = server.store.check_notes().unwrap();
+        let unreadable = check.faults.iter().filter(|it| it.kind == NoteFaultKind::Unreadable);
+        let leads: BTreeSet<_> = unreadable.map(|fault| fault.lead_id.clone()).collect();
+        assert_eq!(leads, BTreeSet::from([ada.clone(), bob]));
+        assert_eq!(check.verified, 1);
+        let verify = ["audit", "verify", "--data", folder.path().to_str().unwrap()];
+        let (code, why) = complaint(key, &verify);
+        assert!(code == 1 && why.contains(&format!("{ada}: a note does not open")), "{why}");
+    }
 }
 
 #[test]
