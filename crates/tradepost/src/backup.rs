@@ -329,7 +329,7 @@ pub fn compare(
 pub fn broken_chains(manifest: &Manifest) -> Vec<String> {
     let mut broken = Vec::new();
     for (key, whose, what) in
-        [("consents", "dealer", "consents of"), ("records", "chain", "the record of")]
+        [("consents", "dealer", "consents of"), ("records", "chain", "record of")]
     {
         let chains = manifest.0.get(key).and_then(Value::as_array);
         for chain in chains.into_iter().flatten() {
@@ -393,6 +393,15 @@ mod tests {
             let outcome = read(bytes.as_slice(), &secret, &mut io::sink());
             assert!(matches!(outcome, Err(Unusable::File(_))), "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn broken_chains_are_named_without_an_article() {
+        let chains = json!({
+            "consents": [{"dealer": "one", "faults": 1}, {"dealer": "two", "faults": 0}],
+            "records": [{"chain": "one", "faults": 2}],
+        });
+        assert_eq!(broken_chains(&Manifest(chains)), ["consents of one", "record of one"]);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use clap::{Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
+use tradepost_dealer::appointment::change::{
+    AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
+};
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
@@ -22,7 +24,7 @@ use super::output::table::Cells;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
-use super::{Context, Outcome, dealers};
+use super::{Context, Outcome, dealers, nearest};
 use crate::appointments::{
     BlockRequest, CalendarActor, CalendarResult, ChangeRequest, NotDone, block, change, unblock,
 };
@@ -298,12 +300,30 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
         }
     };
     let wanted = WantedBlock { from, until, places, reason };
+    let hint =
+        rooftop_hint(&rooftop, dealers.iter().find(|dealer| dealer.id == dealer_id).copied());
     let request = BlockRequest { dealer_id, rooftop, department, wanted };
     let actor = actor(context);
-    let block = done(block(&store, &dealers, &actor, request), &actor)?;
+    let outcome = block(&store, &dealers, &actor, request);
+    let is_unknown = matches!(
+        &outcome,
+        Err(TransactionError::Refused(NotDone { refusal: CalendarRefusal::UnknownRooftop, .. }))
+    );
+    let block = done(outcome, &actor).map_err(|failure| match is_unknown {
+        true => failure.hint(hint),
+        false => failure,
+    })?;
     let line = format!("blocked {}", block.block_id);
     context.output.answer(&json!({"blocked": block_document(&block)}), line);
     Ok(())
+}
+
+/// Returns the hint for a name that no rooftop of the dealer has.
+fn rooftop_hint(wanted: &str, dealer: Option<&DealerSettings>) -> String {
+    let rooftops = dealer.map(|dealer| dealer.rooftops.as_slice()).unwrap_or_default();
+    let names: Vec<_> = rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
+    let listed = format!("the rooftops are {}", names.join(", "));
+    nearest::hint(wanted, names, listed)
 }
 
 /// Returns the result of an operation, or the failure with the reason of its refusal.

@@ -179,7 +179,7 @@ fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context
     context.output.answer(&document, said);
     for whose in broken {
         context.output.talk(format!(
-            "warning: the {whose} do not match their hashes; `tradepost leads verify` and \
+            "warning: the hashes of the {whose} do not match; `tradepost leads verify` and \
              `tradepost console audit --verify` show where"
         ));
     }

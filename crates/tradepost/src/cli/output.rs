@@ -34,6 +34,7 @@ use tradepost_server::fault::{InternalError, chain};
 pub mod seller;
 pub mod table;
 
+use super::nearest;
 use crate::private_file::write_new;
 use table::{Cells, TableWidth};
 
@@ -190,7 +191,11 @@ pub(super) fn read_text(path: &Path) -> Result<String, CommandFailure> {
 
 /// Parses a word of a vocabulary as the value of an option.
 pub(super) fn word<T: Vocabulary>(text: &str) -> Result<T, String> {
-    T::from_name(text).ok_or_else(|| format!("must be one of {}", T::NAMES.join(", ")))
+    T::from_name(text).ok_or_else(|| {
+        let nearest = nearest::nearest(text, T::NAMES.iter().copied());
+        let hint = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        format!("must be one of {}{hint}", T::NAMES.join(", "))
+    })
 }
 
 /// Does the same, and `--help` lists the words.

@@ -163,6 +163,8 @@ fn tell(unpacked: &Unpacked, data: Option<&Path>, before: Option<&Path>, context
         context.output.talk(UNCHECKED);
     }
     for whose in broken {
-        context.output.talk(format!("warning: the {whose} were broken when the backup was made"));
+        context.output.talk(format!(
+            "warning: the hashes of the {whose} did not match when the backup was made"
+        ));
     }
 }

@@ -378,6 +378,14 @@ fn the_command_line_changes_what_its_list_shows() {
         "Training",
         "--json",
     ];
+    let slip = block.map(|word| if word == rooftop { "demo toyota san fransisco" } else { word });
+    let slip = appointments(&server, config, &slip[..slip.len() - 1]);
+    assert_eq!(slip.status.code(), Some(2));
+    assert!(
+        said(&slip).contains("hint: did you mean Demo Toyota San Francisco? "),
+        "{}",
+        said(&slip)
+    );
     let blocked = appointments(&server, config, &block);
     assert_eq!(blocked.status.code(), Some(0), "{}", said(&blocked));
     let document: Value = tradepost_document::json::from_slice(&blocked.stdout).unwrap();

@@ -227,4 +227,8 @@ fn the_demo_inventory_is_imported_from_every_format_by_preset() {
         assert_eq!(code, Some(0), "{format}: {stderr}");
         assert_eq!(document["report"]["accepted"], 40, "{format}");
     }
+    let slip = ["import", "feed", "--demo", "--dry-run", "--preset", "homnet"];
+    let (code, document, stderr) = tradepost(folder, &slip);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(document.to_string().contains("did you mean homenet?"), "{document}");
 }
