@@ -1,6 +1,6 @@
 // Opens the console in Debian's Chromium: every page, in every role, wide and narrow, light and dark. axe-core
-// must find no violation, no page may log an error or be wider than the screen, and texts of buyers must not
-// run as script.
+// must find no violation, no page may log an error or be wider than the screen, texts of buyers must not run as
+// script, no badge may lie over a text, and a table that is wider than its box must show that it scrolls.
 //
 //   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA PROVIDER_PORT [FOLDER_FOR_SCREENSHOTS]
 import { execFileSync } from "node:child_process";
@@ -182,6 +182,73 @@ async function signIn(page, name, word) {
   await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
 }
 
+// Widths of desks at which badges and texts share a line, in pixels.
+const DESKS = [1024, 1152, 1280, 1366, 1440];
+
+// Returns the badges that lie over a text beside them, each with that text.
+function covered() {
+  const visible = (rect, node) => {
+    let { left, top, right, bottom } = rect;
+    for (let at = node.parentElement; at; at = at.parentElement) {
+      if (getComputedStyle(at).overflowX === "visible") continue;
+      const box = at.getBoundingClientRect();
+      left = Math.max(left, box.left);
+      right = Math.min(right, box.right);
+      top = Math.max(top, box.top);
+      bottom = Math.min(bottom, box.bottom);
+    }
+    return { left, top, right, bottom };
+  };
+  const texts = (root) => {
+    const found = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      if (!node.data.trim() || node.parentElement.closest(".unseen")) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (const rect of range.getClientRects()) found.push({ node, box: visible(rect, node) });
+    }
+    return found;
+  };
+  // Boxes that share an edge, also with a rounded pixel, do not overlap.
+  const overlap = (a, b) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  const all = texts(document.body);
+  const found = [];
+  for (const badge of document.querySelectorAll(".chip, .count")) {
+    const boxes = [badge.getBoundingClientRect(), ...texts(badge).map((text) => text.box)];
+    const under = all.find(({ node, box }) => !badge.contains(node) && boxes.some((one) => overlap(one, box)));
+    if (under) found.push(`"${badge.textContent.trim()}" over "${under.node.data.trim()}"`);
+  }
+  return { badges: document.querySelectorAll(".chip, .count").length, found };
+}
+
+// Returns the number of tables that are wider than their box, and those whose box does not show it: by shadows
+// at its edges, which covers that scroll with the table hide at the ends.
+function wideTables() {
+  const wide = [...document.querySelectorAll("table")].filter((it) => it.offsetWidth > it.parentElement.clientWidth);
+  const isMarked = (box) => {
+    const { overflowX, backgroundAttachment, backgroundImage } = getComputedStyle(box);
+    const shadows = backgroundAttachment.split(", ").filter((it) => it === "scroll").length;
+    const covers = backgroundAttachment.split(", ").filter((it) => it === "local").length;
+    const gradients = backgroundImage.split("linear-gradient").length - 1;
+    return overflowX === "auto" && covers >= 2 && shadows >= 2 && gradients >= 4 && box.tabIndex === 0;
+  };
+  const unmarked = wide.map((it) => it.parentElement).filter((box) => !isMarked(box));
+  return { wide: wide.length, unmarked: unmarked.map((box) => box.getAttribute("aria-label") ?? box.className) };
+}
+
+// Returns the buttons of lists that touch the edge of their list.
+function atTheEdge() {
+  const gap = (it) => it.getBoundingClientRect().left - it.closest(".list").getBoundingClientRect().left;
+  const all = [...document.querySelectorAll(".list button, .list summary")];
+  return all.filter((it) => it.offsetWidth > 0 && gap(it) < 12).map((it) => it.textContent.trim());
+}
+
+let tablesThatScroll = 0;
+let badgesSeen = 0;
+
 async function look(page, said, name, shot) {
   // axe is injected through the DevTools protocol, so the page's content security policy does not block it.
   await page.evaluate(axe);
@@ -190,6 +257,11 @@ async function look(page, said, name, shot) {
   check(`axe finds nothing: ${name}`, told.length === 0, `\n      ${told.join("\n      ")}`);
   const over = await page.evaluate(() => document.documentElement.scrollWidth);
   check(`fits the screen: ${name}`, over <= page.viewportSize().width, `${over} pixels wide`);
+  const tables = await page.evaluate(wideTables);
+  tablesThatScroll += tables.wide;
+  check(`tables show that they scroll: ${name}`, tables.unmarked.length === 0, tables.unmarked.join("; "));
+  const edge = await page.evaluate(atTheEdge);
+  check(`no button touches the edge of its list: ${name}`, edge.length === 0, edge.join("; "));
   check(`no text of a buyer ran as script: ${name}`, !(await page.evaluate(() => window.broken)));
   check(`no errors in the console: ${name}`, said.length === 0, said.splice(0).join("; "));
   if (shots) await page.screenshot({ path: join(shots, `${shot}.png`), fullPage: true });
@@ -286,6 +358,23 @@ for (const [role, name] of Object.entries(people)) {
     await context.close();
   }
 }
+
+check("some tables are wider than a phone", tablesThatScroll > 0);
+
+// Badges at the widths of desks.
+for (const width of DESKS) {
+  const { context, page } = await open("wide");
+  await page.setViewportSize({ width, height: 860 });
+  await signIn(page, people.manager, secret);
+  for (const [what, path] of Object.entries(PAGES)) {
+    await page.goto(`${site}${path}`);
+    const { badges, found } = await page.evaluate(covered);
+    badgesSeen += badges;
+    check(`no badge lies over a text: ${what} at ${width} pixels`, found.length === 0, found.join("; "));
+  }
+  await context.close();
+}
+check("the pages have badges", badgesSeen > DESKS.length);
 
 // A working day, with the keyboard where the console supports it.
 {
