@@ -35,6 +35,7 @@ pub mod migrate;
 pub mod migrate_store;
 mod nearest;
 pub mod network;
+mod operator;
 pub mod output;
 pub mod privacy;
 pub mod probe;

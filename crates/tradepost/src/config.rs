@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_aap::Version;
+use tradepost_admin::DealerScope;
 use tradepost_client::signed::signers::AgentKeys;
 use tradepost_document::words;
 use tradepost_publisher::profile::PublisherProfile;
@@ -388,6 +389,13 @@ impl DealerConfig {
     #[must_use]
     pub fn speaks_http_json(&self) -> bool {
         self.http_json && self.terms.versions.contains(&Version::V1_0)
+    }
+
+    /// Returns what operations of staff need to know of the dealer.
+    #[must_use]
+    pub fn scope(&self) -> DealerScope<'_> {
+        let destinations = self.deliveries.iter().map(|delivery| &delivery.destination);
+        DealerScope { settings: &self.terms, destinations: destinations.collect() }
     }
 }
 

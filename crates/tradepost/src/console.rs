@@ -14,6 +14,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use tradepost_admin::{AdminContext, AdminError, DealerScope};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
@@ -123,6 +124,17 @@ enum PageError {
 }
 
 from!(PageError { Broken(InternalError) });
+
+impl PageError {
+    /// Creates the page for an operation that was not done. `refused` has the pages of its refusals.
+    fn from_admin<R>(error: AdminError<R>, refused: impl FnOnce(R) -> Self) -> Self {
+        match error {
+            AdminError::Forbidden(_) => Self::Forbidden,
+            AdminError::Refused(refusal) => refused(refusal),
+            AdminError::Broken(fault) => Self::Broken(fault),
+        }
+    }
+}
 
 impl Console {
     /// Creates the console with the parts of a process. Its address comes from the settings; it uses TLS
@@ -247,7 +259,8 @@ impl Console {
     ) -> Result<Visitor<'a>, PageError> {
         let visitor = self.visitor(asked, id)?;
         // Before anything is read: a forbidden item looks the same whether it exists or not.
-        if !row.right.is_of(visitor.member.role) {
+        let role = visitor.member.role;
+        if !row.permission.is_none_or(|permission| permission.is_of(role)) {
             self.record_refused(&visitor, row)?;
             return Err(PageError::Forbidden);
         }
@@ -315,6 +328,11 @@ impl Console {
     ) -> Result<Arc<DealerAgent>, PageError> {
         let is_meant = |seller: &Arc<DealerAgent>| id.is_none_or(|id| seller.dealer.terms.id == id);
         self.dealers(visitor).into_iter().find(is_meant).ok_or(PageError::NotFound)
+    }
+
+    /// Returns the surroundings of an operation now.
+    fn admin<'a>(&'a self, dealers: &'a [DealerScope<'a>]) -> AdminContext<'a> {
+        AdminContext { store: &self.store, dealers, now: self.clock.now() }
     }
 
     /// Creates an audit entry of a dealer, or of all dealers together.

@@ -8,7 +8,6 @@ pub mod aap;
 pub mod acme;
 pub mod adcp;
 pub mod alerts;
-pub mod appointments;
 pub mod backup;
 pub mod cli;
 pub mod config;

@@ -1,12 +1,11 @@
 //! Permissions of a publisher's staff, decided in this one place for the console and the command
 //! line alike.
 
+use tradepost_admin::StaffPermission;
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::decision::Step;
 use tradepost_store::staff::StaffMember;
-
-use crate::console::route::Right;
 
 /// Operation of a publisher's staff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +14,7 @@ pub enum PublisherOperation {
     Look,
     /// Decides about an account, a creative or a task.
     Decide(Step),
-    /// Grants an agent rights on an account, or revokes them.
+    /// Grants an agent permissions on an account, or revokes them.
     Grant,
 }
 
@@ -23,14 +22,14 @@ impl PublisherOperation {
     /// Returns the required permission. What binds the publisher or cannot be undone needs an
     /// approver; what only holds something back for a while is daily work.
     #[must_use]
-    pub const fn right(self) -> Right {
+    pub const fn permission(self) -> StaffPermission {
         match self {
-            Self::Look => Right::ViewPublisher,
+            Self::Look => StaffPermission::ViewPublisher,
             Self::Decide(
                 Step::Suspend | Step::Resume | Step::PaymentDue | Step::PaymentSettled,
-            ) => Right::OperatePublisher,
+            ) => StaffPermission::OperatePublisher,
             Self::Decide(Step::Approve | Step::Decline | Step::Close) | Self::Grant => {
-                Right::ApprovePublisher
+                StaffPermission::ApprovePublisher
             }
         }
     }
@@ -69,17 +68,16 @@ pub fn check(
     publisher_id: &str,
     operation: PublisherOperation,
 ) -> Result<(), NotPermitted> {
-    let right = operation.right();
+    let permission = operation.permission();
     // Staff of a dealer, also of all dealers, have no permission for a publisher.
     let is_of_publisher = member.dealer_id.as_deref() == Some(publisher_id);
     if !is_of_publisher || !member.role.is_of_publisher() {
         return Err(NotPermitted::Stranger);
     }
-    if right.is_of(member.role) {
+    if permission.is_of(member.role) {
         return Ok(());
     }
-    let needed = StaffRole::ALL.iter().copied().filter(|role| right.is_of(*role)).collect();
-    Err(NotPermitted::Role { role: member.role, needed })
+    Err(NotPermitted::Role { role: member.role, needed: permission.roles() })
 }
 
 #[cfg(test)]

@@ -3,6 +3,11 @@
 use clap::{Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::{AdminError, DealerScope};
+use tradepost_admin::appointments::{
+    AppointmentRefusal, AppointmentResult, BlockTime, ChangeAppointment, UnblockTime, block_time,
+    change_appointment, unblock_time,
+};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
@@ -10,25 +15,22 @@ use tradepost_dealer::appointment::change::{
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::{Store, TransactionError};
+use tradepost_store::Store;
 
 use super::leads::consent::despite;
 use super::leads::{record, record_list, since, unreadable};
+use super::operator::{admin, failure};
 use super::output::table::Cells;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, nearest};
-use crate::appointments::{
-    BlockRequest, CalendarActor, CalendarResult, ChangeRequest, NotDone, block, change, unblock,
-};
-use crate::config::Config;
+use crate::config::{Config, DealerConfig};
 
 mod ics;
 
@@ -231,17 +233,14 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Block(arguments) => do_block(arguments, context),
         Command::Unblock(Unblock { id, place }) => {
             let store = place.open(None, context)?;
-            let actor = actor(context);
-            let block = done(unblock(&store, &actor, id), &actor)?;
+            let admin = admin(&store, &[]);
+            let input = UnblockTime { block_id: id };
+            let block = done(unblock_time(&admin, &context.operator(), input), admin.now)?;
             let line = format!("unblocked {}", block.block_id);
             context.output.answer(&json!({"unblocked": block_document(&block)}), line);
             Ok(())
         }
     }
-}
-
-fn actor(context: &Context) -> CalendarActor {
-    CalendarActor { name: context.actor(), dealer_id: None, now: Clock::system().now() }
 }
 
 /// Makes a change for which opening hours do not matter, so that it needs no configuration.
@@ -262,23 +261,23 @@ fn do_change(
     wanted: AppointmentChange,
     context: &Context,
 ) -> Outcome {
-    let dealers: Vec<&DealerSettings> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
+    let dealers: Vec<_> = config.dealers.iter().map(DealerConfig::scope).collect();
     changed(store, &dealers, which, wanted, context)
 }
 
 fn changed(
     store: &Store,
-    dealers: &[&DealerSettings],
+    dealers: &[DealerScope<'_>],
     which: AppointmentVersion,
     wanted: AppointmentChange,
     context: &Context,
 ) -> Outcome {
-    let actor = actor(context);
+    let admin = admin(store, dealers);
     let AppointmentVersion { id: appointment_id, version: seen_version } = which;
-    let request = ChangeRequest { appointment_id, seen_version, change: wanted };
-    let visit = done(change(store, dealers, &actor, request), &actor)?;
+    let input = ChangeAppointment { appointment_id, seen_version, change: wanted };
+    let visit = done(change_appointment(&admin, &context.operator(), input), admin.now)?;
     let id = &visit.appointment.appointment_id;
-    let summary = when_and_state(&visit, actor.now);
+    let summary = when_and_state(&visit, admin.now);
     context.output.answer(&visit_document(&visit), format!("{id}: {summary}"));
     Ok(())
 }
@@ -289,12 +288,12 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
     let config = source.load_with_hosted(&place, context)?;
     dealers::check_configured(dealer.as_deref(), &config)?;
     let store = place.open(Some(&config), context)?;
-    let dealers: Vec<&DealerSettings> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
+    let dealers: Vec<_> = config.dealers.iter().map(DealerConfig::scope).collect();
     let dealer_id = match (dealer, dealers.as_slice()) {
         (Some(id), _) => id,
-        (None, [only]) => only.id.clone(),
+        (None, [only]) => only.settings.id.clone(),
         (None, _) => {
-            let ids: Vec<_> = dealers.iter().map(|dealer| dealer.id.as_str()).collect();
+            let ids: Vec<_> = dealers.iter().map(|dealer| dealer.settings.id.as_str()).collect();
             return Err(CommandFailure::usage("the dealer is missing; name it with --dealer")
                 .hint(format!("the dealers are {}", ids.join(", "))));
         }
@@ -302,14 +301,17 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
     let wanted = WantedBlock { from, until, places, reason };
     let hint =
         rooftop_hint(&rooftop, dealers.iter().find(|dealer| dealer.id == dealer_id).copied());
-    let request = BlockRequest { dealer_id, rooftop, department, wanted };
-    let actor = actor(context);
-    let outcome = block(&store, &dealers, &actor, request);
+    let input = BlockTime { dealer_id, rooftop, department, wanted };
+    let admin = admin(&store, &dealers);
+    let outcome = block_time(&admin, &context.operator(), input);
     let is_unknown = matches!(
         &outcome,
-        Err(TransactionError::Refused(NotDone { refusal: CalendarRefusal::UnknownRooftop, .. }))
+        Err(AdminError::Refused(AppointmentRefusal {
+            refusal: CalendarRefusal::UnknownRooftop,
+            ..
+        }))
     );
-    let block = done(outcome, &actor).map_err(|failure| match is_unknown {
+    let block = done(outcome, admin.now).map_err(|failure| match is_unknown {
         true => failure.hint(hint),
         false => failure,
     })?;
@@ -327,18 +329,15 @@ fn rooftop_hint(wanted: &str, dealer: Option<&DealerSettings>) -> String {
 }
 
 /// Returns the result of an operation, or the failure with the reason of its refusal.
-fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, CommandFailure> {
-    outcome.map_err(|error| {
-        let NotDone { refusal, zone } = match error {
-            TransactionError::Refused(not_done) => not_done,
-            TransactionError::Broken(error) => return error.into(),
-        };
-        let message = refusal.message(&zone, actor.now);
+fn done<T>(outcome: AppointmentResult<T>, now: Timestamp) -> Result<T, CommandFailure> {
+    let refused = |AppointmentRefusal { refusal, zone }: AppointmentRefusal| {
+        let message = refusal.message(&zone, now);
         let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
         CommandFailure::usage(message.trim_end_matches('.'))
             .hint("`tradepost appointments list` shows the current calendar")
             .data(json!({"code": refusal.code().name(), "free_times": free}))
-    })
+    };
+    outcome.map_err(|error| failure(error, refused))
 }
 
 fn time(text: &str) -> Result<WantedTime, String> {

@@ -1,20 +1,21 @@
-//! Handlers of the forms that change the calendar. The operations themselves are in [`crate::appointments`]; here forms
-//! are read, and refusals become pages.
+//! Handlers of the forms that change the calendar. The operations themselves are in [`tradepost_admin::appointments`];
+//! here forms are read, and refusals become pages.
 
+use jiff::Timestamp;
+use tradepost_admin::appointments::{
+    AppointmentRefusal, BlockTime, ChangeAppointment, UnblockTime, block_time, change_appointment,
+    unblock_time,
+};
+use tradepost_admin::{Actor, DealerScope};
 use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
 };
 use tradepost_dealer::calendar::Department;
-use tradepost_dealer::settings::DealerSettings;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_store::TransactionError;
 
 use super::reply::ConsoleReply;
 use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError};
-use crate::appointments::{
-    BlockRequest, CalendarActor, ChangeRequest, NotDone, block, change, unblock,
-};
 
 /// Answer to a form without a usable time.
 const NO_TIME: &str = "Enter a date and a time, such as 2026-05-03T11:00.";
@@ -24,14 +25,6 @@ const NO_ROOFTOP: &str = "The configuration has no rooftop with the name in this
                           appointment can be cancelled, but not confirmed or moved.";
 
 impl Console {
-    fn calendar_actor(&self, visitor: &Visitor<'_>) -> CalendarActor {
-        CalendarActor {
-            name: visitor.member.name.clone(),
-            dealer_id: visitor.dealer_id().map(str::to_owned),
-            now: self.clock.now(),
-        }
-    }
-
     pub(super) fn confirm_appointment(&self, visitor: &Visitor<'_>) -> Answer {
         let at = visitor.asked.filled_in("at").map(wanted_time).transpose()?;
         let outside_hours = is_ticked(visitor, "outside_hours");
@@ -65,24 +58,25 @@ impl Console {
         let seen_version = version.ok_or(PageError::Unusable(
             "The form does not name the version of the appointment. Reload the page.",
         ))?;
-        let actor = self.calendar_actor(visitor);
         let sellers = self.sellers.all();
-        let dealers: Vec<&DealerSettings> =
-            sellers.iter().map(|seller| &seller.dealer.terms).collect();
-        let request = ChangeRequest {
+        let dealers: Vec<DealerScope<'_>> =
+            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let context = self.admin(&dealers);
+        let actor = Actor::from_member(&visitor.member);
+        let input = ChangeAppointment {
             appointment_id: visitor.id.to_owned(),
             seen_version: Some(seen_version),
             change: wanted,
         };
-        let visit =
-            change(&self.store, &dealers, &actor, request).map_err(|error| match error {
+        let visit = change_appointment(&context, &actor, input).map_err(|error| {
+            PageError::from_admin(error, |refused| {
                 // The visitor may see the appointment, so the configuration is what lacks the rooftop.
-                TransactionError::Refused(NotDone {
-                    refusal: CalendarRefusal::UnknownRooftop,
-                    ..
-                }) => PageError::Conflict(NO_ROOFTOP.to_owned()),
-                error => stop(error, &actor),
-            })?;
+                if refused.refusal == CalendarRefusal::UnknownRooftop {
+                    return PageError::Conflict(NO_ROOFTOP.to_owned());
+                }
+                stop(refused, context.now)
+            })
+        })?;
         self.deliveries.wake();
         Ok(match week(visitor) {
             Some(week) => ConsoleReply::see(format!("{PATH}/appointments?from={week}&done={word}")),
@@ -101,7 +95,7 @@ impl Console {
             }
             None => None,
         };
-        let request = BlockRequest {
+        let input = BlockTime {
             dealer_id: needed("dealer", "Choose a dealer.")?.to_owned(),
             rooftop: needed("rooftop", "Choose a rooftop.")?.to_owned(),
             department: department.ok_or(PageError::Unusable("Choose a department."))?,
@@ -112,18 +106,22 @@ impl Console {
                 reason: needed("reason", "Enter the reason why the time is blocked.")?.to_owned(),
             },
         };
-        let actor = self.calendar_actor(visitor);
         let sellers = self.sellers.all();
-        let dealers: Vec<&DealerSettings> =
-            sellers.iter().map(|seller| &seller.dealer.terms).collect();
-        block(&self.store, &dealers, &actor, request).map_err(|error| stop(error, &actor))?;
+        let dealers: Vec<DealerScope<'_>> =
+            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let context = self.admin(&dealers);
+        let actor = Actor::from_member(&visitor.member);
+        block_time(&context, &actor, input)
+            .map_err(|error| PageError::from_admin(error, |refused| stop(refused, context.now)))?;
         Ok(to_calendar(visitor, "blocked"))
     }
 
     pub(super) fn unblock_time(&self, visitor: &Visitor<'_>) -> Answer {
-        let actor = self.calendar_actor(visitor);
-        let unblocked = unblock(&self.store, &actor, visitor.id.to_owned());
-        unblocked.map_err(|error| stop(error, &actor))?;
+        let context = self.admin(&[]);
+        let actor = Actor::from_member(&visitor.member);
+        let input = UnblockTime { block_id: visitor.id.to_owned() };
+        unblock_time(&context, &actor, input)
+            .map_err(|error| PageError::from_admin(error, |refused| stop(refused, context.now)))?;
         Ok(to_calendar(visitor, "unblocked"))
     }
 }
@@ -146,12 +144,9 @@ fn to_calendar(visitor: &Visitor<'_>, done: &str) -> ConsoleReply {
     ConsoleReply::see(format!("{PATH}/appointments?{week}done={done}"))
 }
 
-/// Returns the page for an error.
-fn stop(error: TransactionError<NotDone>, actor: &CalendarActor) -> PageError {
-    let NotDone { refusal, zone } = match error {
-        TransactionError::Refused(not_done) => not_done,
-        TransactionError::Broken(error) => return error.into(),
-    };
+/// Returns the page for a refusal.
+fn stop(refused: AppointmentRefusal, now: Timestamp) -> PageError {
+    let AppointmentRefusal { refusal, zone } = refused;
     match refusal {
         // Items of other dealers are answered as not found.
         CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => PageError::NotFound,
@@ -174,8 +169,6 @@ fn stop(error: TransactionError<NotDone>, actor: &CalendarActor) -> PageError {
         | CalendarRefusal::OutsideHours { .. }
         | CalendarRefusal::Full { .. }
         | CalendarRefusal::TooManyPlaces { .. }
-        | CalendarRefusal::InTheWay { .. } => {
-            PageError::Conflict(refusal.message(&zone, actor.now))
-        }
+        | CalendarRefusal::InTheWay { .. } => PageError::Conflict(refusal.message(&zone, now)),
     }
 }

@@ -15,10 +15,10 @@ use tradepost_document::format::rfc3339;
 
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
-use super::route::Right;
 use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError, actions};
 use crate::aap::seller::DealerAgent;
+use tradepost_admin::StaffPermission;
 
 pub(super) mod account;
 mod agent;
@@ -58,18 +58,18 @@ struct PageLink {
 }
 
 /// Pages of the navigation, the most important first: label, path, icon and required permission.
-const NAV: [(&str, &str, &str, Right); 11] = [
-    ("Inbox", "/console", "inbox", Right::Enter),
-    ("Leads", "/console/leads", "leads", Right::Customers),
-    ("Appointments", "/console/appointments", "calendar", Right::Customers),
-    ("Inventory", "/console/inventory", "car", Right::SeeVehicles),
-    ("Feeds", "/console/feeds", "feed", Right::Operate),
-    ("Buyers", "/console/buyers", "chart", Right::Operate),
-    ("Refusals", "/console/refusals", "refusal", Right::SeeRefusals),
-    ("Card", "/console/card", "card", Right::Operate),
-    ("Checklist", "/console/checklist", "check", Right::Operate),
-    ("People", "/console/people", "people", Right::Enter),
-    ("Audit", "/console/audit", "audit", Right::ReadRecord),
+const NAV: [(&str, &str, &str, StaffPermission); 11] = [
+    ("Inbox", "/console", "inbox", StaffPermission::Enter),
+    ("Leads", "/console/leads", "leads", StaffPermission::Customers),
+    ("Appointments", "/console/appointments", "calendar", StaffPermission::Customers),
+    ("Inventory", "/console/inventory", "car", StaffPermission::SeeVehicles),
+    ("Feeds", "/console/feeds", "feed", StaffPermission::Operate),
+    ("Buyers", "/console/buyers", "chart", StaffPermission::Operate),
+    ("Refusals", "/console/refusals", "refusal", StaffPermission::SeeRefusals),
+    ("Card", "/console/card", "card", StaffPermission::Operate),
+    ("Checklist", "/console/checklist", "check", StaffPermission::Operate),
+    ("People", "/console/people", "people", StaffPermission::Enter),
+    ("Audit", "/console/audit", "audit", StaffPermission::ReadRecord),
 ];
 
 /// A time as a page shows it.
@@ -148,7 +148,7 @@ impl Console {
     ) -> Result<PageFrame, PageError> {
         let role = visitor.member.role;
         let asked = visitor.asked;
-        let new = if Right::Customers.is_of(role) {
+        let new = if StaffPermission::Customers.is_of(role) {
             let dealer = visitor.dealer_id();
             let received = LeadState::Received;
             self.store.count_leads(dealer, received, Some(StaffStage::New))?

@@ -4,40 +4,11 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use futures_util::future::BoxFuture;
-use tradepost_dealer::appointment::change::ChangeKind;
-use tradepost_dealer::staff::StaffRole;
+use tradepost_admin::{AdminOperation, StaffPermission};
 
 use super::request::ConsoleRequest;
 use super::sign_in::Visitor;
 use super::{Answer, Console};
-use crate::appointments::CalendarOperation as Calendar;
-
-/// A permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Right {
-    /// None: the route is for people who are not signed in.
-    None,
-    /// To be signed in.
-    Enter,
-    /// To see customers and work for them.
-    Customers,
-    /// To decide about leads and see the audit record.
-    Decide,
-    /// To see the audit record.
-    ReadRecord,
-    /// To see the state of the agent.
-    Operate,
-    /// To see what was refused.
-    SeeRefusals,
-    /// To see vehicles.
-    SeeVehicles,
-    /// To see what a publisher has sold, and what waits for approval.
-    ViewPublisher,
-    /// To suspend and resume at a publisher, and to record demanded and settled payments.
-    OperatePublisher,
-    /// To decide what a publisher sells, and to whom.
-    ApprovePublisher,
-}
 
 /// A row of the route table.
 #[derive(Debug)]
@@ -46,8 +17,8 @@ pub struct ConsoleRoute {
     pub method: Method,
     /// Path below the console's; `{id}` stands for any segment.
     pub path: &'static str,
-    /// Required permission.
-    pub right: Right,
+    /// Required permission; `None` when the route is for people who are not signed in.
+    pub permission: Option<StaffPermission>,
     /// True when the password must have been given within the last few minutes, and is asked for again
     /// otherwise.
     pub asks_password: bool,
@@ -72,8 +43,13 @@ pub(super) enum RouteAction {
 }
 
 impl ConsoleRoute {
-    const fn new(method: Method, path: &'static str, right: Right, act: RouteAction) -> Self {
-        Self { method, path, right, asks_password: false, before_factor: false, act }
+    const fn new(
+        method: Method,
+        path: &'static str,
+        permission: Option<StaffPermission>,
+        act: RouteAction,
+    ) -> Self {
+        Self { method, path, permission, asks_password: false, before_factor: false, act }
     }
 
     /// Requires the password again, unless it was given a short time ago.
@@ -90,7 +66,7 @@ impl ConsoleRoute {
 }
 
 const fn file(path: &'static str, media_type: &'static str, text: &'static str) -> ConsoleRoute {
-    ConsoleRoute::new(Method::GET, path, Right::None, RouteAction::File(media_type, text))
+    ConsoleRoute::new(Method::GET, path, None, RouteAction::File(media_type, text))
 }
 
 const fn outside(
@@ -98,43 +74,52 @@ const fn outside(
     path: &'static str,
     act: fn(&Console, &ConsoleRequest) -> Answer,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(method, path, Right::None, RouteAction::Outside(act))
+    ConsoleRoute::new(method, path, None, RouteAction::Outside(act))
 }
 
 const fn abroad(
     path: &'static str,
     act: fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(Method::GET, path, Right::None, RouteAction::Abroad(act))
+    ConsoleRoute::new(Method::GET, path, None, RouteAction::Abroad(act))
 }
 
 const fn get(
     path: &'static str,
-    right: Right,
+    permission: StaffPermission,
     act: fn(&Console, &Visitor<'_>) -> Answer,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(Method::GET, path, right, RouteAction::Inside(act))
+    ConsoleRoute::new(Method::GET, path, Some(permission), RouteAction::Inside(act))
 }
 
 const fn post(
     path: &'static str,
-    right: Right,
+    permission: StaffPermission,
     act: fn(&Console, &Visitor<'_>) -> Answer,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(Method::POST, path, right, RouteAction::Inside(act))
+    ConsoleRoute::new(Method::POST, path, Some(permission), RouteAction::Inside(act))
 }
 
 const fn renewing(
     path: &'static str,
-    right: Right,
+    permission: StaffPermission,
     act: fn(&Console, &mut Visitor<'_>) -> Answer,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(Method::POST, path, right, RouteAction::Renewing(act))
+    ConsoleRoute::new(Method::POST, path, Some(permission), RouteAction::Renewing(act))
+}
+
+/// Returns the route of a form that performs an operation.
+const fn perform(
+    path: &'static str,
+    operation: AdminOperation,
+    act: fn(&Console, &Visitor<'_>) -> Answer,
+) -> ConsoleRoute {
+    post(path, operation.permission(), act)
 }
 
 /// All routes.
 pub const TABLE: &[ConsoleRoute] = &[
-    get("", Right::Enter, Console::inbox),
+    get("", StaffPermission::Enter, Console::inbox),
     file("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
     file("console.js", "text/javascript; charset=utf-8", include_str!("assets/console.js")),
     file("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
@@ -144,63 +129,62 @@ pub const TABLE: &[ConsoleRoute] = &[
     outside(Method::POST, "sign-in/code", Console::sign_in_with_code),
     abroad("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
     abroad(super::oidc::BACK, |console, asked| Box::pin(console.back_from_provider(asked))),
-    post("sign-out", Right::Enter, Console::sign_out).before_factor(),
-    get("leads", Right::Customers, Console::leads),
-    get("leads/{id}", Right::Customers, Console::lead),
-    post("leads/{id}/notes", Right::Customers, Console::add_note),
-    post("leads/{id}/stage", Right::Customers, Console::set_stage),
-    post("leads/{id}/resend", Right::Customers, Console::resend),
-    post("leads/{id}/release", Right::Decide, Console::release),
-    post("leads/{id}/revoke", Right::Decide, Console::revoke),
-    post("leads/{id}/evidence", Right::Decide, Console::evidence).with_password(),
-    get("leads/{id}/erase", Right::Decide, Console::erase_question),
-    post("leads/{id}/erase", Right::Decide, Console::erase).with_password(),
-    get("appointments", Right::Customers, Console::appointments),
-    post(
+    post("sign-out", StaffPermission::Enter, Console::sign_out).before_factor(),
+    get("leads", StaffPermission::Customers, Console::leads),
+    get("leads/{id}", StaffPermission::Customers, Console::lead),
+    post("leads/{id}/notes", StaffPermission::Customers, Console::add_note),
+    post("leads/{id}/stage", StaffPermission::Customers, Console::set_stage),
+    post("leads/{id}/resend", StaffPermission::Customers, Console::resend),
+    post("leads/{id}/release", StaffPermission::Decide, Console::release),
+    post("leads/{id}/revoke", StaffPermission::Decide, Console::revoke),
+    post("leads/{id}/evidence", StaffPermission::Decide, Console::evidence).with_password(),
+    get("leads/{id}/erase", StaffPermission::Decide, Console::erase_question),
+    post("leads/{id}/erase", StaffPermission::Decide, Console::erase).with_password(),
+    get("appointments", StaffPermission::Customers, Console::appointments),
+    perform(
         "appointments/{id}/confirm",
-        Calendar::Change(ChangeKind::Confirm).right(),
+        AdminOperation::ConfirmAppointment,
         Console::confirm_appointment,
     ),
-    post(
-        "appointments/{id}/move",
-        Calendar::Change(ChangeKind::Move).right(),
-        Console::move_appointment,
-    ),
-    post(
+    perform("appointments/{id}/move", AdminOperation::MoveAppointment, Console::move_appointment),
+    perform(
         "appointments/{id}/cancel",
-        Calendar::Change(ChangeKind::Cancel).right(),
+        AdminOperation::CancelAppointment,
         Console::cancel_appointment,
     ),
-    post(
+    perform(
         "appointments/{id}/no-show",
-        Calendar::Change(ChangeKind::NoShow).right(),
+        AdminOperation::MissAppointment,
         Console::miss_appointment,
     ),
-    post("blocked-times", Calendar::Block.right(), Console::block_time),
-    post("blocked-times/{id}/remove", Calendar::Unblock.right(), Console::unblock_time),
-    get("inventory", Right::SeeVehicles, Console::inventory),
-    get("feeds", Right::Operate, Console::feeds),
-    get("feeds/runs", Right::Operate, Console::feed),
-    get("buyers", Right::Operate, Console::buyers),
-    get("refusals", Right::SeeRefusals, Console::refusals),
-    get("card", Right::Operate, Console::card),
-    get("checklist", Right::Operate, Console::checklist),
-    get("probe", Right::Operate, Console::probe),
-    post("probe", Right::Operate, Console::run_probe),
-    get("probe/report", Right::Operate, Console::probe_report),
-    get("account", Right::Enter, Console::account),
-    renewing("account/password", Right::Enter, Console::change_password),
-    get("account/factor", Right::Enter, Console::factor_page).before_factor(),
-    post("account/factor", Right::Enter, Console::begin_factor).with_password().before_factor(),
-    renewing("account/factor/confirm", Right::Enter, Console::confirm_factor)
+    perform("blocked-times", AdminOperation::BlockTime, Console::block_time),
+    perform("blocked-times/{id}/remove", AdminOperation::UnblockTime, Console::unblock_time),
+    get("inventory", StaffPermission::SeeVehicles, Console::inventory),
+    get("feeds", StaffPermission::Operate, Console::feeds),
+    get("feeds/runs", StaffPermission::Operate, Console::feed),
+    get("buyers", StaffPermission::Operate, Console::buyers),
+    get("refusals", StaffPermission::SeeRefusals, Console::refusals),
+    get("card", StaffPermission::Operate, Console::card),
+    get("checklist", StaffPermission::Operate, Console::checklist),
+    get("probe", StaffPermission::Operate, Console::probe),
+    post("probe", StaffPermission::Operate, Console::run_probe),
+    get("probe/report", StaffPermission::Operate, Console::probe_report),
+    get("account", StaffPermission::Enter, Console::account),
+    renewing("account/password", StaffPermission::Enter, Console::change_password),
+    get("account/factor", StaffPermission::Enter, Console::factor_page).before_factor(),
+    post("account/factor", StaffPermission::Enter, Console::begin_factor)
         .with_password()
         .before_factor(),
-    post("account/factor/off", Right::Enter, Console::remove_factor).with_password(),
-    post("account/codes", Right::Enter, Console::new_recovery_codes).with_password(),
-    get("people", Right::Enter, Console::people),
-    post("members/{id}/factor/reset", Right::Decide, Console::reset_factor).with_password(),
-    post("sessions/{id}/end", Right::Enter, Console::end_session),
-    get("audit", Right::ReadRecord, Console::audit),
+    renewing("account/factor/confirm", StaffPermission::Enter, Console::confirm_factor)
+        .with_password()
+        .before_factor(),
+    post("account/factor/off", StaffPermission::Enter, Console::remove_factor).with_password(),
+    post("account/codes", StaffPermission::Enter, Console::new_recovery_codes).with_password(),
+    get("people", StaffPermission::Enter, Console::people),
+    post("members/{id}/factor/reset", StaffPermission::Decide, Console::reset_factor)
+        .with_password(),
+    post("sessions/{id}/end", StaffPermission::Enter, Console::end_session),
+    get("audit", StaffPermission::ReadRecord, Console::audit),
 ];
 
 /// Maximum size in bytes of a form without free text: names, a password, the proof, and what browsers add.
@@ -263,24 +247,5 @@ impl ConsoleRoute {
     /// Returns true when the route changes something, and so requires the proof of a form.
     pub(super) fn changes(&self) -> bool {
         self.method == Method::POST
-    }
-}
-
-impl Right {
-    /// Returns true when a role has this permission.
-    #[must_use]
-    pub const fn is_of(self, role: StaffRole) -> bool {
-        match self {
-            Self::None | Self::Enter => true,
-            Self::Customers => matches!(role, StaffRole::Desk | StaffRole::Manager),
-            Self::Decide => matches!(role, StaffRole::Manager),
-            Self::ReadRecord => matches!(role, StaffRole::Manager | StaffRole::Approver),
-            Self::Operate => matches!(role, StaffRole::Manager | StaffRole::Engineer),
-            Self::SeeRefusals => !matches!(role, StaffRole::Desk),
-            Self::SeeVehicles => !role.is_of_publisher(),
-            Self::ViewPublisher => role.is_of_publisher(),
-            Self::OperatePublisher => matches!(role, StaffRole::Seller | StaffRole::Approver),
-            Self::ApprovePublisher => matches!(role, StaffRole::Approver),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Sign-in, sessions and sign-out.
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::StaffPermission;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
@@ -330,7 +331,7 @@ impl Console {
     /// Ends a session of the visitor, or as a manager one of their people's.
     pub(super) fn end_session(&self, visitor: &Visitor<'_>) -> Answer {
         let own = &visitor.session.name;
-        let may_end = super::route::Right::Decide.is_of(visitor.member.role);
+        let may_end = StaffPermission::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
         let is_meant = |(session, member): &(StaffSession, StaffMember)| {
             let may_end = may_end && visitor.has_among_own(member);

@@ -3,15 +3,17 @@
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp, ToSpan as _};
-use tradepost::appointments::{CalendarActor, ChangeRequest, NotDone, change};
+use jiff::{SignedDuration, ToSpan as _};
+use tradepost_admin::appointments::{ChangeAppointment, change_appointment};
+use tradepost_admin::{Actor, AdminContext, AdminError, DealerScope};
 use tradepost_dealer::appointment::change::{AppointmentChange, CalendarRefusal, WantedTime};
+use tradepost_dealer::calendar::Visit;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::DealerSettings as Terms;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::{Store, TransactionError};
+use tradepost_store::Store;
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::postgres::Scratch;
@@ -42,23 +44,26 @@ fn uncapped(config: &mut tradepost::config::Config) {
     caps.all = 1_000;
 }
 
-fn actor(now: Timestamp) -> CalendarActor {
-    CalendarActor { name: "dora".to_owned(), dealer_id: None, now }
+/// Changes an appointment as somebody of the staff does.
+fn change(
+    store: &Store,
+    terms: &Terms,
+    input: ChangeAppointment,
+) -> Result<Visit, CalendarRefusal> {
+    let dealers = [DealerScope { settings: terms, destinations: Vec::new() }];
+    let context = AdminContext { store, dealers: &dealers, now: at(NOW) };
+    change_appointment(&context, &Actor::operator("dora"), input).map_err(|error| match error {
+        AdminError::Refused(refused) => refused.refusal,
+        AdminError::Forbidden(_) | AdminError::Broken(_) => panic!("{error:?}"),
+    })
 }
 
 fn moved_to(store: &Store, terms: &Terms, id: &str, to: &str) -> Result<(), CalendarRefusal> {
     let to = WantedTime::parse(to).unwrap();
     let change_to = AppointmentChange::Move { to, outside_hours: false };
     let appointment_id = id.to_owned();
-    let request = ChangeRequest { appointment_id, seen_version: None, change: change_to };
-    change(store, &[terms], &actor(at(NOW)), request).map(drop).map_err(refusal_of)
-}
-
-fn refusal_of(error: TransactionError<NotDone>) -> CalendarRefusal {
-    match error {
-        TransactionError::Refused(not_done) => not_done.refusal,
-        TransactionError::Broken(error) => panic!("{error:?}"),
-    }
+    let input = ChangeAppointment { appointment_id, seen_version: None, change: change_to };
+    change(store, terms, input).map(drop)
 }
 
 /// Agents book a slot while staff move appointments there. However it ends, no slot has more than it can.
@@ -140,12 +145,12 @@ fn two_moves_of_one_version_move_once() {
                 let terms = &terms;
                 scope.spawn(move || {
                     let to = WantedTime::parse(to).unwrap();
-                    let request = ChangeRequest {
+                    let input = ChangeAppointment {
                         appointment_id: id.to_owned(),
                         seen_version: Some(1),
                         change: AppointmentChange::Move { to, outside_hours: false },
                     };
-                    change(store, &[terms], &actor(at(NOW)), request).map_err(refusal_of)
+                    change(store, terms, input)
                 })
             })
             .collect();
@@ -224,9 +229,9 @@ fn an_event_tells_no_time_that_was_agreed_later() {
         outside_hours: false,
     };
     for wanted in [AppointmentChange::Cancel, confirm] {
-        let request =
-            ChangeRequest { appointment_id: id.to_owned(), seen_version: None, change: wanted };
-        change(&server.store, &[&terms], &actor(at(NOW)), request).unwrap();
+        let input =
+            ChangeAppointment { appointment_id: id.to_owned(), seen_version: None, change: wanted };
+        change(&server.store, &terms, input).unwrap();
     }
     let events = server.history(&answer["data"]["lead_id"]).events;
     let told: Vec<_> = events

@@ -153,6 +153,16 @@ const SENTENCES: &[Sentence] = &[
         without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
+    // Every operation of the seller's people, once. Has never heard of a command line, a page or a request.
+    Sentence {
+        folder: "seller/admin",
+        knows: &["dealer", "document", "store"],
+        without: &[
+            "tokio", "axum", "tower", "hyper", "reqwest", "rustls", "ring", "rmcp", "rusqlite",
+            "sqlx", "postgres", "tonic", "tracing", "clap", "anstream", "askama",
+        ],
+        unsaid: &["std::fs", "std::env::", "std::process", "TcpStream", "Timestamp::now()"],
+    },
     // The scripted seller, on dealer and server. Has never heard of a database.
     Sentence {
         folder: "buyer/sandbox",
@@ -177,6 +187,7 @@ const SENTENCES: &[Sentence] = &[
             "a2a",
             "aap",
             "adcp",
+            "admin",
             "bridge",
             "client",
             "dealer",

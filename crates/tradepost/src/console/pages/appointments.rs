@@ -5,6 +5,8 @@ use askama::Template;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use tradepost_admin::AdminOperation;
+use tradepost_admin::appointments::rooftop_of;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::{most_at_once, open_on};
 use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeriod, Visit};
@@ -18,7 +20,6 @@ use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageFrame, ShownMoment, Visitor, counted, headed,
     inbox,
 };
-use crate::appointments::{CalendarOperation, rooftop_of};
 
 /// Number of days on a page.
 const DAYS: i64 = 7;
@@ -127,7 +128,7 @@ impl Console {
         let reach = |at: Timestamp, days: i32| at.saturating_add(day * days).unwrap_or(at);
         let calendar =
             self.store.calendar(visitor.dealer_id(), reach(start, -1), reach(start, 8))?;
-        let may_block = CalendarOperation::Block.right().is_of(visitor.member.role);
+        let may_block = AdminOperation::BlockTime.permission().is_of(visitor.member.role);
         let days = (0..DAYS).map(moved).map(|date| {
             let view = DayView { calendar: &calendar, date, now, may_block };
             let rooftops = dealers.iter().flat_map(|dealer| {
@@ -140,7 +141,7 @@ impl Console {
             }
         });
         let days = days.collect();
-        let is_elsewhere = |visit: &&Visit| rooftop_of(&dealers, visit).is_none();
+        let is_elsewhere = |visit: &&Visit| rooftop_of(dealers.iter().copied(), visit).is_none();
         let elsewhere = calendar.visits.iter().filter(is_elsewhere);
         let elsewhere = elsewhere.filter_map(|visit| booked(visit, None, now));
         let link = |date: Date| format!("{PATH}/appointments?from={date}");
@@ -154,7 +155,9 @@ impl Console {
             frame: self.frame(visitor, "Appointments")?,
             waiting: waiting
                 .iter()
-                .filter_map(|visit| self::waiting(visit, rooftop_of(&dealers, visit), now))
+                .filter_map(|visit| {
+                    self::waiting(visit, rooftop_of(dealers.iter().copied(), visit), now)
+                })
                 .collect(),
             days,
             elsewhere: elsewhere.collect(),

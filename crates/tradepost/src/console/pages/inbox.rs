@@ -13,8 +13,8 @@ use tradepost_store::staff::LeadFilter;
 use super::super::listing_warnings::ListingWarning;
 use super::feeds::{address, last_taken, not_taken_because};
 use super::{
-    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, Right, ShownMoment, Visitor,
-    counted, lasting, thousands,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
+    Visitor, counted, lasting, thousands,
 };
 use crate::feeds::FeedStatus;
 
@@ -86,7 +86,7 @@ catalog! {
 
 impl Console {
     pub(in crate::console) fn inbox(&self, visitor: &Visitor<'_>) -> Answer {
-        let sees_customers = Right::Customers.is_of(visitor.member.role);
+        let sees_customers = StaffPermission::Customers.is_of(visitor.member.role);
         let now = self.clock.now();
         let mut items = Vec::new();
         if sees_customers {
@@ -200,7 +200,7 @@ impl Console {
             let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
             for standing in &feeds {
                 let name = &standing.feed.name;
-                let href = if Right::Operate.is_of(visitor.member.role) {
+                let href = if StaffPermission::Operate.is_of(visitor.member.role) {
                     address(&seller, name, None)
                 } else {
                     format!("{PATH}/inventory")
@@ -239,7 +239,7 @@ impl Console {
 
     /// Counts all waiting leads, also those that are not shown.
     fn waiting(&self, visitor: &Visitor<'_>) -> Result<WaitingLeads, PageError> {
-        if !Right::Customers.is_of(visitor.member.role) {
+        if !StaffPermission::Customers.is_of(visitor.member.role) {
             return Ok(WaitingLeads::default());
         }
         let count = |state, stage| self.store.count_leads(visitor.dealer_id(), state, stage);

@@ -2,13 +2,13 @@
 
 use askama::Template;
 use jiff::Timestamp;
+use tradepost_admin::appointments::rooftop_of;
 use tradepost_dealer::adf::view::{LeadView, VehicleView};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, LeadNote, StaffProgress, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
@@ -17,10 +17,9 @@ use tradepost_server::fault::InternalError;
 use super::super::reply::origin;
 use super::change_forms::ChangeForms;
 use super::{
-    Answer, Console, ConsoleReply, Local, PageFrame, Right, ShownMoment, Visitor, counted, headed,
-    inbox, known, lasting, leads, plain, stage_name, thousands,
+    Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, StaffPermission, Visitor,
+    counted, headed, inbox, known, lasting, leads, plain, stage_name, thousands,
 };
-use crate::appointments::rooftop_of;
 
 #[derive(Debug, Template)]
 #[template(path = "console/lead.html")]
@@ -176,10 +175,9 @@ impl Console {
         if let Some(current) = &lead.appointment {
             let stored = self.store.visit(&current.appointment_id)?;
             let sellers = self.sellers.all();
-            let dealers: Vec<&DealerSettings> =
-                sellers.iter().map(|seller| &seller.dealer.terms).collect();
+            let dealers = sellers.iter().map(|seller| &seller.dealer.terms);
             let forms = stored.and_then(|stored| {
-                ChangeForms::new(&stored, rooftop_of(&dealers, &stored), here.now)
+                ChangeForms::new(&stored, rooftop_of(dealers, &stored), here.now)
             });
             shown.push(visit("Appointment", current, lead, here, forms));
         }
@@ -212,7 +210,7 @@ impl Console {
 }
 
 fn may(visitor: &Visitor<'_>, lead: &LeadRecord) -> May {
-    let decides = Right::Decide.is_of(visitor.member.role);
+    let decides = StaffPermission::Decide.is_of(visitor.member.role);
     let (is_received, is_held, is_erased) = match lead.state {
         LeadState::Received => (true, false, false),
         LeadState::Held => (false, true, false),

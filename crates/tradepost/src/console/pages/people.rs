@@ -7,8 +7,8 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, readable_detail};
 
 use super::{
-    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, Right, ShownMoment, Visitor,
-    link, role_name,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
+    Visitor, link, role_name,
 };
 
 /// Number of entries on a page.
@@ -66,7 +66,7 @@ struct AuditLine {
 
 impl Console {
     pub(in crate::console) fn people(&self, visitor: &Visitor<'_>) -> Answer {
-        let decides = Right::Decide.is_of(visitor.member.role);
+        let decides = StaffPermission::Decide.is_of(visitor.member.role);
         let here = self.local(&self.dealers(visitor));
         let sessions = self.store.sessions(visitor.dealer_id(), here.now)?;
         // Others only see their own sessions, to end one on another device.

@@ -1,7 +1,7 @@
 //! What roles, other dealers, other sites and buyers try.
 
 use expect_test::expect;
-use tradepost::console::route::{ConsoleRoute, Right, TABLE};
+use tradepost::console::route::{ConsoleRoute, TABLE};
 use tradepost_dealer::staff::StaffStage;
 
 use super::*;
@@ -14,7 +14,7 @@ pub(super) fn asked(lead: &str) -> Vec<(&'static str, String)> {
         let path = format!("/console/{}", row.path.replace("{id}", id));
         (row.method.as_str(), path.trim_end_matches('/').to_owned())
     };
-    let inside = TABLE.iter().filter(|row| row.right != Right::None);
+    let inside = TABLE.iter().filter(|row| row.permission.is_some());
     // It ends the session of whoever tries, and stands by itself.
     inside.filter(|row| row.path != "sign-out").map(of).collect()
 }

@@ -1,0 +1,74 @@
+//! Person who performs an operation.
+
+use tradepost_dealer::staff::{EVERYBODY, StaffRole};
+use tradepost_store::staff::StaffMember;
+
+/// Person who performs an operation: a staff member, or the operator of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    name: String,
+    authority: ActorAuthority,
+}
+
+/// Source of an actor's permissions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ActorAuthority {
+    /// A role, at one dealer or publisher, or at all dealers when `None`.
+    Member { role: StaffRole, seller_id: Option<String> },
+    /// The server's own command line, which may do everything.
+    Operator,
+}
+
+impl Actor {
+    /// Creates the actor of a staff member who has signed in.
+    #[must_use]
+    pub fn from_member(member: &StaffMember) -> Self {
+        Self {
+            name: member.name.clone(),
+            authority: ActorAuthority::Member {
+                role: member.role,
+                seller_id: member.dealer_id.clone(),
+            },
+        }
+    }
+
+    /// Creates the actor of the server's operator, by the name for the audit log, such as `cli:dora`.
+    #[must_use]
+    pub fn operator(name: impl Into<String>) -> Self {
+        Self { name: name.into(), authority: ActorAuthority::Operator }
+    }
+
+    /// Returns the name for the audit log.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the role; the operator has none.
+    #[must_use]
+    pub const fn role(&self) -> Option<StaffRole> {
+        match &self.authority {
+            ActorAuthority::Member { role, .. } => Some(*role),
+            ActorAuthority::Operator => None,
+        }
+    }
+
+    /// Returns true when the actor may see what belongs to a dealer.
+    #[must_use]
+    pub fn sees_dealer(&self, dealer_id: &str) -> bool {
+        match &self.authority {
+            ActorAuthority::Member { seller_id, .. } => {
+                seller_id.as_deref().is_none_or(|own| own == dealer_id)
+            }
+            ActorAuthority::Operator => true,
+        }
+    }
+
+    /// Returns the chain of the audit log that records what the actor was refused.
+    pub(crate) fn chain(&self) -> &str {
+        match &self.authority {
+            ActorAuthority::Member { seller_id, .. } => seller_id.as_deref().unwrap_or(EVERYBODY),
+            ActorAuthority::Operator => EVERYBODY,
+        }
+    }
+}

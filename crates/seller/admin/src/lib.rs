@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+pub mod actor;
+pub mod appointments;
+pub mod context;
+pub mod operation;
+pub mod permission;
+
+pub use actor::Actor;
+pub use context::{AdminContext, AdminError, DealerScope, MissingPermission};
+pub use operation::AdminOperation;
+pub use permission::StaffPermission;

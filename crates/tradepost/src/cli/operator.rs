@@ -1,0 +1,43 @@
+//! Operations of [`tradepost_admin`] on the command line: who acts, and the failure when one is not
+//! done.
+
+use tradepost_admin::{Actor, AdminContext, AdminError, DealerScope};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::json;
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
+
+use super::Context;
+use super::output::CommandFailure;
+
+impl Context {
+    /// Returns the operator of the server, who may do everything.
+    #[must_use]
+    pub fn operator(&self) -> Actor {
+        Actor::operator(self.actor())
+    }
+}
+
+/// Returns the surroundings of an operation now.
+pub(super) fn admin<'a>(store: &'a Store, dealers: &'a [DealerScope<'a>]) -> AdminContext<'a> {
+    AdminContext { store, dealers, now: Clock::system().now() }
+}
+
+/// Returns the failure of an operation that was not done. `refused` has the failures of its refusals.
+pub(super) fn failure<R>(
+    error: AdminError<R>,
+    refused: impl FnOnce(R) -> CommandFailure,
+) -> CommandFailure {
+    match error {
+        AdminError::Forbidden(missing) => {
+            let needed: Vec<_> = missing.needed.iter().map(|role| role.name()).collect();
+            let role = missing.role;
+            let message = format!("the role {role} does not permit {}", missing.operation);
+            CommandFailure::usage(message)
+                .hint(format!("it is for: {}", needed.join(", ")))
+                .data(json!({"code": "not_permitted", "role": role, "needed": needed}))
+        }
+        AdminError::Refused(refusal) => refused(refusal),
+        AdminError::Broken(fault) => CommandFailure::fault(fault),
+    }
+}
