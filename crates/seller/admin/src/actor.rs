@@ -53,22 +53,24 @@ impl Actor {
         }
     }
 
+    /// Returns the id of the dealer or publisher whose staff the actor is; `None` for actors who see
+    /// all dealers.
+    #[must_use]
+    pub fn seller_id(&self) -> Option<&str> {
+        match &self.authority {
+            ActorAuthority::Member { seller_id, .. } => seller_id.as_deref(),
+            ActorAuthority::Operator => None,
+        }
+    }
+
     /// Returns true when the actor may see what belongs to a dealer.
     #[must_use]
     pub fn sees_dealer(&self, dealer_id: &str) -> bool {
-        match &self.authority {
-            ActorAuthority::Member { seller_id, .. } => {
-                seller_id.as_deref().is_none_or(|own| own == dealer_id)
-            }
-            ActorAuthority::Operator => true,
-        }
+        self.seller_id().is_none_or(|own| own == dealer_id)
     }
 
     /// Returns the chain of the audit log that records what the actor was refused.
     pub(crate) fn chain(&self) -> &str {
-        match &self.authority {
-            ActorAuthority::Member { seller_id, .. } => seller_id.as_deref().unwrap_or(EVERYBODY),
-            ActorAuthority::Operator => EVERYBODY,
-        }
+        self.seller_id().unwrap_or(EVERYBODY)
     }
 }

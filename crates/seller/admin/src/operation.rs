@@ -11,6 +11,26 @@ catalog! {
         /// Permission that it requires. The operator of the server has all of them.
         permission: StaffPermission,
     }
+    /// Returns a lead, with its customer.
+    ShowLead = "show-lead" { permission: StaffPermission::Customers }
+    /// Lists leads.
+    ListLeads = "list-leads" { permission: StaffPermission::Customers }
+    /// Takes leads to a file.
+    ExportLeads = "export-leads" { permission: StaffPermission::Decide }
+    /// Takes the evidence of a consent to a file.
+    TakeEvidence = "take-evidence" { permission: StaffPermission::Decide }
+    /// Adds a note to a lead.
+    AddNote = "add-note" { permission: StaffPermission::Customers }
+    /// Sets the stage of a lead.
+    SetLeadStage = "set-lead-stage" { permission: StaffPermission::Customers }
+    /// Delivers a lead again.
+    ResendLead = "resend-lead" { permission: StaffPermission::Customers }
+    /// Releases a lead that is held back.
+    ReleaseLead = "release-lead" { permission: StaffPermission::Decide }
+    /// Records that a customer has withdrawn the consent.
+    RevokeConsent = "revoke-consent" { permission: StaffPermission::Decide }
+    /// Erases what leads say about a customer.
+    EraseCustomer = "erase-customer" { permission: StaffPermission::Decide }
     /// Confirms a time for an appointment.
     ConfirmAppointment = "confirm-appointment" { permission: StaffPermission::Customers }
     /// Moves an appointment to another time.

@@ -161,21 +161,4 @@ impl Store {
     ) -> Result<(StaffProgress, Vec<LeadNote>), InternalError> {
         self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
     }
-
-    /// Erases the customer's data of a lead, and records who did it. Returns true when there was something to erase.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn erase_lead(&self, lead_id: String, entry: NewAuditEntry) -> Result<bool, InternalError> {
-        let erased = self.write_blocking(move |tx| {
-            let erased = tx.erase_lead(&lead_id, entry.at)?;
-            if erased {
-                tx.record(&entry)?;
-            }
-            Ok(erased)
-        })?;
-        // Also when there was nothing to erase: an earlier call may have been interrupted before this line.
-        self.read(|db| db.0.empty_log())?;
-        Ok(erased)
-    }
 }

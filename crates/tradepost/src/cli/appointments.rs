@@ -15,7 +15,7 @@ use tradepost_dealer::appointment::change::{
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{AuditAction, StaffStage};
+use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
@@ -23,7 +23,7 @@ use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
 use super::leads::consent::despite;
-use super::leads::{record, record_list, since, unreadable};
+use super::leads::{export_recorded, list_recorded, since, unreadable};
 use super::operator::{admin, failure};
 use super::output::table::Cells;
 use super::output::table::TableColumn::{Number, Text};
@@ -358,8 +358,7 @@ fn list(listing: &AppointmentFilter, context: &Context) -> Outcome {
     let format = if context.output.is_json() { ListFormat::Json } else { listing.format };
     match format {
         ListFormat::Table => {
-            let owned: Vec<LeadRecord> = leads.into_iter().cloned().collect();
-            record_list(&store, &owned, context)?;
+            list_recorded(&store, leads, context)?;
             let columns: [Cells<'_, CalendarRow>; 9] = [
                 (Text("when"), &|row| row.when(now)),
                 (Text("state"), &|row| row.state()),
@@ -374,12 +373,12 @@ fn list(listing: &AppointmentFilter, context: &Context) -> Outcome {
             context.output.list(&rows, CalendarRow::document, "no appointments", &columns);
         }
         ListFormat::Json => {
-            record(&store, leads, AuditAction::LeadExported, Some("json"), context)?;
+            export_recorded(&store, leads, "json", context)?;
             let documents: Vec<_> = rows.iter().map(CalendarRow::document).collect();
             context.output.document(&documents);
         }
         ListFormat::Ics => {
-            record(&store, leads, AuditAction::LeadExported, Some("ics"), context)?;
+            export_recorded(&store, leads, "ics", context)?;
             context.output.hand_over(ics::write(&rows, now).as_bytes())?;
         }
     }

@@ -1,25 +1,29 @@
 //! `tradepost leads`: reads, shows and exports the leads received.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use clap::{Subcommand, ValueEnum};
 use consent::despite;
 use export::ExportedLead;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
+use tradepost_admin::leads::{
+    ExportLeads, LeadChanged, LeadRefusal, LeadResult, ListLeads, ReleaseLead, RevokeConsent,
+    ShowLead, record_export, record_list, release_lead, revoke_consent, show_lead,
+};
+use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_dealer::adf;
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::settings::DealerSettings;
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format;
 use tradepost_document::json::json;
 use tradepost_document::words;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::InternalError;
-use tradepost_store::{Store, StoreTransaction};
+use tradepost_store::Store;
 
+use super::operator::{admin, failure};
 use super::output::table::TableWidth;
 use super::output::{CommandFailure, explained};
 use super::store_location::StoreOptions;
@@ -207,29 +211,30 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
-            let history = history(&store, &id)?;
-            record(&store, [&history.lead], AuditAction::LeadSeen, None, context)?;
+            let admin = admin(&store, &[]);
+            let history = show_lead(&admin, &context.operator(), ShowLead { lead_id: id });
+            let history = history.map_err(|error| failure(error, refused))?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[ExportedLead::now(history, None)]).as_bytes());
             } else {
-                let now = Clock::system().now();
-                context.output.line(text::details(&history, now).trim_end());
+                context.output.line(text::details(&history, admin.now).trim_end());
             }
             despite(unreadable, context)
         }
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
         Command::Release(leads) => {
-            let action = AuditAction::LeadReleased;
-            let of = LeadActionText { action, word: "released", not: "not_held", state: "held" };
-            each(leads, &of, context, |tx, id, now| tx.release_lead(id, now))
+            let of = LeadActionText { word: "released", not: "not_held", state: "held" };
+            each(leads, &of, context, |admin, actor, lead_id| {
+                release_lead(admin, actor, ReleaseLead { lead_id })
+            })
         }
         Command::Revoke(leads) => {
-            let action = AuditAction::ConsentRevoked;
-            let of =
-                LeadActionText { action, word: "revoked", not: "not_in_force", state: "received" };
-            each(leads, &of, context, |tx, id, now| tx.revoke_consent(id, now))
+            let of = LeadActionText { word: "revoked", not: "not_in_force", state: "received" };
+            each(leads, &of, context, |admin, actor, lead_id| {
+                revoke_consent(admin, actor, RevokeConsent { lead_id })
+            })
         }
         Command::Erase(arguments) => consent::erase(&arguments, context),
         Command::Times(arguments) => times::run(&arguments, context),
@@ -244,73 +249,61 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Records in the audit log that leads are shown or exported, before they are.
-pub(in crate::cli) fn record<'l>(
+/// Records in the audit log that leads are exported, before they are.
+pub(in crate::cli) fn export_recorded<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
-    action: AuditAction,
-    detail: Option<&str>,
+    format: &str,
     context: &Context,
-) -> Result<(), CommandFailure> {
-    let entry = |lead: &LeadRecord| NewAuditEntry {
-        detail: detail.map(ToOwned::to_owned),
-        ..context.entry(&lead.dealer_id, action, Some(&lead.lead_id))
-    };
-    let entries = leads.into_iter().map(entry).collect();
-    Ok(store.record_all(entries)?)
+) -> Outcome {
+    let input = ExportLeads { leads: leads.into_iter().collect(), format };
+    let recorded = record_export(&admin(store, &[]), &context.operator(), input);
+    recorded.map_err(|error| failure(error, refused))
 }
 
-/// Records in the audit log that a list is shown, with the number of leads of each dealer.
-pub(in crate::cli) fn record_list(
+/// Records in the audit log that a list is shown, before it is.
+pub(in crate::cli) fn list_recorded<'l>(
     store: &Store,
-    leads: &[LeadRecord],
+    leads: impl IntoIterator<Item = &'l LeadRecord>,
     context: &Context,
-) -> Result<(), CommandFailure> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for lead in leads {
-        *counts.entry(&lead.dealer_id).or_default() += 1;
-    }
-    let entry = |(dealer_id, count): (&str, usize)| NewAuditEntry {
-        detail: Some(count.to_string()),
-        ..context.entry(dealer_id, AuditAction::LeadsListed, None)
-    };
-    let entries = counts.into_iter().map(entry).collect();
-    Ok(store.record_all(entries)?)
+) -> Outcome {
+    let input = ListLeads { leads: leads.into_iter().collect() };
+    let recorded = record_list(&admin(store, &[]), &context.operator(), input);
+    recorded.map_err(|error| failure(error, refused))
 }
 
-/// Changes the lead with this id; returns true when that was possible.
-type Act = fn(&StoreTransaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
+/// Changes the lead with this id.
+type LeadOperation = fn(&AdminContext<'_>, &Actor, String) -> LeadResult<LeadChanged>;
 
-/// Changes a lead, and records it in the audit log in the same transaction.
-fn act(
-    store: &Store,
-    id: String,
-    action: AuditAction,
-    context: &Context,
-    act: Act,
-) -> Result<bool, InternalError> {
-    // The dealer is known only in the transaction, where the lead is found.
-    let entry = context.entry("", action, Some(&id));
-    store.write_blocking(move |tx| {
-        let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
-        let is_done = act(tx, &id, entry.at)?;
-        if is_done {
-            tx.record(&NewAuditEntry { chain, ..entry.clone() })?;
+/// Returns the failure for a refused operation on a lead.
+fn refused(refusal: LeadRefusal) -> CommandFailure {
+    match refusal {
+        LeadRefusal::NotFound(_) => absent(),
+        LeadRefusal::EmptyNote => CommandFailure::usage("a note needs a text"),
+        LeadRefusal::LongNote => CommandFailure::usage("a note can have 4000 characters"),
+        LeadRefusal::NotDeliverable(state) => {
+            CommandFailure::usage(format!("the lead is {state} and is not delivered"))
+                .hint("`tradepost leads release` releases a lead that is held back")
         }
-        Ok(is_done)
-    })
+        LeadRefusal::UnknownDealer(dealer_id) => {
+            CommandFailure::usage(format!("the configuration has no dealer {dealer_id}"))
+                .hint("name the configuration of the server with --config")
+        }
+        LeadRefusal::NoDestination(_) => CommandFailure::usage("no destination selects the lead"),
+        LeadRefusal::UnknownDestination(_) => CommandFailure::usage("there is no such destination"),
+    }
 }
 
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
     if context.output.is_json() {
         // The documents are complete and easily copied, so they count as an export.
-        record(store, &leads, AuditAction::LeadExported, Some("json"), context)?;
+        export_recorded(store, &leads, "json", context)?;
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
         context.output.talk("no leads");
     } else {
-        record_list(store, &leads, context)?;
+        list_recorded(store, &leads, context)?;
         let delivered = store.first_deliveries(selection.dealer.as_deref())?;
         let now = Clock::system().now();
         context.output.line(text::table(TableWidth::Terminal, &leads, &delivered, now));
@@ -332,7 +325,6 @@ pub(in crate::cli) fn unreadable<'l>(
 
 /// Texts for a change of several leads.
 struct LeadActionText {
-    action: AuditAction,
     word: &'static str,
     /// Member for programs: the leads that were not changed.
     not: &'static str,
@@ -341,14 +333,22 @@ struct LeadActionText {
 }
 
 /// Applies a change to each of some leads, of which some may not permit it.
-fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) -> Outcome {
+fn each(
+    leads: NamedLeads,
+    of: &LeadActionText,
+    context: &Context,
+    operation: LeadOperation,
+) -> Outcome {
     let store = leads.place.open(None, context)?;
+    let actor = context.operator();
     let mut missing = Vec::new();
     let mut done = Vec::new();
     for id in leads.ids {
-        match act(&store, id.clone(), of.action, context, what)? {
-            true => done.push(id),
-            false => missing.push(id),
+        match operation(&admin(&store, &[]), &actor, id.clone()) {
+            Ok(LeadChanged { is_changed: true, .. }) => done.push(id),
+            Ok(LeadChanged { is_changed: false, .. })
+            | Err(AdminError::Refused(LeadRefusal::NotFound(_))) => missing.push(id),
+            Err(error) => return Err(failure(error, refused)),
         }
     }
     let document = json!({of.word: done, of.not: missing});
@@ -389,7 +389,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
     let format = arguments.format.name();
-    record(&store, taken, AuditAction::LeadExported, Some(format), context)?;
+    export_recorded(&store, taken, format, context)?;
     match arguments.format {
         LeadOutputFormat::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         LeadOutputFormat::Csv => {

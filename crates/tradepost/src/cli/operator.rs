@@ -34,7 +34,7 @@ pub(super) fn failure<R>(
             let role = missing.role;
             let message = format!("the role {role} does not permit {}", missing.operation);
             CommandFailure::usage(message)
-                .hint(format!("it is for: {}", needed.join(", ")))
+                .hint(format!("roles that permit it: {}", needed.join(", ")))
                 .data(json!({"code": "not_permitted", "role": role, "needed": needed}))
         }
         AdminError::Refused(refusal) => refused(refusal),

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
@@ -17,6 +16,7 @@ use tradepost_store::verification::{RowOwner, Unreadable};
 
 use super::leads::consent::{self, CustomerOptions};
 use super::leads::export::{ExportedLead, record};
+use super::leads::export_recorded;
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{CommandFailure, save};
 use super::serve::lock::lock;
@@ -236,12 +236,9 @@ fn export(
     }
     let damaged = histories.iter().filter(|history| !history.is_readable());
     unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
-    let entry = |LeadHistory { lead, .. }: &LeadHistory| NewAuditEntry {
-        detail: Some("privacy export".to_owned()),
-        ..context.entry(&lead.dealer_id, AuditAction::LeadExported, Some(&lead.lead_id))
-    };
     // Before anything is shown: data is not exported unless the export is recorded.
-    store.record_all(histories.iter().map(entry).collect())?;
+    let exported = histories.iter().map(|history| &history.lead);
+    export_recorded(store, exported, "privacy export", context)?;
     let mut leads = Vec::new();
     for history in histories {
         let id = history.lead.lead_id.clone();

@@ -2,11 +2,11 @@
 //! here forms are read, and refusals become pages.
 
 use jiff::Timestamp;
+use tradepost_admin::DealerScope;
 use tradepost_admin::appointments::{
     AppointmentRefusal, BlockTime, ChangeAppointment, UnblockTime, block_time, change_appointment,
     unblock_time,
 };
-use tradepost_admin::{Actor, DealerScope};
 use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
 };
@@ -62,7 +62,7 @@ impl Console {
         let dealers: Vec<DealerScope<'_>> =
             sellers.iter().map(|seller| seller.dealer.scope()).collect();
         let context = self.admin(&dealers);
-        let actor = Actor::from_member(&visitor.member);
+        let actor = visitor.actor();
         let input = ChangeAppointment {
             appointment_id: visitor.id.to_owned(),
             seen_version: Some(seen_version),
@@ -110,7 +110,7 @@ impl Console {
         let dealers: Vec<DealerScope<'_>> =
             sellers.iter().map(|seller| seller.dealer.scope()).collect();
         let context = self.admin(&dealers);
-        let actor = Actor::from_member(&visitor.member);
+        let actor = visitor.actor();
         block_time(&context, &actor, input)
             .map_err(|error| PageError::from_admin(error, |refused| stop(refused, context.now)))?;
         Ok(to_calendar(visitor, "blocked"))
@@ -118,7 +118,7 @@ impl Console {
 
     pub(super) fn unblock_time(&self, visitor: &Visitor<'_>) -> Answer {
         let context = self.admin(&[]);
-        let actor = Actor::from_member(&visitor.member);
+        let actor = visitor.actor();
         let input = UnblockTime { block_id: visitor.id.to_owned() };
         unblock_time(&context, &actor, input)
             .map_err(|error| PageError::from_admin(error, |refused| stop(refused, context.now)))?;

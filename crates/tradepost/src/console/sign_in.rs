@@ -1,7 +1,7 @@
 //! Sign-in, sessions and sign-out.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_admin::StaffPermission;
+use tradepost_admin::{Actor, StaffPermission};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
@@ -77,6 +77,11 @@ pub(super) struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
+    /// Returns who acts, for operations.
+    pub(super) fn actor(&self) -> Actor {
+        Actor::from_member(&self.member)
+    }
+
     /// Returns the proof that the forms of this session contain.
     pub(super) fn proof(&self) -> String {
         proof(&self.secret)

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use tradepost_admin::leads::{EraseCustomer, LeadRefusal, erase_customer};
 use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Sha256Hash, hex};
 use tradepost_document::format;
 use tradepost_document::json::json;
-use tradepost_server::clock::Clock;
-use tradepost_store::Store;
+use tradepost_store::{CustomerLeads, Store};
 
-use super::StoreOptions;
+use super::{StoreOptions, refused};
+use crate::cli::operator::{admin, failure};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 
@@ -67,22 +68,26 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     let Erase { customer, dealer, place } = arguments;
     let store = place.open(None, context)?;
     dealers::check_known(dealer.as_deref(), &store, place, context)?;
-    for id in &customer.leads {
-        if store.lead_history(id)?.is_none() {
-            return Err(CommandFailure::usage(format!("there is no lead {id}"))
-                .hint("`tradepost leads list` lists the leads"));
-        }
-    }
-    let actor = context.actor();
-    let now = Clock::system().now();
-    let mut erased = store.erase_leads(customer.leads.clone(), &actor, now)?;
-    let mut unreadable = BTreeSet::new();
-    // A phone number and an email address need not be in the same lead.
-    for contact in customer.contacts() {
-        let named = store.erase_customer(dealer.as_deref(), &contact, &actor, now)?;
-        erased.extend(named.leads);
-        unreadable.extend(named.unreadable);
-    }
+    let input = EraseCustomer {
+        lead_ids: customer.leads.clone(),
+        contacts: customer.contacts(),
+        dealer_id: dealer.clone(),
+    };
+    let erased = erase_customer(&admin(&store, &[]), &context.operator(), input);
+    let CustomerLeads { leads: erased, unreadable } = erased.map_err(|error| {
+        failure(error, |refusal| match refusal {
+            // One of several, which the other failures need not say.
+            LeadRefusal::NotFound(id) => CommandFailure::usage(format!("there is no lead {id}"))
+                .hint("`tradepost leads list` lists the leads"),
+            LeadRefusal::EmptyNote
+            | LeadRefusal::LongNote
+            | LeadRefusal::NotDeliverable(_)
+            | LeadRefusal::UnknownDealer(_)
+            | LeadRefusal::NoDestination(_)
+            | LeadRefusal::UnknownDestination(_) => refused(refusal),
+        })
+    })?;
+    let unreadable: BTreeSet<String> = unreadable.into_iter().collect();
     if context.output.is_json() {
         context.output.document(&json!({"erased": erased, "unreadable": unreadable}));
         return despite(unreadable, context);

@@ -1,20 +1,18 @@
 //! `tradepost leads deliveries`, `resend` and `test-delivery`: shows and tests the delivery of
 //! leads.
 
-use tradepost_dealer::delivery::{
-    DeliveryContent, DeliveryRecord, DeliveryState, NewDelivery, sample,
-};
-use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_admin::leads::{LeadRefusal, ResendLead, resend_lead};
+use tradepost_dealer::delivery::{DeliveryContent, DeliveryRecord, DeliveryState, sample};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 
-use super::{StoreOptions, history};
+use super::{StoreOptions, refused};
 use crate::cli::deliveries::{self, DeliveryWords};
+use crate::cli::operator::{admin, failure};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
-use crate::config::DealerConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::{Config, DealerConfig};
 use crate::delivery::channel::Letter;
 
 /// Filter of the list.
@@ -96,63 +94,32 @@ fn document(record: &DeliveryRecord) -> Value {
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let store = arguments.place.open(None, context)?;
-    let history = history(&store, &arguments.lead)?;
-    let lead = &history.lead;
-    if lead.state != LeadState::Received {
-        let why = format!("the lead is {} and is not delivered", lead.state);
-        let hint = "`tradepost leads release` releases a lead that is held back";
-        return Err(CommandFailure::usage(why).hint(hint));
-    }
-    let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == lead.dealer_id);
-    let dealer = dealer.ok_or_else(|| {
-        CommandFailure::usage(format!("the configuration has no dealer {}", lead.dealer_id))
-            .hint("name the configuration of the server with --config")
-    })?;
-    let names = whereto(dealer, lead, arguments.to.as_deref())?;
-    let event = history.events.last().map(|event| event.seq).unwrap_or_default();
-    let wanted: Vec<_> = names
-        .iter()
-        .map(|name| NewDelivery {
-            dealer_id: lead.dealer_id.clone(),
-            lead_id: lead.lead_id.clone(),
-            destination: name.clone(),
-            event,
-        })
-        .collect();
-    let resent = NewAuditEntry {
-        detail: Some(names.join(", ")),
-        ..context.entry(&lead.dealer_id, AuditAction::LeadResent, Some(&lead.lead_id))
-    };
-    store.write_blocking(move |tx| {
-        tx.deliver_again(&wanted, resent.at)?;
-        tx.record(&resent)
-    })?;
-    let document = json!({"lead_id": lead.lead_id, "to": names});
+    let dealers: Vec<_> = config.dealers.iter().map(DealerConfig::scope).collect();
+    let input = ResendLead { lead_id: arguments.lead.clone(), destination: arguments.to.clone() };
+    let names = resend_lead(&admin(&store, &dealers), &context.operator(), input);
+    let names = names.map_err(|error| failure(error, |refusal| not_resent(refusal, &config)))?;
+    let lead_id = &arguments.lead;
+    let document = json!({"lead_id": lead_id, "to": names});
     context
         .output
-        .answer(&document, format!("{} will be delivered to {}", lead.lead_id, names.join(", ")));
+        .answer(&document, format!("{lead_id} will be delivered to {}", names.join(", ")));
     Ok(())
 }
 
-fn whereto(
-    dealer: &DealerConfig,
-    lead: &LeadRecord,
-    only: Option<&str>,
-) -> Result<Vec<String>, CommandFailure> {
-    let meant = |delivery: &&DeliveryConfig| match only {
-        Some(name) => delivery.destination.name == name,
-        None => delivery.destination.wants(lead),
+/// Returns the failure of a lead that is not resent, with the destinations that there are.
+fn not_resent(refusal: LeadRefusal, config: &Config) -> CommandFailure {
+    let dealer_id = match &refusal {
+        LeadRefusal::NoDestination(dealer_id) | LeadRefusal::UnknownDestination(dealer_id) => {
+            dealer_id.clone()
+        }
+        LeadRefusal::NotFound(_)
+        | LeadRefusal::EmptyNote
+        | LeadRefusal::LongNote
+        | LeadRefusal::NotDeliverable(_)
+        | LeadRefusal::UnknownDealer(_) => return refused(refusal),
     };
-    let names = dealer.deliveries.iter().filter(meant);
-    let names: Vec<_> = names.map(|delivery| delivery.destination.name.clone()).collect();
-    if names.is_empty() {
-        let message = match only {
-            Some(_) => "there is no such destination",
-            None => "no destination selects the lead",
-        };
-        return Err(CommandFailure::usage(message).hint(known([dealer])));
-    }
-    Ok(names)
+    let dealers = config.dealers.iter().filter(|dealer| dealer.terms.id == dealer_id);
+    refused(refusal).hint(known(dealers))
 }
 
 /// Returns the names of the configured destinations.

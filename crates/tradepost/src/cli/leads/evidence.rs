@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
-use tradepost_server::clock::Clock;
+use tradepost_admin::leads::{TakeEvidence, record_evidence};
 
-use super::{StoreOptions, absent};
+use super::{StoreOptions, absent, refused};
+use crate::cli::operator::{admin, failure};
 use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
 use crate::evidence;
@@ -26,17 +25,13 @@ pub(in crate::cli) struct Arguments {
 /// Collects the evidence, records the export in the audit log, and writes the file.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
-    let now = Clock::system().now();
-    let actor = context.actor();
-    let gathered = evidence::gather(&store, &arguments.id, &actor, now)?;
+    let admin = admin(&store, &[]);
+    let actor = context.operator();
+    let gathered = evidence::gather(&store, &arguments.id, actor.name(), admin.now)?;
     let document = gathered.ok_or_else(absent)?;
-    let dealer = document.pointer("/lead/dealer").and_then(|id| id.as_str()).unwrap_or_default();
-    // The audit entry has the document's hash, so that a copy can be told from a forgery later.
-    let taken = NewAuditEntry {
-        detail: Some(hex(&evidence::digest(&document))),
-        ..context.entry(dealer, AuditAction::EvidenceTaken, Some(&arguments.id))
-    };
-    store.record_all(vec![taken])?;
+    let lead_id = arguments.id.clone();
+    let input = TakeEvidence { lead_id, digest: evidence::digest(&document) };
+    record_evidence(&admin, &actor, input).map_err(|error| failure(error, refused))?;
     let is_json = context.output.is_json();
     let text = if is_json { format!("{document:#}\n") } else { evidence::write(&document) };
     save(arguments.out.as_deref(), text.as_bytes(), context.output)?;

@@ -3,17 +3,19 @@
 use askama::Template;
 use jiff::Timestamp;
 use tradepost_admin::appointments::rooftop_of;
+use tradepost_admin::leads::{ShowLead, show_lead};
 use tradepost_dealer::adf::view::{LeadView, VehicleView};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::staff::{AuditAction, LeadNote, StaffProgress, StaffStage};
+use tradepost_dealer::staff::{LeadNote, StaffProgress, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_server::fault::InternalError;
 
+use super::super::actions::refused;
 use super::super::reply::origin;
 use super::change_forms::ChangeForms;
 use super::{
@@ -133,9 +135,9 @@ struct ErasureQuestion {
 
 impl Console {
     pub(in crate::console) fn lead(&self, visitor: &Visitor<'_>) -> Answer {
-        let history = self.own_lead(visitor)?;
+        let input = ShowLead { lead_id: visitor.id.to_owned() };
+        let history = show_lead(&self.admin(&[]), &visitor.actor(), input).map_err(refused)?;
         let lead = &history.lead;
-        self.note_sight(visitor, lead)?;
         let (progress, notes) = self.store.lead_work(visitor.id)?;
         let sent = self.store.deliveries(None, Some(visitor.id), None)?;
         let view = LeadView::new(lead);
@@ -185,17 +187,6 @@ impl Console {
             shown.push(visit("Additional request", asked, lead, here, None));
         }
         Ok(shown)
-    }
-
-    /// Records that the visitor saw the customer. Done before the page is shown, so that nothing is shown
-    /// unrecorded.
-    fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), InternalError> {
-        let entry = self.lead_entry(visitor, lead, AuditAction::LeadSeen);
-        let lead = lead.clone();
-        self.store.write_blocking(move |tx| {
-            tx.see_lead(&lead, entry.at)?;
-            tx.record(&entry)
-        })
     }
 
     pub(in crate::console) fn erase_question(&self, visitor: &Visitor<'_>) -> Answer {

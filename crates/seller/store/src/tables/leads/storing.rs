@@ -262,10 +262,10 @@ impl StoreTransaction<'_> {
     }
 
     /// Returns a lead, after locking its dealer's data.
-    pub(in crate::tables) fn own_lead(
-        &self,
-        lead_id: &str,
-    ) -> Result<Option<LeadRecord>, InternalError> {
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn own_lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, InternalError> {
         let Some(dealer) = self.dealer_of_lead(lead_id)? else { return Ok(None) };
         // The dealer never changes; the lead is read under the lock.
         self.0.lock(&dealer)?;
