@@ -20,7 +20,6 @@ pub mod gate;
 pub mod hosting;
 pub mod log;
 pub mod private_file;
-pub mod publisher_staff;
 pub mod refusals;
 pub mod spreadsheet;
 pub mod traces;

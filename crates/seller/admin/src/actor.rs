@@ -14,7 +14,7 @@ pub struct Actor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ActorAuthority {
     /// A role, at one dealer or publisher, or at all dealers when `None`.
-    Member { role: StaffRole, seller_id: Option<String> },
+    Member { member: String, role: StaffRole, seller_id: Option<String> },
     /// The server's own command line, which may do everything.
     Operator,
 }
@@ -26,10 +26,19 @@ impl Actor {
         Self {
             name: member.name.clone(),
             authority: ActorAuthority::Member {
+                member: member.name.clone(),
                 role: member.role,
                 seller_id: member.dealer_id.clone(),
             },
         }
+    }
+
+    /// Creates the actor of a staff member for whom the operator of the server acts. They did not sign
+    /// in, so the audit log also says who named them.
+    #[must_use]
+    pub fn for_member(member: &StaffMember, operator: &str) -> Self {
+        let actor = Self::from_member(member);
+        Self { name: format!("{} by {operator}", member.name), ..actor }
     }
 
     /// Creates the actor of the server's operator, by the name for the audit log, such as `cli:dora`.
@@ -42,6 +51,14 @@ impl Actor {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the member's own name and role; the operator of the server has none.
+    pub(crate) fn member(&self) -> Option<(&str, StaffRole)> {
+        match &self.authority {
+            ActorAuthority::Member { member, role, .. } => Some((member, *role)),
+            ActorAuthority::Operator => None,
+        }
     }
 
     /// Returns the role; the operator has none.
@@ -67,6 +84,16 @@ impl Actor {
     #[must_use]
     pub fn sees_dealer(&self, dealer_id: &str) -> bool {
         self.seller_id().is_none_or(|own| own == dealer_id)
+    }
+
+    /// Returns true when the actor may act for a publisher: as one of its staff, or as the operator.
+    pub(crate) fn works_for_publisher(&self, publisher_id: &str) -> bool {
+        match &self.authority {
+            ActorAuthority::Member { role, seller_id, .. } => {
+                role.is_of_publisher() && seller_id.as_deref() == Some(publisher_id)
+            }
+            ActorAuthority::Operator => true,
+        }
     }
 
     /// Returns the chain of the audit log that records what the actor was refused.

@@ -52,7 +52,9 @@ impl<R> From<InternalError> for AdminError<R> {
 pub struct MissingPermission {
     /// The operation.
     pub operation: AdminOperation,
-    /// Role of the actor.
+    /// Name of the staff member.
+    pub member: String,
+    /// Their role.
     pub role: StaffRole,
     /// Roles that have the permission.
     pub needed: Vec<StaffRole>,
@@ -65,7 +67,7 @@ impl AdminContext<'_> {
         actor: &Actor,
         operation: AdminOperation,
     ) -> Result<(), AdminError<R>> {
-        let Some(role) = actor.role() else { return Ok(()) };
+        let Some((member, role)) = actor.member() else { return Ok(()) };
         let permission = operation.permission();
         if permission.is_of(role) {
             return Ok(());
@@ -73,11 +75,9 @@ impl AdminContext<'_> {
         let mut entry = self.entry(actor, actor.chain(), AuditAction::AccessRefused, None);
         entry.detail = Some(format!("{operation} needs another role than {role}"));
         self.store.write_blocking(move |tx| tx.record_failure(&entry))?;
-        Err(AdminError::Forbidden(MissingPermission {
-            operation,
-            role,
-            needed: permission.roles(),
-        }))
+        let member = member.to_owned();
+        let needed = permission.roles();
+        Err(AdminError::Forbidden(MissingPermission { operation, member, role, needed }))
     }
 
     /// Creates an audit entry of the actor at the time of the operation.

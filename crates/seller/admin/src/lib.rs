@@ -3,6 +3,7 @@
 pub mod actor;
 pub mod appointments;
 pub mod context;
+pub mod decisions;
 pub mod leads;
 pub mod operation;
 pub mod permission;

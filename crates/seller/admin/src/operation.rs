@@ -2,6 +2,7 @@
 
 use tradepost_dealer::appointment::change::ChangeKind;
 use tradepost_document::catalog;
+use tradepost_publisher::decision::Step;
 
 use crate::permission::StaffPermission;
 
@@ -43,6 +44,22 @@ catalog! {
     BlockTime = "block-time" { permission: StaffPermission::Decide }
     /// Removes a block.
     UnblockTime = "unblock-time" { permission: StaffPermission::Decide }
+    /// Approves an account, a creative, or the media buy of a task.
+    Approve = "approve" { permission: StaffPermission::ApprovePublisher }
+    /// Declines one.
+    Decline = "decline" { permission: StaffPermission::ApprovePublisher }
+    /// Pauses an account or a creative for a while, which is daily work.
+    Suspend = "suspend" { permission: StaffPermission::OperatePublisher }
+    /// Lets one go on after that.
+    Resume = "resume" { permission: StaffPermission::OperatePublisher }
+    /// Closes an account for good.
+    Close = "close" { permission: StaffPermission::ApprovePublisher }
+    /// Lets an account spend nothing before it has paid.
+    DemandPayment = "payment-due" { permission: StaffPermission::OperatePublisher }
+    /// Lets it spend again.
+    SettlePayment = "payment-settled" { permission: StaffPermission::OperatePublisher }
+    /// Sets the rights of an agent on an account.
+    GrantRights = "grant" { permission: StaffPermission::ApprovePublisher }
 }
 
 impl AdminOperation {
@@ -54,6 +71,20 @@ impl AdminOperation {
             ChangeKind::Move => Self::MoveAppointment,
             ChangeKind::Cancel => Self::CancelAppointment,
             ChangeKind::NoShow => Self::MissAppointment,
+        }
+    }
+
+    /// Returns the operation that decides a step of a publisher.
+    #[must_use]
+    pub const fn from_step(step: Step) -> Self {
+        match step {
+            Step::Approve => Self::Approve,
+            Step::Decline => Self::Decline,
+            Step::Suspend => Self::Suspend,
+            Step::Resume => Self::Resume,
+            Step::Close => Self::Close,
+            Step::PaymentDue => Self::DemandPayment,
+            Step::PaymentSettled => Self::SettlePayment,
         }
     }
 }

@@ -2,11 +2,11 @@
 //! wait behind it.
 
 use tradepost_document::fault::InternalError;
-use tradepost_publisher::store::{StoreRead, StoreWork};
+use tradepost_publisher::store::{StoreRead, StoreTx, StoreWork};
 use tradepost_server::fair_scheduler::{FairScheduler, SchedulerPermit};
 use tradepost_server::limit::LimitKey;
 
-use super::{Readers, Store};
+use super::{Readers, Store, TransactionError};
 
 /// Number of requests that read at once; as many may be writing or waiting for a writer.
 const PLACES: usize = 4;
@@ -52,6 +52,20 @@ impl Store {
         job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
         self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
+    }
+
+    /// Runs a job on a publisher's data in one transaction, for a caller without an async runtime. Nothing changes when
+    /// the job fails.
+    ///
+    /// # Errors
+    /// The job's own error, or when the database fails.
+    pub fn write_for_publisher<T: Send + 'static, E: Send + 'static>(
+        &self,
+        publisher: &str,
+        mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, TransactionError<E>> {
+        let publisher = publisher.to_owned();
+        self.decide(move |tx| tx.shelf(&publisher, &mut job)?.map_err(TransactionError::Refused))
     }
 
     /// Waits until the scheduler lets a caller use the store for a publisher: a busy caller waits behind its own

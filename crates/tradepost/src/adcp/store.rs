@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::{
-    Job, PublisherStore, StoreRead, StoreTurn, StoreTx, StoreWork, TxEnd,
-};
+use tradepost_publisher::store::{Job, PublisherStore, StoreRead, StoreTurn, StoreWork, TxEnd};
 use tradepost_server::fault::InternalError;
-use tradepost_store::{Store, TransactionError};
+use tradepost_store::Store;
 
 /// Part of the store that belongs to one publisher.
 #[derive(Debug, Clone)]
@@ -31,20 +29,6 @@ impl StoreVault {
     #[must_use]
     pub fn store(&self) -> &Arc<Store> {
         &self.store
-    }
-
-    /// Runs a job in one transaction for a caller without an async runtime. Nothing changes when
-    /// the job fails.
-    ///
-    /// # Errors
-    /// The job's own error, or when the store fails.
-    pub fn act<T: Send + 'static, E: Send + 'static>(
-        &self,
-        mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, TransactionError<E>> {
-        let publisher = Arc::clone(&self.publisher);
-        self.store
-            .decide(move |tx| tx.shelf(&publisher, &mut job)?.map_err(TransactionError::Refused))
     }
 
     /// Returns the notification for new data, for tasks that process it.

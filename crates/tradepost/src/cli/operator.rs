@@ -1,7 +1,7 @@
 //! Operations of [`tradepost_admin`] on the command line: who acts, and the failure when one is not
 //! done.
 
-use tradepost_admin::{Actor, AdminContext, AdminError, DealerScope};
+use tradepost_admin::{Actor, AdminContext, AdminError, DealerScope, MissingPermission};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
@@ -31,8 +31,9 @@ pub(super) fn failure<R>(
     match error {
         AdminError::Forbidden(missing) => {
             let needed: Vec<_> = missing.needed.iter().map(|role| role.name()).collect();
-            let role = missing.role;
-            let message = format!("the role {role} does not permit {}", missing.operation);
+            let MissingPermission { operation, member, role, .. } = missing;
+            let message =
+                format!("{member} has the role {role}, which does not permit {operation}");
             CommandFailure::usage(message)
                 .hint(format!("roles that permit it: {}", needed.join(", ")))
                 .data(json!({"code": "not_permitted", "role": role, "needed": needed}))

@@ -6,27 +6,25 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use tradepost_adcp::error::AdcpError;
+use tradepost_admin::decisions::{
+    DecideMatter, DecisionRefusal, GrantRights, decide_matter, grant_rights,
+};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
-use tradepost_publisher::staff::{
-    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
-};
-use tradepost_publisher::task::finish::TaskFinisher;
-use tradepost_server::clock::Clock;
-use tradepost_store::TransactionError;
+use tradepost_publisher::staff::{DecisionError, Matter, StateChange, Step};
 
 use self::decider::Decider;
 use self::offline::OfflineServices;
+use super::operator::{admin, failure};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config};
 use crate::adcp::store::StoreVault;
 use crate::config::{self, Config, read};
-use crate::publisher_staff::PublisherOperation;
 
 mod decider;
 mod deliveries;
@@ -190,22 +188,19 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Context) -> Outcome {
     let DecidedItem { kind: matter, id, account, decider, place } = item;
     let (vault, publisher) = place.only(context)?;
-    let operation = PublisherOperation::Decide(step);
-    let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
-    let by = Some(by);
-    let why = decider.why;
-    let decision = StaffDecision { matter, id, account, step, reason, by, why };
-    let now = Clock::system().now();
-    let asked = decision.clone();
-    let done = vault.act(move |shelf| {
-        staff::decide(TaskFinisher { publisher: &publisher, shelf, now }, &asked)
-    });
-    let StateChange { before, after } = done.map_err(|error| match error {
-        TransactionError::Refused(denied) => refused(denied, matter, step.name()),
-        TransactionError::Broken(error) => error.into(),
+    let publisher_id = publisher.profile.id.as_str();
+    let actor = decider.actor(vault.store(), publisher_id, context)?;
+    let why = decider.why.clone();
+    let input =
+        DecideMatter { publisher: &publisher, matter, id: id.clone(), account, step, reason, why };
+    let done = decide_matter(&admin(vault.store(), &[]), &actor, input);
+    let StateChange { before, after } = done.map_err(|error| {
+        failure(error, |refusal| match refusal {
+            DecisionRefusal::Stranger => decider.stranger(publisher_id),
+            DecisionRefusal::Undecided(denied) => refused(denied, matter, step.name()),
+        })
     })?;
     let kind = matter.name();
-    let id = &decision.id;
     let said = match before == after {
         true => format!("the {kind} {id} was {after} already"),
         false => format!("the {kind} {id} was {before} and is {after} now"),
@@ -267,26 +262,25 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
         read_only,
     });
     let (vault, publisher) = place.only(context)?;
-    let now = Clock::system().now();
-    let operation = PublisherOperation::Grant;
-    let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
-    let change = RightsChange {
+    let publisher_id = publisher.profile.id.as_str();
+    let actor = decider.actor(vault.store(), publisher_id, context)?;
+    let input = GrantRights {
+        publisher: &publisher,
         account: account.clone(),
         agent: agent.clone(),
         rights: rights.clone(),
-        by: Some(by),
-        why: decider.why,
+        why: decider.why.clone(),
     };
-    let done = vault.act(move |shelf| {
-        staff::grant(TaskFinisher { publisher: &publisher, shelf, now }, &change)
-    });
-    let before = done.map_err(|error| match error {
-        TransactionError::Refused(DecisionError::Impossible { from, .. }) => {
-            let message = format!("the account is {from} and cannot be used any more");
-            CommandFailure::usage(message)
-        }
-        TransactionError::Refused(denied) => refused(denied, Matter::Account, "grant"),
-        TransactionError::Broken(error) => error.into(),
+    let done = grant_rights(&admin(vault.store(), &[]), &actor, input);
+    let before = done.map_err(|error| {
+        failure(error, |refusal| match refusal {
+            DecisionRefusal::Stranger => decider.stranger(publisher_id),
+            DecisionRefusal::Undecided(DecisionError::Impossible { from, .. }) => {
+                let message = format!("the account is {from} and cannot be used any more");
+                CommandFailure::usage(message)
+            }
+            DecisionRefusal::Undecided(denied) => refused(denied, Matter::Account, "grant"),
+        })
     })?;
     let said = match (&rights, before) {
         (Some(_), false) => format!("granted to {agent}"),

@@ -156,7 +156,7 @@ const SENTENCES: &[Sentence] = &[
     // Every operation of the seller's people, once. Has never heard of a command line, a page or a request.
     Sentence {
         folder: "seller/admin",
-        knows: &["dealer", "document", "store"],
+        knows: &["dealer", "document", "publisher", "store"],
         without: &[
             "tokio", "axum", "tower", "hyper", "reqwest", "rustls", "ring", "rmcp", "rusqlite",
             "sqlx", "postgres", "tonic", "tracing", "clap", "anstream", "askama",

@@ -1,13 +1,11 @@
 //! Person who decides for a publisher on the command line, and the reason.
 
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
-use tradepost_document::catalog::Vocabulary as _;
+use tradepost_admin::Actor;
 use tradepost_document::json::json;
 use tradepost_store::Store;
 
 use crate::cli::Context;
 use crate::cli::output::CommandFailure;
-use crate::publisher_staff::{NotPermitted, PublisherOperation, check};
 
 /// Person who decides, and the reason.
 #[derive(Debug, Clone, clap::Args)]
@@ -24,49 +22,27 @@ pub(super) struct Decider {
 }
 
 impl Decider {
-    /// Returns the decider's name for the audit log, after checking their permission.
+    /// Returns the person who decides: the named one, or the operator of the server.
     ///
     /// # Errors
-    /// Fails when the publisher has no such staff member, or the role does not permit it, which is
-    /// recorded.
-    pub(super) fn name(
+    /// Fails when nobody has the name, or the store fails.
+    pub(super) fn actor(
         &self,
         store: &Store,
         publisher_id: &str,
-        operation: PublisherOperation,
         context: &Context,
-    ) -> Result<String, CommandFailure> {
-        let operator = context.actor();
-        let Some(by) = &self.by else { return Ok(operator) };
-        let name = by.to_lowercase();
-        // The named person did not sign in here, so the audit log also says who named them.
-        let recorded = format!("{name} by {operator}");
-        let member = store.member(&name)?;
-        let checked = member
-            .map_or(Err(NotPermitted::Stranger), |member| check(&member, publisher_id, operation));
-        match checked {
-            Ok(()) => Ok(recorded),
-            Err(NotPermitted::Stranger) => {
-                Err(CommandFailure::usage(format!("{publisher_id} has no user {name}"))
-                    .hint("`tradepost console user list` lists all users")
-                    .data(json!({"code": "unknown_member", "publisher": publisher_id})))
-            }
-            Err(NotPermitted::Role { role, needed }) => {
-                let refused = NewAuditEntry {
-                    actor: recorded,
-                    detail: Some(format!("{} needs another role than {role}", operation.name())),
-                    ..context.entry(publisher_id, AuditAction::AccessRefused, None)
-                };
-                store.record_all(vec![refused])?;
-                let needed: Vec<_> = needed.into_iter().map(|role| role.name()).collect();
-                let message = format!(
-                    "{name} has the role {role}, which does not permit {}",
-                    operation.name()
-                );
-                Err(CommandFailure::usage(message)
-                    .hint(format!("roles that permit it: {}", needed.join(", ")))
-                    .data(json!({"code": "not_permitted", "role": role, "needed": needed})))
-            }
-        }
+    ) -> Result<Actor, CommandFailure> {
+        let Some(by) = &self.by else { return Ok(context.operator()) };
+        let member = store.member(&by.to_lowercase())?;
+        let member = member.ok_or_else(|| self.stranger(publisher_id))?;
+        Ok(Actor::for_member(&member, &context.actor()))
+    }
+
+    /// Returns the failure for somebody who is not on the publisher's staff, also for nobody.
+    pub(super) fn stranger(&self, publisher_id: &str) -> CommandFailure {
+        let name = self.by.as_deref().unwrap_or_default().to_lowercase();
+        CommandFailure::usage(format!("{publisher_id} has no user {name}"))
+            .hint("`tradepost console user list` lists all users")
+            .data(json!({"code": "unknown_member", "publisher": publisher_id}))
     }
 }

@@ -305,7 +305,8 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
             place: 0,
         })
     };
-    vaults[0].act(move |shelf| put(shelf, BUDGET)).unwrap();
+    let store = |number: usize| Arc::clone(vaults[number].store());
+    store(0).write_for_publisher("one", move |shelf| put(shelf, BUDGET)).unwrap();
     let spend = move |shelf: &dyn StoreTx| {
         let kept = shelf.get(EntityKind::MediaBuy, "buy")?.unwrap();
         let left = kept.body["left"].as_u64().unwrap();
@@ -317,13 +318,16 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
     let spent: u64 = std::thread::scope(|scope| {
         let spenders: Vec<_> = (0..8)
             .map(|spender| {
-                let vault = &vaults[spender % 2];
-                scope.spawn(move || (0..25).filter(|_| vault.act(spend).unwrap()).count() as u64)
+                let store = store(spender % 2);
+                let spends = move || store.write_for_publisher("one", spend).unwrap();
+                scope.spawn(move || (0..25).filter(|_| spends()).count() as u64)
             })
             .collect();
         spenders.into_iter().map(|spender| spender.join().unwrap()).sum()
     });
     assert_eq!(spent, BUDGET);
-    let left = vaults[1].act(|shelf| shelf.get(EntityKind::MediaBuy, "buy")).unwrap();
+    let left = store(1)
+        .write_for_publisher("one", |shelf| shelf.get(EntityKind::MediaBuy, "buy"))
+        .unwrap();
     assert_eq!(left.unwrap().body["left"], 0);
 }

@@ -1,0 +1,141 @@
+//! Decisions of a publisher's people: on accounts, creatives and media buys that wait for approval,
+//! and on the rights of agents on accounts.
+
+use tradepost_publisher::agent::AccountRights;
+use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::staff::{
+    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
+};
+use tradepost_publisher::store::StoreTx;
+use tradepost_publisher::task::finish::TaskFinisher;
+use tradepost_store::TransactionError;
+
+use crate::actor::Actor;
+use crate::context::{AdminContext, AdminError};
+use crate::operation::AdminOperation;
+
+/// Refusal of a decision.
+#[derive(Debug)]
+pub enum DecisionRefusal {
+    /// The actor is not on the publisher's staff; the answer is the same as for an unknown person.
+    Stranger,
+    /// The decision cannot be carried out, and nothing has changed.
+    Undecided(DecisionError),
+}
+
+impl From<DecisionError> for AdminError<DecisionRefusal> {
+    fn from(error: DecisionError) -> Self {
+        match error {
+            DecisionError::Broken(fault) => Self::Broken(fault),
+            DecisionError::Absent
+            | DecisionError::Ambiguous(_)
+            | DecisionError::Impossible { .. }
+            | DecisionError::Objections(_)
+            | DecisionError::Invalid(_) => Self::Refused(DecisionRefusal::Undecided(error)),
+        }
+    }
+}
+
+/// Result of a decision.
+pub type DecisionResult<T> = Result<T, AdminError<DecisionRefusal>>;
+
+/// Decision on an account, a creative or a task.
+#[derive(Debug, Clone)]
+pub struct DecideMatter<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// Kind of the subject.
+    pub matter: Matter,
+    /// Id of the subject, as callers know it.
+    pub id: String,
+    /// Account of the subject, where several have one of this id.
+    pub account: Option<String>,
+    /// Step that is decided.
+    pub step: Step,
+    /// Reason, for the buyer.
+    pub reason: Option<String>,
+    /// Reason, for the publisher's own record.
+    pub why: Option<String>,
+}
+
+/// Decides on an account, a creative or a task. Returns how it stood and stands; when both are the
+/// same, nothing has changed and nothing is recorded.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is a stranger, the decision is refused, or the store
+/// fails.
+pub fn decide_matter(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: DecideMatter<'_>,
+) -> DecisionResult<StateChange> {
+    let DecideMatter { publisher, matter, id, account, step, reason, why } = input;
+    permit(context, actor, publisher, AdminOperation::from_step(step))?;
+    let by = Some(actor.name().to_owned());
+    let decision = StaffDecision { matter, id, account, step, reason, by, why };
+    finish(context, publisher, move |office| staff::decide(office, &decision))
+}
+
+/// Rights of an agent on an account.
+#[derive(Debug, Clone)]
+pub struct GrantRights<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// The account.
+    pub account: String,
+    /// The agent, by its id in the configuration.
+    pub agent: String,
+    /// Rights from now on, in place of earlier ones; `None` takes them away.
+    pub rights: Option<AccountRights>,
+    /// Reason, for the publisher's own record.
+    pub why: Option<String>,
+}
+
+/// Sets the rights of an agent on an account. Returns true if rights had been set before.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is a stranger, the rights are refused, or the store
+/// fails.
+pub fn grant_rights(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: GrantRights<'_>,
+) -> DecisionResult<bool> {
+    let GrantRights { publisher, account, agent, rights, why } = input;
+    permit(context, actor, publisher, AdminOperation::GrantRights)?;
+    let by = Some(actor.name().to_owned());
+    let change = RightsChange { account, agent, rights, by, why };
+    finish(context, publisher, move |office| staff::grant(office, &change))
+}
+
+/// Checks that the actor is on the publisher's staff, and may perform an operation.
+fn permit(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher: &Publisher,
+    operation: AdminOperation,
+) -> DecisionResult<()> {
+    // Staff of a dealer, also of all dealers, have no permission for a publisher.
+    if !actor.works_for_publisher(&publisher.profile.id) {
+        return Err(AdminError::Refused(DecisionRefusal::Stranger));
+    }
+    context.permit(actor, operation)
+}
+
+/// Carries a decision out in a transaction on the publisher's data.
+fn finish<T: Send + 'static>(
+    context: &AdminContext<'_>,
+    publisher: &Publisher,
+    mut decide: impl FnMut(TaskFinisher<'_>) -> Result<T, DecisionError> + Send + 'static,
+) -> DecisionResult<T> {
+    let id = publisher.profile.id.clone();
+    let publisher = publisher.clone();
+    let now = context.now;
+    let done = context.store.write_for_publisher(&id, move |shelf: &dyn StoreTx| {
+        decide(TaskFinisher { publisher: &publisher, shelf, now })
+    });
+    done.map_err(|error| match error {
+        TransactionError::Refused(denied) => denied.into(),
+        TransactionError::Broken(fault) => AdminError::Broken(fault),
+    })
+}
