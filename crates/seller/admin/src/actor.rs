@@ -3,6 +3,8 @@
 use tradepost_dealer::staff::{EVERYBODY, StaffRole};
 use tradepost_store::staff::StaffMember;
 
+use crate::permission::StaffPermission;
+
 /// Person who performs an operation: a staff member, or the operator of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
@@ -84,6 +86,31 @@ impl Actor {
     #[must_use]
     pub fn sees_dealer(&self, dealer_id: &str) -> bool {
         self.seller_id().is_none_or(|own| own == dealer_id)
+    }
+
+    /// Returns true when the actor is the member of this name.
+    pub(crate) fn is_member(&self, name: &str) -> bool {
+        self.member().is_some_and(|(own, _)| own == name)
+    }
+
+    /// Returns true when the actor has a permission. The operator of the server has all.
+    #[must_use]
+    pub fn has(&self, permission: StaffPermission) -> bool {
+        self.role().is_none_or(|role| permission.is_of(role))
+    }
+
+    /// Returns true when a member is among the people whom the actor manages, if the role permits it.
+    /// Staff of one dealer do not manage people of all dealers, and nobody of a dealer those of a
+    /// publisher.
+    #[must_use]
+    pub fn manages(&self, member: &StaffMember) -> bool {
+        match &self.authority {
+            ActorAuthority::Member { seller_id: Some(own), .. } => {
+                member.dealer_id.as_ref() == Some(own)
+            }
+            ActorAuthority::Member { seller_id: None, .. } => !member.role.is_of_publisher(),
+            ActorAuthority::Operator => true,
+        }
     }
 
     /// Returns true when the actor may act for a publisher: as one of its staff, or as the operator.

@@ -6,6 +6,7 @@ pub mod context;
 pub mod decisions;
 pub mod leads;
 pub mod operation;
+pub mod people;
 pub mod permission;
 
 pub use actor::Actor;

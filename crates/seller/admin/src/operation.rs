@@ -60,6 +60,16 @@ catalog! {
     SettlePayment = "payment-settled" { permission: StaffPermission::OperatePublisher }
     /// Sets the rights of an agent on an account.
     GrantRights = "grant" { permission: StaffPermission::ApprovePublisher }
+    /// Lets somebody sign in.
+    AddMember = "add-member" { permission: StaffPermission::RunServer }
+    /// Sets the password of a member.
+    SetPassword = "set-password" { permission: StaffPermission::RunServer }
+    /// Lets somebody in no more.
+    RemoveMember = "remove-member" { permission: StaffPermission::RunServer }
+    /// Removes the second factor of a member.
+    ResetSecondFactor = "reset-second-factor" { permission: StaffPermission::Decide }
+    /// Ends a session: one's own, or that of somebody whom one manages.
+    EndSession = "end-session" { permission: StaffPermission::Enter }
 }
 
 impl AdminOperation {

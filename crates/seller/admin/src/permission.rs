@@ -26,6 +26,8 @@ pub enum StaffPermission {
     OperatePublisher,
     /// To decide what a publisher sells, and to whom.
     ApprovePublisher,
+    /// To run the server, which its operator does and no role.
+    RunServer,
 }
 
 impl StaffPermission {
@@ -43,6 +45,7 @@ impl StaffPermission {
             Self::ViewPublisher => role.is_of_publisher(),
             Self::OperatePublisher => matches!(role, StaffRole::Seller | StaffRole::Approver),
             Self::ApprovePublisher => matches!(role, StaffRole::Approver),
+            Self::RunServer => false,
         }
     }
 

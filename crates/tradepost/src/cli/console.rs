@@ -6,21 +6,22 @@ use std::io::Read as _;
 use clap::{Subcommand, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tradepost_admin::people::{
+    AddMember, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer, StaffRefusal,
+    add_member, remove_member, reset_second_factor, set_password,
+};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{
-    AuditAction, AuditEntry, EVERYBODY, NewAuditEntry, RecordCheck, StaffRole, member_detail,
-    readable_detail,
-};
+use tradepost_dealer::staff::{AuditEntry, EVERYBODY, RecordCheck, StaffRole, readable_detail};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::InternalError;
+use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
-use tradepost_store::{Store, StoreTransaction};
 
+use super::operator::{admin, failure};
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
@@ -156,7 +157,13 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::User { command } => match command {
             User::Add { name, role, dealer, publisher, all_dealers: _, password_stdin, place } => {
                 let role = role.into();
-                check_role(role, publisher.is_some())?;
+                let employer = match (&publisher, &dealer) {
+                    (Some(id), _) => StaffEmployer::Publisher(id.clone()),
+                    (None, Some(id)) => StaffEmployer::Dealer(id.clone()),
+                    (None, None) => StaffEmployer::AllDealers,
+                };
+                // Before the store is opened, and the password read.
+                employer.check_role(role).map_err(refused)?;
                 let store = place.create(None, context)?;
                 match &publisher {
                     Some(id) => publisher_known(id, &store, &place, context)?,
@@ -164,33 +171,37 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 }
                 let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
-                let dealer_id = publisher.or(dealer);
-                let member = StaffMember { name, dealer_id, role, password, created_at: now };
-                add(&store, member, &context.actor(), now)?;
+                let input = AddMember { name, employer, role, password };
+                let added = add_member(&admin(&store, &[]), &context.operator(), input);
+                added.map_err(|error| failure(error, refused))?;
                 tell(&text, is_shown, context)
             }
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
                 let store = place.open(None, context)?;
                 let (text, is_shown) = new_password(password_stdin, &name.to_lowercase())?;
-                let hashed = password::hash(&text)?;
-                let detail = member_detail(None, &hashed);
-                let set = move |tx: &StoreTransaction<'_>, name: &str| {
-                    tx.forgive_attempts(&name_bucket(name))?;
-                    tx.set_password(name, &hashed)
-                };
-                let action = AuditAction::PasswordSet;
-                change(&store, &name, action, Some(detail), &context.actor(), now, set)?;
+                let password = password::hash(&text)?;
+                let sign_in_budget = name_bucket(&name.to_lowercase());
+                let input = SetPassword { name, password, sign_in_budget };
+                let set = set_password(&admin(&store, &[]), &context.operator(), input);
+                set.map_err(|error| failure(error, refused))?;
                 tell(&text, is_shown, context)
             }
             User::ResetSecondFactor { name, place } => {
-                reset_second_factor(&place.open(None, context)?, &name, now, context)
+                let store = place.open(None, context)?;
+                let input = ResetSecondFactor { name: name.clone() };
+                let reset = reset_second_factor(&admin(&store, &[]), &context.operator(), input);
+                reset.map_err(|error| failure(error, refused))?;
+                let name = name.to_lowercase();
+                let said = "signs in with only the password until a new second factor is set up";
+                context.output.talk(format!("{name} {said}"));
+                Ok(())
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
-                let remove = |tx: &StoreTransaction<'_>, name: &str| tx.remove_member(name);
-                let action = AuditAction::MemberRemoved;
-                change(&store, &name, action, None, &context.actor(), now, remove)?;
+                let input = RemoveMember { name: name.clone() };
+                let removed = remove_member(&admin(&store, &[]), &context.operator(), input);
+                removed.map_err(|error| failure(error, refused))?;
                 context.output.talk(format!("{name} was removed"));
                 Ok(())
             }
@@ -204,16 +215,29 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-/// Checks that a role is one of a publisher, or of a dealer.
-fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), CommandFailure> {
-    if role.is_of_publisher() == is_publisher {
-        return Ok(());
+/// Returns the failure for a refused operation on staff.
+pub(super) fn refused(refusal: StaffRefusal) -> CommandFailure {
+    match refusal {
+        StaffRefusal::NameTaken => CommandFailure::usage("another user has this name")
+            .hint("`tradepost console user list` lists all users"),
+        StaffRefusal::UnknownMember(name) => {
+            CommandFailure::usage(format!("there is no user {name}"))
+                .hint("`tradepost console user list` lists all users")
+        }
+        StaffRefusal::WrongRole { role, possible } => {
+            let whose = if role.is_of_publisher() { "a dealer" } else { "a publisher" };
+            let possible: Vec<_> = possible.iter().map(|role| role.name()).collect();
+            CommandFailure::usage(format!("{role} is not a role at {whose}"))
+                .hint(format!("its roles are: {}", possible.join(", ")))
+        }
+        StaffRefusal::NoSecondFactor(name) => {
+            CommandFailure::usage(format!("{name} has no second factor"))
+        }
+        StaffRefusal::OwnSecondFactor => {
+            CommandFailure::usage("users cannot reset their own second factor")
+        }
+        StaffRefusal::UnknownSession => CommandFailure::usage("there is no such session"),
     }
-    let fits = |role: &&StaffRole| role.is_of_publisher() == is_publisher;
-    let fitting: Vec<_> = StaffRole::ALL.iter().filter(fits).map(|role| role.name()).collect();
-    let whose = if is_publisher { "a publisher" } else { "a dealer" };
-    Err(CommandFailure::usage(format!("{role} is not a role at {whose}"))
-        .hint(format!("its roles are: {}", fitting.join(", "))))
 }
 
 /// Checks that the publisher is known: in the configuration, or without one in the store.
@@ -270,100 +294,6 @@ fn tell(password: &str, is_shown: bool, context: &Context) -> Outcome {
     if is_shown && !context.output.is_json() {
         context.output.talk("the password is shown only this time; the store has only its hash");
     }
-    Ok(())
-}
-
-fn entry(
-    chain: Option<&String>,
-    action: AuditAction,
-    name: &str,
-    actor: &str,
-    at: Timestamp,
-) -> NewAuditEntry {
-    NewAuditEntry {
-        chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
-        at,
-        actor: actor.to_owned(),
-        action,
-        subject: Some(name.to_owned()),
-        detail: None,
-    }
-}
-
-/// Adds a user.
-///
-/// # Errors
-/// Fails when the store fails, or the name is taken.
-pub(super) fn add(
-    store: &Store,
-    member: StaffMember,
-    actor: &str,
-    now: Timestamp,
-) -> Result<(), CommandFailure> {
-    let entry =
-        entry(member.dealer_id.as_ref(), AuditAction::MemberAdded, &member.name, actor, now);
-    let detail = member_detail(Some(member.role), &member.password);
-    let entry = NewAuditEntry { detail: Some(detail), ..entry };
-    let added = store.write_blocking(move |tx| {
-        let added = tx.add_member(&member)?;
-        if added {
-            tx.record(&entry)?;
-        }
-        Ok(added)
-    });
-    if added? {
-        return Ok(());
-    }
-    Err(CommandFailure::usage("another user has this name")
-        .hint("`tradepost console user list` lists all users"))
-}
-
-fn change(
-    store: &Store,
-    name: &str,
-    action: AuditAction,
-    detail: Option<String>,
-    actor: &str,
-    now: Timestamp,
-    act: impl Fn(&StoreTransaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
-) -> Outcome {
-    let name = name.to_lowercase();
-    let member = store.member(&name)?;
-    let unknown = || {
-        let message = format!("there is no user {name}");
-        CommandFailure::usage(message).hint("`tradepost console user list` lists all users")
-    };
-    let member = member.ok_or_else(unknown)?;
-    let entry = entry(member.dealer_id.as_ref(), action, &member.name, actor, now);
-    let entry = NewAuditEntry { detail, ..entry };
-    let done = store.write_blocking(move |tx| {
-        let done = act(tx, &member.name)?;
-        if done {
-            tx.record(&entry)?;
-        }
-        Ok(done)
-    });
-    if done? { Ok(()) } else { Err(unknown()) }
-}
-
-/// Removes a user's second factor.
-///
-/// # Errors
-/// Fails when the store fails, the user does not exist, or has no second factor.
-fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Context) -> Outcome {
-    let known = name.to_lowercase();
-    if store.member(&known)?.is_some() && !store.has_second_factor(&known)? {
-        return Err(CommandFailure::usage(format!("{known} has no second factor")));
-    }
-    let reset = |tx: &StoreTransaction<'_>, name: &str| {
-        tx.end_sessions_of(name)?;
-        tx.remove_second_factor(name)
-    };
-    let action = AuditAction::SecondFactorReset;
-    change(store, name, action, None, &context.actor(), now, reset)?;
-    context.output.talk(format!(
-        "{known} signs in with only the password until a new second factor is set up"
-    ));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use qrcode::QrCode;
 use qrcode::render::svg;
 use totp_rs::{Builder, Secret, Totp};
+use tradepost_admin::people::{ResetSecondFactor, reset_second_factor};
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
@@ -15,7 +16,7 @@ use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::browser::CODE_WITHIN;
 use super::reply::ConsoleReply;
 use super::request::{ConsoleRequest, digest, proof};
-use super::sign_in::{SignedInBy, TOO_OFTEN, Visitor, next};
+use super::sign_in::{SignedInBy, TOO_OFTEN, Visitor, next, unmanaged};
 use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 
@@ -349,28 +350,8 @@ impl Console {
 
     /// Removes the second factor of a person whom the visitor manages, and ends that person's sessions.
     pub(super) fn reset_factor(&self, visitor: &Visitor<'_>) -> Answer {
-        let member = self.store.member(visitor.id)?.ok_or(PageError::NotFound)?;
-        // The manager of one dealer cannot change people who manage all dealers.
-        if !visitor.has_among_own(&member) || !self.store.has_second_factor(&member.name)? {
-            return Err(PageError::NotFound);
-        }
-        if member.name == visitor.member.name {
-            let why = "Another manager or the server's operator can reset your second factor.";
-            return Err(PageError::Unusable(why));
-        }
-        let entry = self.entry(
-            &visitor.member,
-            member.dealer_id.as_deref(),
-            AuditAction::SecondFactorReset,
-            Some(member.name.clone()),
-        );
-        self.store.write_blocking(move |tx| {
-            if tx.remove_second_factor(&member.name)? {
-                tx.end_sessions_of(&member.name)?;
-                tx.record(&entry)?;
-            }
-            Ok(())
-        })?;
+        let input = ResetSecondFactor { name: visitor.id.to_owned() };
+        reset_second_factor(&self.admin(&[]), &visitor.actor(), input).map_err(unmanaged)?;
         Ok(ConsoleReply::see(format!("{PATH}/people?done=factor_reset")))
     }
 }

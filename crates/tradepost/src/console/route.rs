@@ -181,9 +181,9 @@ pub const TABLE: &[ConsoleRoute] = &[
     post("account/factor/off", StaffPermission::Enter, Console::remove_factor).with_password(),
     post("account/codes", StaffPermission::Enter, Console::new_recovery_codes).with_password(),
     get("people", StaffPermission::Enter, Console::people),
-    post("members/{id}/factor/reset", StaffPermission::Decide, Console::reset_factor)
+    perform("members/{id}/factor/reset", AdminOperation::ResetSecondFactor, Console::reset_factor)
         .with_password(),
-    post("sessions/{id}/end", StaffPermission::Enter, Console::end_session),
+    perform("sessions/{id}/end", AdminOperation::EndSession, Console::end_session),
     get("audit", StaffPermission::ReadRecord, Console::audit),
 ];
 

@@ -1,7 +1,8 @@
 //! Sign-in, sessions and sign-out.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_admin::{Actor, StaffPermission};
+use tradepost_admin::people::{EndSession, StaffRefusal, end_session};
+use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
@@ -95,15 +96,6 @@ impl Visitor<'_> {
     /// Returns the visitor's dealer or publisher; `None` for all dealers.
     pub(super) fn dealer_id(&self) -> Option<&str> {
         self.member.dealer_id.as_deref()
-    }
-
-    /// Returns true when a manager with this visitor's scope decides about a person: one of the same
-    /// dealer or publisher, or for all dealers one who is not of a publisher.
-    pub(super) fn has_among_own(&self, member: &StaffMember) -> bool {
-        match self.dealer_id() {
-            Some(own) => member.dealer_id.as_deref() == Some(own),
-            None => !member.role.is_of_publisher(),
-        }
     }
 }
 
@@ -335,21 +327,11 @@ impl Console {
 
     /// Ends a session of the visitor, or as a manager one of their people's.
     pub(super) fn end_session(&self, visitor: &Visitor<'_>) -> Answer {
-        let own = &visitor.session.name;
-        let may_end = StaffPermission::Decide.is_of(visitor.member.role);
-        let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
-        let is_meant = |(session, member): &(StaffSession, StaffMember)| {
-            let may_end = may_end && visitor.has_among_own(member);
-            session.id == visitor.id && (member.name == *own || may_end)
-        };
-        let (session, member) = known.into_iter().find(is_meant).ok_or(PageError::NotFound)?;
-        if session.id == visitor.session.id {
+        if visitor.id == visitor.session.id {
             return self.sign_out(visitor);
         }
-        let dealer_id = member.dealer_id.as_deref();
-        let subject = Some(member.name.clone());
-        let entry = self.entry(&visitor.member, dealer_id, AuditAction::SessionEnded, subject);
-        self.end(session.id, entry)?;
+        let input = EndSession { session_id: visitor.id.to_owned() };
+        end_session(&self.admin(&[]), &visitor.actor(), input).map_err(unmanaged)?;
         Ok(ConsoleReply::see(format!("{PATH}/people?done=session")))
     }
 
@@ -361,6 +343,21 @@ impl Console {
             Ok(())
         })
     }
+}
+
+/// Returns the page for an operation on staff that was not done.
+pub(super) fn unmanaged(error: AdminError<StaffRefusal>) -> PageError {
+    PageError::from_admin(error, |refusal| match refusal {
+        // People of others are answered as not found.
+        StaffRefusal::UnknownMember(_)
+        | StaffRefusal::NoSecondFactor(_)
+        | StaffRefusal::UnknownSession => PageError::NotFound,
+        StaffRefusal::OwnSecondFactor => PageError::Unusable(
+            "Another manager or the server's operator can reset your second factor.",
+        ),
+        StaffRefusal::NameTaken => PageError::Unusable("Somebody has this name."),
+        StaffRefusal::WrongRole { .. } => PageError::Unusable("That is no role there."),
+    })
 }
 
 /// Returns the page to show after the sign-in, if it is a page of the console.

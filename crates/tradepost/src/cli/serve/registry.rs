@@ -6,16 +6,20 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tradepost_admin::people::{
+    AddMember, SetPassword, StaffEmployer, StaffRefusal, add_member, set_password,
+};
+use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_dealer::demo::DEALER_ID;
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole, member_detail};
+use tradepost_dealer::staff::StaffRole;
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::ServerIdentity;
-use tradepost_store::staff::StaffMember;
 
 use super::{CommandFailure, Context, ServerConfig, Wiring, bind, for_operators};
-use crate::cli::console;
+use crate::cli::console::refused;
+use crate::cli::operator::failure;
 use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy};
-use crate::console::{Console, PATH, password};
+use crate::console::{Console, PATH, name_bucket, password};
 
 /// Name of the demo user.
 const DEMO_USER: &str = "demo";
@@ -68,33 +72,19 @@ fn demo_settings(listen: SocketAddr) -> Settings {
 /// Creates the demo user, or replaces its password, with a random one that is only printed.
 fn try_out(wiring: &Wiring) -> Result<String, CommandFailure> {
     let text = password::token()?;
-    let hashed = password::hash(&text)?;
-    let again = hashed.clone();
-    let now = wiring.clock.now();
-    let entry = NewAuditEntry {
-        chain: DEALER_ID.to_owned(),
-        at: now,
-        actor: "demo".to_owned(),
-        action: AuditAction::PasswordSet,
-        subject: Some(DEMO_USER.to_owned()),
-        detail: Some(member_detail(None, &hashed)),
-    };
-    let is_known = wiring.store.write_blocking(move |tx| {
-        let is_known = tx.set_password(DEMO_USER, &again)?;
-        if is_known {
-            tx.record(&entry)?;
+    let password = password::hash(&text)?;
+    let admin = AdminContext { store: &wiring.store, dealers: &[], now: wiring.clock.now() };
+    let actor = Actor::operator("demo");
+    let name = DEMO_USER.to_owned();
+    let sign_in_budget = name_bucket(DEMO_USER);
+    let again = SetPassword { name: name.clone(), password: password.clone(), sign_in_budget };
+    match set_password(&admin, &actor, again) {
+        Err(AdminError::Refused(StaffRefusal::UnknownMember(_))) => {
+            let employer = StaffEmployer::Dealer(DEALER_ID.to_owned());
+            let input = AddMember { name, employer, role: StaffRole::Manager, password };
+            add_member(&admin, &actor, input).map_err(|error| failure(error, refused))?;
         }
-        Ok(is_known)
-    })?;
-    if !is_known {
-        let member = StaffMember {
-            name: DEMO_USER.to_owned(),
-            dealer_id: Some(DEALER_ID.to_owned()),
-            role: StaffRole::Manager,
-            password: hashed,
-            created_at: now,
-        };
-        console::add(&wiring.store, member, "demo", now)?;
+        outcome => outcome.map_err(|error| failure(error, refused))?,
     }
     Ok(text)
 }

@@ -91,7 +91,7 @@ impl Console {
                 .into_iter()
                 .map(|member| {
                     let has_factor = with_factor.contains(&member.name);
-                    let is_own = visitor.has_among_own(&member);
+                    let is_own = visitor.actor().manages(&member);
                     MemberRow {
                         can_reset: has_factor && is_own && member.name != visitor.member.name,
                         second_factor: match (member.password.is_empty(), has_factor) {
