@@ -1,0 +1,270 @@
+//! Every operation with every role.
+
+use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
+use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
+use tradepost_admin::leads::{
+    self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
+    SetLeadStage, ShowLead, TakeEvidence,
+};
+use tradepost_admin::people::{
+    self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
+};
+use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
+use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
+use tradepost_dealer::calendar::Department;
+use tradepost_dealer::staff::{StaffRole, StaffStage};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_publisher::decision::Step;
+use tradepost_publisher::staff::Matter;
+
+use crate::publisher::{GAZETTE, gazette};
+use crate::{SHOP, Scene, member, now};
+
+/// What became of an operation on a store without anything in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// It was permitted, and found nothing.
+    Permitted,
+    /// The role does not have the permission.
+    Forbidden,
+    /// A publisher does not know the actor.
+    Stranger,
+}
+
+fn verdict<T, R>(outcome: Result<T, AdminError<R>>) -> Verdict {
+    match outcome {
+        Ok(_) | Err(AdminError::Refused(_)) => Verdict::Permitted,
+        Err(AdminError::Forbidden(_)) => Verdict::Forbidden,
+        Err(AdminError::Broken(fault)) => panic!("{}", fault.chain()),
+    }
+}
+
+fn decided<T>(outcome: decisions::DecisionResult<T>) -> Verdict {
+    if matches!(outcome, Err(AdminError::Refused(DecisionRefusal::Stranger))) {
+        return Verdict::Stranger;
+    }
+    verdict(outcome)
+}
+
+fn change(context: &AdminContext<'_>, actor: &Actor, change: AppointmentChange) -> Verdict {
+    let appointment_id = "appt_1".to_owned();
+    let input = ChangeAppointment { appointment_id, seen_version: None, change };
+    verdict(appointments::change_appointment(context, actor, input))
+}
+
+fn decide(context: &AdminContext<'_>, actor: &Actor, step: Step) -> Verdict {
+    let publisher = gazette();
+    decided(decisions::decide_matter(
+        context,
+        actor,
+        DecideMatter {
+            publisher: &publisher,
+            matter: Matter::Account,
+            id: "acc_1".to_owned(),
+            account: None,
+            step,
+            reason: None,
+            why: None,
+        },
+    ))
+}
+
+/// Performs an operation on something that does not exist.
+fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation) -> Verdict {
+    let lead_id = "lead_1".to_owned();
+    let name = "nobody".to_owned();
+    let time = WantedTime::Exact(now());
+    match operation {
+        AdminOperation::ShowLead => verdict(leads::show_lead(context, actor, ShowLead { lead_id })),
+        AdminOperation::ListLeads => {
+            verdict(leads::record_list(context, actor, ListLeads { leads: Vec::new() }))
+        }
+        AdminOperation::ExportLeads => {
+            let input = ExportLeads { leads: Vec::new(), format: "csv" };
+            verdict(leads::record_export(context, actor, input))
+        }
+        AdminOperation::TakeEvidence => {
+            let input = TakeEvidence { lead_id, digest: [0; 32] };
+            verdict(leads::record_evidence(context, actor, input))
+        }
+        AdminOperation::AddNote => {
+            let input = AddNote { lead_id, text: "Called.".to_owned() };
+            verdict(leads::add_note(context, actor, input))
+        }
+        AdminOperation::SetLeadStage => {
+            let input = SetLeadStage { lead_id, stage: StaffStage::Working };
+            verdict(leads::set_lead_stage(context, actor, input))
+        }
+        AdminOperation::ResendLead => {
+            let input = ResendLead { lead_id, destination: None };
+            verdict(leads::resend_lead(context, actor, input))
+        }
+        AdminOperation::ReleaseLead => {
+            verdict(leads::release_lead(context, actor, ReleaseLead { lead_id }))
+        }
+        AdminOperation::RevokeConsent => {
+            verdict(leads::revoke_consent(context, actor, RevokeConsent { lead_id }))
+        }
+        AdminOperation::EraseCustomer => {
+            let input = EraseCustomer { lead_ids: vec![lead_id], ..EraseCustomer::default() };
+            verdict(leads::erase_customer(context, actor, input))
+        }
+        AdminOperation::ConfirmAppointment => {
+            let confirm =
+                AppointmentChange::Confirm { at: None, minutes: None, outside_hours: false };
+            change(context, actor, confirm)
+        }
+        AdminOperation::MoveAppointment => {
+            change(context, actor, AppointmentChange::Move { to: time, outside_hours: false })
+        }
+        AdminOperation::CancelAppointment => change(context, actor, AppointmentChange::Cancel),
+        AdminOperation::MissAppointment => change(context, actor, AppointmentChange::NoShow),
+        AdminOperation::BlockTime => {
+            let reason = "inventory".to_owned();
+            let input = BlockTime {
+                dealer_id: SHOP.to_owned(),
+                rooftop: "Main".to_owned(),
+                department: Department::Sales,
+                wanted: WantedBlock { from: time, until: time, places: None, reason },
+            };
+            verdict(appointments::block_time(context, actor, input))
+        }
+        AdminOperation::UnblockTime => {
+            let input = UnblockTime { block_id: "block_1".to_owned() };
+            verdict(appointments::unblock_time(context, actor, input))
+        }
+        AdminOperation::Approve => decide(context, actor, Step::Approve),
+        AdminOperation::Decline => decide(context, actor, Step::Decline),
+        AdminOperation::Suspend => decide(context, actor, Step::Suspend),
+        AdminOperation::Resume => decide(context, actor, Step::Resume),
+        AdminOperation::Close => decide(context, actor, Step::Close),
+        AdminOperation::DemandPayment => decide(context, actor, Step::PaymentDue),
+        AdminOperation::SettlePayment => decide(context, actor, Step::PaymentSettled),
+        AdminOperation::GrantRights => {
+            let publisher = gazette();
+            let input = GrantRights {
+                publisher: &publisher,
+                account: "acc_1".to_owned(),
+                agent: "acme".to_owned(),
+                rights: None,
+                why: None,
+            };
+            decided(decisions::grant_rights(context, actor, input))
+        }
+        AdminOperation::AddMember => {
+            let employer = StaffEmployer::Dealer(SHOP.to_owned());
+            // No role there, so that nobody is added.
+            let input =
+                AddMember { name, employer, role: StaffRole::Viewer, password: String::new() };
+            verdict(people::add_member(context, actor, input))
+        }
+        AdminOperation::SetPassword => {
+            let input = SetPassword { name, password: String::new(), sign_in_budget: Vec::new() };
+            verdict(people::set_password(context, actor, input))
+        }
+        AdminOperation::RemoveMember => {
+            verdict(people::remove_member(context, actor, RemoveMember { name }))
+        }
+        AdminOperation::ResetSecondFactor => {
+            verdict(people::reset_second_factor(context, actor, ResetSecondFactor { name }))
+        }
+        AdminOperation::EndSession => {
+            let input = EndSession { session_id: "0123".to_owned() };
+            verdict(people::end_session(context, actor, input))
+        }
+    }
+}
+
+/// Who may perform each operation, besides the operator of the server.
+const PERMITTED: &[(&str, &[&str])] = &[
+    ("show-lead", &["desk", "manager"]),
+    ("list-leads", &["desk", "manager"]),
+    ("export-leads", &["manager"]),
+    ("take-evidence", &["manager"]),
+    ("add-note", &["desk", "manager"]),
+    ("set-lead-stage", &["desk", "manager"]),
+    ("resend-lead", &["desk", "manager"]),
+    ("release-lead", &["manager"]),
+    ("revoke-consent", &["manager"]),
+    ("erase-customer", &["manager"]),
+    ("confirm-appointment", &["desk", "manager"]),
+    ("move-appointment", &["desk", "manager"]),
+    ("cancel-appointment", &["desk", "manager"]),
+    ("miss-appointment", &["desk", "manager"]),
+    ("block-time", &["manager"]),
+    ("unblock-time", &["manager"]),
+    ("approve", &["approver"]),
+    ("decline", &["approver"]),
+    ("suspend", &["seller", "approver"]),
+    ("resume", &["seller", "approver"]),
+    ("close", &["approver"]),
+    ("payment-due", &["seller", "approver"]),
+    ("payment-settled", &["seller", "approver"]),
+    ("grant", &["approver"]),
+    ("add-member", &[]),
+    ("set-password", &[]),
+    ("remove-member", &[]),
+    ("reset-second-factor", &["manager"]),
+    ("end-session", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
+];
+
+#[test]
+fn each_operation_is_for_the_roles_of_the_table() {
+    let scene = Scene::new();
+    let context = scene.context();
+    let names: Vec<_> = PERMITTED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, AdminOperation::NAMES, "the table has every operation");
+    for (name, permitted) in PERMITTED {
+        let operation = AdminOperation::from_name(name).unwrap();
+        for role in StaffRole::ALL {
+            let employer = if role.is_of_publisher() { GAZETTE } else { SHOP };
+            let actor = Actor::from_member(&member("dora", *role, Some(employer)));
+            let is_permitted = permitted.contains(&role.name());
+            let found = perform(&context, &actor, operation);
+            assert_eq!(found == Verdict::Permitted, is_permitted, "{name} by {role}: {found:?}");
+        }
+        let operator = Actor::operator("cli:egon");
+        assert_eq!(perform(&context, &operator, operation), Verdict::Permitted, "{name}");
+    }
+}
+
+#[test]
+fn people_of_others_are_strangers_to_a_publisher() {
+    let scene = Scene::new();
+    let context = scene.context();
+    for (role, employer) in [
+        (StaffRole::Approver, Some("herald")),
+        (StaffRole::Approver, None),
+        (StaffRole::Manager, Some(GAZETTE)),
+        (StaffRole::Manager, None),
+    ] {
+        let actor = Actor::from_member(&member("dora", role, employer));
+        let found = perform(&context, &actor, AdminOperation::Approve);
+        assert_eq!(found, Verdict::Stranger, "{role} of {employer:?}");
+    }
+}
+
+#[test]
+fn a_refusal_is_recorded_where_its_people_look() {
+    let scene = Scene::new();
+    let context = scene.context();
+    let dora = Actor::from_member(&member("dora", StaffRole::Desk, Some(SHOP)));
+    perform(&context, &dora, AdminOperation::EraseCustomer);
+    perform(&context, &dora, AdminOperation::AddNote);
+    let sam = member("sam", StaffRole::Seller, Some(GAZETTE));
+    perform(&context, &Actor::for_member(&sam, "cli:egon"), AdminOperation::Close);
+    let group = Actor::from_member(&member("group", StaffRole::Engineer, None));
+    perform(&context, &group, AdminOperation::ShowLead);
+    assert_eq!(
+        scene.record(SHOP),
+        ["dora access_refused - erase-customer needs another role than desk"]
+    );
+    assert_eq!(
+        scene.record(GAZETTE),
+        ["sam by cli:egon access_refused - close needs another role than seller"]
+    );
+    assert_eq!(
+        scene.record("*"),
+        ["group access_refused - show-lead needs another role than engineer"]
+    );
+}
