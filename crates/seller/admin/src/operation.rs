@@ -60,6 +60,12 @@ catalog! {
     SettlePayment = "payment-settled" { permission: StaffPermission::OperatePublisher }
     /// Sets the rights of an agent on an account.
     GrantRights = "grant" { permission: StaffPermission::ApprovePublisher }
+    /// Creates an API key.
+    CreateKey = "create-key" { permission: StaffPermission::RunServer }
+    /// Lists API keys, without their secrets.
+    ListKeys = "list-keys" { permission: StaffPermission::RunServer }
+    /// Revokes an API key.
+    RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
     /// Lets somebody sign in.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.

@@ -149,6 +149,10 @@ words! {
         RightsGranted = "rights_granted",
         /// Took that back.
         RightsRevoked = "rights_revoked",
+        /// Created an API key; the detail is its name and what it permits.
+        ApiKeyCreated = "api_key_created",
+        /// Revoked an API key; the detail is its name.
+        ApiKeyRevoked = "api_key_revoked",
     }
 }
 

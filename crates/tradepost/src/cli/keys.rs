@@ -6,6 +6,10 @@ use std::collections::BTreeSet;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
+use tradepost_admin::keys::{
+    ADMINISTRATORS, CreateKey, KeyRefusal, ListKeys, RevokeKey, RevokedKey, create_key, list_keys,
+    revoke_key,
+};
 use tradepost_client::text::escape_json;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format;
@@ -16,6 +20,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
 
+use super::operator::{admin, failure};
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
@@ -23,7 +28,7 @@ use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, import, publisher};
 use crate::config::Config;
 use crate::gate::KeyScope;
-use crate::hosting::api::{ADMINISTRATORS, AdminScope};
+use crate::hosting::api::AdminScope;
 
 /// Subcommands of `tradepost keys`.
 #[derive(Debug, Subcommand)]
@@ -90,7 +95,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::List { dealer, place } => {
             let store = place.open(None, context)?;
             dealers::check_known(dealer.as_deref(), &store, &place, context)?;
-            let keys = store.api_keys(dealer.as_deref())?;
+            let input = ListKeys { seller_id: dealer };
+            let keys = list_keys(&admin(&store, &[]), &context.operator(), input);
+            let keys = keys.map_err(|error| failure(error, refused))?;
             list(&keys, context, Clock::system().now());
             Ok(())
         }
@@ -124,13 +131,9 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         revoked_at: None,
         last_used_on: None,
     };
-    // A name stays taken when its keys have expired: its next owner would get the data that is
-    // stored under it.
-    if !store.add_api_key(key.clone(), arguments.same_caller)? {
-        return Err(CommandFailure::usage("a key of this dealer has or had this name").hint(
-            "choose another name, or create a further key of the same caller with --same-caller",
-        ));
-    }
+    let input = CreateKey { key: key.clone(), same_caller: arguments.same_caller };
+    let created = create_key(&admin(&store, &[]), &context.operator(), input);
+    created.map_err(|error| failure(error, refused))?;
     if context.output.is_json() {
         let document = document(&key, Some(fresh.text), now);
         let text = format!("{}\n", escape_json(&format!("{document:#}")));
@@ -148,10 +151,28 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     Ok(())
 }
 
+/// Returns the failure for a refused operation on keys.
+fn refused(refusal: KeyRefusal) -> CommandFailure {
+    match refusal {
+        // A name stays taken when its keys have expired: its next owner would get the data that is
+        // stored under it.
+        KeyRefusal::NameTaken => CommandFailure::usage("a key of this dealer has or had this name")
+            .hint(
+                "choose another name, or create a further key of the same caller with \
+                 --same-caller",
+            ),
+        KeyRefusal::Expired => CommandFailure::usage("the key would have expired already")
+            .hint("name a date from today on, or a duration that is not zero"),
+        KeyRefusal::UnknownKey => CommandFailure::usage("there is no such key")
+            .hint("`tradepost keys list` lists the keys"),
+    }
+}
+
 /// Shows a new key. If it cannot be printed no one has seen it, and it is revoked.
 fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome {
     context.output.hand_over(text.as_bytes()).inspect_err(|_| {
-        context.output.talk(match store.revoke_api_key(id, Clock::system().now()) {
+        let input = RevokeKey { id: id.to_owned() };
+        context.output.talk(match revoke_key(&admin(store, &[]), &context.operator(), input) {
             Ok(_) => {
                 format!("the key {id} could not be shown, so it was revoked; create another one")
             }
@@ -212,17 +233,13 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
 }
 
 fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> Outcome {
-    let before = place.open(None, context)?.revoke_api_key(id, now)?;
-    let Some(before) = before else {
-        return Err(CommandFailure::usage("there is no such key")
-            .hint("`tradepost keys list` lists the keys"));
-    };
-    let already = before.revoked_at.is_some();
-    // The first revocation counts; revoking a key again changes nothing.
-    let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
-    let said = match already {
-        true => "the key was already revoked".to_owned(),
-        false => format!("the key {} of {} is revoked", key.id, key.name),
+    let store = place.open(None, context)?;
+    let input = RevokeKey { id: id.to_owned() };
+    let revoked = revoke_key(&admin(&store, &[]), &context.operator(), input);
+    let RevokedKey { key, is_changed } = revoked.map_err(|error| failure(error, refused))?;
+    let said = match is_changed {
+        true => format!("the key {} of {} is revoked", key.id, key.name),
+        false => "the key was already revoked".to_owned(),
     };
     context.output.note(&document(&key, None, now), said);
     Ok(())
@@ -272,8 +289,7 @@ fn end(text: &str, now: Timestamp) -> Result<Timestamp, CommandFailure> {
             .hint("write a duration such as 90d or 12h, or a date such as 2027-01-31")
     })?;
     if end <= now {
-        return Err(CommandFailure::usage("the key would have expired already")
-            .hint("name a date from today on, or a duration that is not zero"));
+        return Err(refused(KeyRefusal::Expired));
     }
     Ok(end)
 }

@@ -14,6 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
+use tradepost_admin::keys::ADMINISTRATORS;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::http::{MediaType, RetryAfter};
 use tradepost_document::json::{self, ReadLimits, Value, json};
@@ -35,9 +36,6 @@ pub const OPENAPI: &str = include_str!("../../../../docs/admin-openapi.json");
 
 /// Path prefix of the API.
 pub const BASE: &str = "/admin/v1";
-
-/// Id under which administrators' keys are stored; no dealer or publisher can have it.
-pub const ADMINISTRATORS: &str = "*admin";
 
 /// Number of dealers on a page: default and maximum.
 const PAGE: (u32, u32) = (100, 1_000);

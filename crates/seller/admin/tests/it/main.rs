@@ -1,5 +1,6 @@
 //! Operations on a store of their own.
 
+mod keys;
 mod people;
 mod publisher;
 mod roles;

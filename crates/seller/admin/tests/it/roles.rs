@@ -2,6 +2,7 @@
 
 use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
+use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
 use tradepost_admin::leads::{
     self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
     SetLeadStage, ShowLead, TakeEvidence,
@@ -16,6 +17,7 @@ use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::decision::Step;
 use tradepost_publisher::staff::Matter;
+use tradepost_store::ApiKey;
 
 use crate::publisher::{GAZETTE, gazette};
 use crate::{SHOP, Scene, member, now};
@@ -151,6 +153,25 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             };
             decided(decisions::grant_rights(context, actor, input))
         }
+        AdminOperation::CreateKey => {
+            let key = ApiKey {
+                id: "0123".to_owned(),
+                agent_id: SHOP.to_owned(),
+                name: "acme".to_owned(),
+                hash: [0; 32],
+                scopes: None,
+                created_at: now(),
+                // So that none is created.
+                expires_at: Some(now()),
+                revoked_at: None,
+                last_used_on: None,
+            };
+            verdict(keys::create_key(context, actor, CreateKey { key, same_caller: false }))
+        }
+        AdminOperation::ListKeys => verdict(keys::list_keys(context, actor, ListKeys::default())),
+        AdminOperation::RevokeKey => {
+            verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
+        }
         AdminOperation::AddMember => {
             let employer = StaffEmployer::Dealer(SHOP.to_owned());
             // No role there, so that nobody is added.
@@ -201,6 +222,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("payment-due", &["seller", "approver"]),
     ("payment-settled", &["seller", "approver"]),
     ("grant", &["approver"]),
+    ("create-key", &[]),
+    ("list-keys", &[]),
+    ("revoke-key", &[]),
     ("add-member", &[]),
     ("set-password", &[]),
     ("remove-member", &[]),

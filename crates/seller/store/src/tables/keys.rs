@@ -39,11 +39,12 @@ impl Store {
 }
 
 impl StoreTransaction<'_> {
-    pub(crate) fn add_api_key(
-        &self,
-        key: &ApiKey,
-        same_caller: bool,
-    ) -> Result<bool, InternalError> {
+    /// Stores a new key. Without `same_caller` its name must never have been used by another key of the dealer. Returns
+    /// true when it was stored.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_api_key(&self, key: &ApiKey, same_caller: bool) -> Result<bool, InternalError> {
         let scopes = key
             .scopes
             .as_ref()
@@ -70,7 +71,11 @@ impl StoreTransaction<'_> {
         )
     }
 
-    pub(crate) fn revoke_api_key(
+    /// Revokes a key now. Returns the key as it was before; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_api_key(
         &self,
         id: &str,
         now: Timestamp,
