@@ -99,9 +99,9 @@ impl Actor {
         self.role().is_none_or(|role| permission.is_of(role))
     }
 
-    /// Returns true when a member is among the people whom the actor manages, if the role permits it.
-    /// Staff of one dealer do not manage people of all dealers, and nobody of a dealer those of a
-    /// publisher.
+    /// Returns true when a member is among the staff that the actor manages, if the role permits it.
+    /// Staff of one dealer do not manage staff of all dealers, and staff of dealers do not manage those
+    /// of a publisher.
     #[must_use]
     pub fn manages(&self, member: &StaffMember) -> bool {
         match &self.authority {

@@ -153,7 +153,7 @@ pub struct BlockTime {
     pub wanted: WantedBlock,
 }
 
-/// Blocks a time, so that nobody can book it. Returns the block.
+/// Blocks a time, so that it cannot be booked. Returns the block.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, the block is refused, or the store fails.

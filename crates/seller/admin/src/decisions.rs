@@ -1,4 +1,4 @@
-//! Decisions of a publisher's people: on accounts, creatives and media buys that wait for approval,
+//! Decisions of a publisher's staff: on accounts, creatives and media buys that wait for approval,
 //! and on the rights of agents on accounts.
 
 use tradepost_publisher::agent::AccountRights;

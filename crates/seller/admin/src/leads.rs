@@ -152,7 +152,7 @@ pub struct RevokeConsent {
     pub lead_id: String,
 }
 
-/// Records that the customer has withdrawn the consent: nobody may contact them any more.
+/// Records that the customer has withdrawn the consent, so that staff may no longer contact them.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, there is no such lead, or the store fails.
@@ -313,7 +313,7 @@ pub struct EraseCustomer {
 }
 
 /// Erases what leads say about their customer, except for the hashes of the consents. Returns the
-/// leads that were erased, and those of which nobody knows whom they name.
+/// leads that were erased, and those that cannot be read, so that their customers are unknown.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, there is no such lead or dealer, or the store fails.
@@ -369,7 +369,7 @@ pub fn show_lead(
     let history = find_lead(context, actor, &input.lead_id)?;
     let lead = history.lead.clone();
     let entry = context.entry(actor, &lead.dealer_id, AuditAction::LeadSeen, Some(&lead.lead_id));
-    // The operator of the server is nobody whom a customer waits for.
+    // Response times count looks of staff, not those of the operator.
     let counts_as_seen = actor.role().is_some();
     context.store.write_blocking(move |tx| {
         if counts_as_seen {
@@ -460,7 +460,7 @@ pub fn record_evidence(
     change_lead(context, actor, change, |tx, _, entry| record_if(true, tx, entry))
 }
 
-/// Returns a lead with its history. A lead of a dealer whom the actor does not see is not found.
+/// Returns a lead with its history. A lead of a dealer that the actor does not see is not found.
 ///
 /// # Errors
 /// Fails when there is no such lead, or the store fails.

@@ -66,15 +66,15 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
-    /// Lets somebody sign in.
+    /// Adds a staff member.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.
     SetPassword = "set-password" { permission: StaffPermission::RunServer }
-    /// Lets somebody in no more.
+    /// Removes a staff member.
     RemoveMember = "remove-member" { permission: StaffPermission::RunServer }
     /// Removes the second factor of a member.
     ResetSecondFactor = "reset-second-factor" { permission: StaffPermission::Decide }
-    /// Ends a session: one's own, or that of somebody whom one manages.
+    /// Ends a session of the actor, or of a member that the actor manages.
     EndSession = "end-session" { permission: StaffPermission::Enter }
 }
 

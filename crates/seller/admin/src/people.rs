@@ -13,9 +13,9 @@ use crate::operation::AdminOperation;
 /// Refusal of an operation on staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaffRefusal {
-    /// Somebody has the name already.
+    /// Another member has the name.
     NameTaken,
-    /// Nobody has this name, or the actor may not manage them.
+    /// No member has this name, or the actor may not manage them.
     UnknownMember(String),
     /// The role is not one at the employer.
     WrongRole {
@@ -26,7 +26,7 @@ pub enum StaffRefusal {
     },
     /// The member of this name has no second factor.
     NoSecondFactor(String),
-    /// Nobody resets their own second factor.
+    /// The actor cannot reset their own second factor.
     OwnSecondFactor,
     /// There is no such session, or the actor may not end it.
     UnknownSession,
@@ -89,7 +89,7 @@ pub struct AddMember {
     pub password: String,
 }
 
-/// Lets somebody sign in from now on.
+/// Adds a staff member, who can sign in from now on.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, the role is wrong, the name is taken, or the store
@@ -127,7 +127,7 @@ pub struct SetPassword {
 /// Sets the password of a member, and ends their sessions.
 ///
 /// # Errors
-/// Fails when the actor lacks the permission, nobody has the name, or the store fails.
+/// Fails when the actor lacks the permission, no member has the name, or the store fails.
 pub fn set_password(
     context: &AdminContext<'_>,
     actor: &Actor,
@@ -152,10 +152,10 @@ pub struct RemoveMember {
     pub name: String,
 }
 
-/// Lets somebody in no more, and ends their sessions.
+/// Removes a staff member, and ends their sessions.
 ///
 /// # Errors
-/// Fails when the actor lacks the permission, nobody has the name, or the store fails.
+/// Fails when the actor lacks the permission, no member has the name, or the store fails.
 pub fn remove_member(
     context: &AdminContext<'_>,
     actor: &Actor,
@@ -208,7 +208,7 @@ pub struct EndSession {
     pub session_id: String,
 }
 
-/// Ends a session: one's own, or as a manager one of a member whom one manages.
+/// Ends a session of the actor, or as a manager one of a member that the actor manages.
 ///
 /// # Errors
 /// Fails when there is no session that the actor may end, or the store fails.
@@ -236,7 +236,7 @@ pub fn end_session(
     Ok(())
 }
 
-/// Finds a member whom the actor manages.
+/// Finds a member that the actor manages.
 fn find_member(context: &AdminContext<'_>, actor: &Actor, name: &str) -> StaffResult<StaffMember> {
     let name = name.to_lowercase();
     let found = context.store.member(&name)?.filter(|member| actor.manages(member));

@@ -153,7 +153,7 @@ const SENTENCES: &[Sentence] = &[
         without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
-    // Every operation of the seller's people, once. Has never heard of a command line, a page or a request.
+    // Operations of a seller's staff, each implemented once. Knows no command line, page or HTTP.
     Sentence {
         folder: "seller/admin",
         knows: &["dealer", "document", "publisher", "store"],

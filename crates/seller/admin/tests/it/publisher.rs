@@ -39,7 +39,7 @@ pub(crate) fn gazette() -> Publisher {
     Publisher::new(Arc::new(profile), Arc::new(MemoryVault::default()), Arc::new(NoServices))
 }
 
-/// Services of a publisher that nobody calls.
+/// Services of a publisher without callers.
 #[derive(Debug)]
 struct NoServices;
 

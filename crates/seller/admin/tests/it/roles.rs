@@ -174,7 +174,7 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         }
         AdminOperation::AddMember => {
             let employer = StaffEmployer::Dealer(SHOP.to_owned());
-            // No role there, so that nobody is added.
+            // Not a role at a dealer, so that no member is added.
             let input =
                 AddMember { name, employer, role: StaffRole::Viewer, password: String::new() };
             verdict(people::add_member(context, actor, input))
@@ -253,7 +253,7 @@ fn each_operation_is_for_the_roles_of_the_table() {
 }
 
 #[test]
-fn people_of_others_are_strangers_to_a_publisher() {
+fn staff_of_others_are_strangers_to_a_publisher() {
     let scene = Scene::new();
     let context = scene.context();
     for (role, employer) in [
@@ -269,7 +269,7 @@ fn people_of_others_are_strangers_to_a_publisher() {
 }
 
 #[test]
-fn a_refusal_is_recorded_where_its_people_look() {
+fn a_refusal_is_recorded_in_the_log_of_the_employer() {
     let scene = Scene::new();
     let context = scene.context();
     let dora = Actor::from_member(&member("dora", StaffRole::Desk, Some(SHOP)));
