@@ -1,16 +1,16 @@
 //! Memory of calls in doubt, which may or may not have acted. The same call made again is sent unchanged, under its
 //! first key.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
+use tradepost_document::cache::BoundedCache;
 
-/// Maximum number of calls; beyond it, the oldest is forgotten.
+/// Maximum number of calls; beyond it, the one used longest ago is forgotten.
 const MAX_UNCLEAR: usize = 10_000;
 
 /// Calls in doubt by the SHA-256 of their canonical text, because the text of a lead names a customer.
-pub(super) struct Unclear<T>(Mutex<VecDeque<([u8; 32], T)>>);
+pub(super) struct Unclear<T>(Mutex<BoundedCache<[u8; 32], T>>);
 
 fn name_of(call: &str) -> [u8; 32] {
     Sha256::digest(call).into()
@@ -18,32 +18,27 @@ fn name_of(call: &str) -> [u8; 32] {
 
 impl<T: Clone> Unclear<T> {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(VecDeque::new()))
+        Self(Mutex::new(BoundedCache::new(MAX_UNCLEAR)))
     }
 
     /// Remembers a call; the first entry for it stays.
     pub(super) fn remember(&self, call: &str, known: T) {
         let call = name_of(call);
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if calls.iter().any(|(name, _)| *name == call) {
-            return;
+        if calls.get(&call).is_none() {
+            calls.insert(call, known);
         }
-        if calls.len() >= MAX_UNCLEAR {
-            calls.pop_front();
-        }
-        calls.push_back((call, known));
     }
 
     /// Returns the entry of this call, when it ended in doubt.
     pub(super) fn recall(&self, call: &str) -> Option<T> {
         let call = name_of(call);
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.iter().find(|(name, _)| *name == call).map(|(_, known)| known.clone())
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&call).cloned()
     }
 
     /// Forgets a call whose outcome is known.
     pub(super) fn forget(&self, call: &str) {
         let call = name_of(call);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(name, _)| *name != call);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
     }
 }

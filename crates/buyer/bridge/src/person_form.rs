@@ -1,13 +1,14 @@
 //! Asks the person behind a client with a form that the client shows, which a model cannot answer. A question waits
 //! here until it is answered, the client cancels its call, or the time is up.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tradepost_a2a::jsonrpc::RpcReply;
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::json::{Value, json};
 use tradepost_mcp::{self as mcp, AgreementForm, FormAnswer};
 
@@ -59,7 +60,6 @@ pub(super) struct LateRefusal {
 
 /// Form that was not answered in time. A refusal that arrives late still counts.
 struct LapsedQuestion {
-    id: String,
     whose: String,
     form: AgreementForm,
     /// True when the refusal has arrived.
@@ -70,7 +70,7 @@ struct LapsedQuestion {
 /// Questions that wait for an answer.
 pub(super) struct Questions {
     open: Mutex<HashMap<String, OpenQuestion>>,
-    lapsed: Mutex<VecDeque<LapsedQuestion>>,
+    lapsed: Mutex<BoundedCache<String, LapsedQuestion>>,
     /// True when the client has left and cannot answer any more.
     closed: AtomicBool,
     count: AtomicU64,
@@ -90,7 +90,7 @@ impl Questions {
     pub(super) fn new(patience: Duration) -> Self {
         let closed = AtomicBool::new(false);
         let open = Mutex::default();
-        let lapsed = Mutex::default();
+        let lapsed = Mutex::new(BoundedCache::new(MAX_LAPSED));
         Self { open, lapsed, closed, count: AtomicU64::new(0), patience }
     }
 
@@ -111,7 +111,7 @@ impl Questions {
 
     fn refused_late(&self, whose: &str, id: &str, answer: &Value) -> Option<LateRefusal> {
         let mut lapsed = self.lock_lapsed();
-        let question = lapsed.iter_mut().find(|one| one.id == id && one.whose == whose)?;
+        let question = lapsed.get(id).filter(|question| question.whose == whose)?;
         // A client closes its form when it is told that the question expired: that is not the person's answer.
         if question.form.read(answer) != Some(FormAnswer::Declined) {
             return None;
@@ -122,21 +122,17 @@ impl Questions {
 
     /// Remembers a form that was not answered in time.
     fn lapse(&self, id: &str, whose: &str, form: &AgreementForm) {
-        let mut lapsed = self.lock_lapsed();
-        if lapsed.len() >= MAX_LAPSED {
-            lapsed.pop_front();
-        }
-        let id = id.to_owned();
         let whose = whose.to_owned();
         let form = form.clone();
-        lapsed.push_back(LapsedQuestion { id, whose, form, is_refused: false, refusal: None });
+        let question = LapsedQuestion { whose, form, is_refused: false, refusal: None };
+        self.lock_lapsed().insert(id.to_owned(), question);
     }
 
     /// Lets a late refusal of this form apply to the question that replaced it. Returns the refusal when it has
     /// already arrived.
     pub(super) fn await_refusal(&self, id: &str, refusal: LateRefusal) -> Option<LateRefusal> {
         let mut lapsed = self.lock_lapsed();
-        let question = lapsed.iter_mut().find(|one| one.id == id)?;
+        let question = lapsed.get(id)?;
         question.refusal = Some(refusal);
         question.refusal.clone().filter(|_| question.is_refused)
     }
@@ -181,7 +177,7 @@ impl Questions {
         Ok((id, answered))
     }
 
-    fn lock_lapsed(&self) -> MutexGuard<'_, VecDeque<LapsedQuestion>> {
+    fn lock_lapsed(&self) -> MutexGuard<'_, BoundedCache<String, LapsedQuestion>> {
         self.lapsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

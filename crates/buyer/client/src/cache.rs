@@ -2,7 +2,6 @@
 //! is in memory and bounded, and the caller provides the clock.
 // D-06
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use policy::{CacheTerms, CacheUse};
 use reqwest::Url;
+use tradepost_document::cache::BoundedCache;
 
 use crate::discover::{Discovered, card_url, read};
 use crate::failure::{CallFailure, Unsent};
@@ -63,14 +63,13 @@ pub enum CardSource {
 pub struct CardCache {
     bounds: CacheBounds,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
-    cards: Mutex<HashMap<String, CardEntry>>,
+    cards: Mutex<BoundedCache<String, CardEntry>>,
 }
 
 #[derive(Clone)]
 struct CardEntry {
     discovered: Discovered,
     terms: CacheTerms,
-    wanted: Timestamp,
 }
 
 impl fmt::Debug for CardCache {
@@ -86,7 +85,8 @@ impl CardCache {
     /// Creates an empty cache with this clock.
     #[must_use]
     pub fn new(bounds: CacheBounds, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { bounds, clock: Box::new(clock), cards: Mutex::default() }
+        let cards = Mutex::new(BoundedCache::new(bounds.cards));
+        Self { bounds, clock: Box::new(clock), cards }
     }
 
     /// Returns the card of the agent at `address`, as [`crate::discover()`] finds it: the cached one while it
@@ -102,7 +102,8 @@ impl CardCache {
     ) -> Result<CachedCard, CallFailure> {
         let url = card_url(address)?;
         let now = (self.clock)();
-        let Some(kept) = self.kept(&url, now) else {
+        let kept = self.lock().get(url.as_str()).cloned();
+        let Some(kept) = kept else {
             return self.fetch(transport, url).await;
         };
         let found = |how| CachedCard { discovered: kept.discovered.clone(), how };
@@ -187,32 +188,18 @@ impl CardCache {
         }
     }
 
-    fn kept(&self, url: &Url, now: Timestamp) -> Option<CardEntry> {
-        let mut cards = self.lock();
-        let entry = cards.get_mut(url.as_str())?;
-        entry.wanted = now;
-        Some(entry.clone())
-    }
-
     fn keep(&self, url: &Url, discovered: &Discovered, terms: CacheTerms) {
-        let wanted = (self.clock)();
         let mut cards = self.lock();
-        if !terms.may_be_kept() || self.bounds.cards == 0 {
+        if !terms.may_be_kept() {
             // The seller no longer permits caching, so the earlier card is removed, too.
             cards.remove(url.as_str());
             return;
         }
-        if !cards.contains_key(url.as_str()) && cards.len() >= self.bounds.cards {
-            let oldest = cards.iter().min_by_key(|(_, entry)| entry.wanted);
-            if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
-                cards.remove(&oldest);
-            }
-        }
-        let entry = CardEntry { discovered: discovered.clone(), terms, wanted };
+        let entry = CardEntry { discovered: discovered.clone(), terms };
         cards.insert(url.as_str().to_owned(), entry);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, CardEntry>> {
+    fn lock(&self) -> MutexGuard<'_, BoundedCache<String, CardEntry>> {
         self.cards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

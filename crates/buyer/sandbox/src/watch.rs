@@ -3,11 +3,11 @@
 //! One grader grades one buyer, whatever name its requests state. Memory is bounded: the oldest entries are
 //! forgotten.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::hash::Hash;
+use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use tradepost_aap::Skill;
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::problem::clip;
 
 use super::reply::BuyerReply;
@@ -27,26 +27,45 @@ const MAX_REMEMBERED: usize = 10_000;
 const MAX_LISTED: usize = 1_000;
 
 /// Grader of one buyer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BuyerGrader {
     budget: RequestBudget,
     /// Number of requests.
     pub(super) requests: u64,
     retries: u32,
     card_read: bool,
-    intents: RecentKeys<Digest, BuyerIntent>,
+    intents: BoundedCache<Digest, BuyerIntent>,
     /// Intent of each key, and the exchange in which the key was first used.
-    keys: RecentKeys<String, (Digest, u64)>,
-    messages: RecentKeys<String, Digest>,
-    grants: RecentKeys<Digest, BTreeSet<String>>,
+    keys: BoundedCache<String, (Digest, u64)>,
+    messages: BoundedCache<String, Digest>,
+    grants: BoundedCache<Digest, BTreeSet<String>>,
     /// Vehicles that the seller has reported as gone.
-    gone: RecentKeys<String, ()>,
+    gone: BoundedCache<String, ()>,
     /// Most recent exchanges.
     pub(super) exchanges: VecDeque<GradedExchange>,
     /// Most recent findings.
     pub(super) findings: VecDeque<BuyerMistake>,
     /// Number of findings by kind, in the order of the catalog.
     pub(super) counts: Vec<(FindingKind, u64)>,
+}
+
+impl Default for BuyerGrader {
+    fn default() -> Self {
+        Self {
+            budget: RequestBudget::default(),
+            requests: 0,
+            retries: 0,
+            card_read: false,
+            intents: BoundedCache::new(MAX_REMEMBERED),
+            keys: BoundedCache::new(MAX_REMEMBERED),
+            messages: BoundedCache::new(MAX_REMEMBERED),
+            grants: BoundedCache::new(MAX_REMEMBERED),
+            gone: BoundedCache::new(MAX_REMEMBERED),
+            exchanges: VecDeque::new(),
+            findings: VecDeque::new(),
+            counts: Vec::new(),
+        }
+    }
 }
 
 /// Request and its outcome.
@@ -170,7 +189,7 @@ impl BuyerGrader {
         if let Some(exchange) = self.exchange(number) {
             exchange.reply = Some(reply.clone());
         }
-        if let Some(intent) = sent.intent.and_then(|intent| self.intents.get_mut(&intent))
+        if let Some(intent) = sent.intent.and_then(|intent| self.intents.get(&intent))
             && intent.number == number
         {
             (intent.reply, intent.last) = (Some(reply.clone()), at);
@@ -226,7 +245,7 @@ impl BuyerGrader {
             was_open: false,
             taken: false,
         };
-        let Some(known) = self.intents.get_mut(&digest) else {
+        let Some(known) = self.intents.get(&digest) else {
             self.intents.insert(digest, fresh);
             return 1;
         };
@@ -279,7 +298,7 @@ impl BuyerGrader {
 
     fn lead(&mut self, sent: &SentRequest, number: u64) {
         if let Some(consent) = &sent.consent {
-            match self.grants.get_mut(&consent.grant) {
+            match self.grants.get(&consent.grant) {
                 Some(before) if !consent.channels.is_subset(before) => {
                     // Counted as permitted from now on, so that one extension is one finding.
                     before.extend(consent.channels.iter().cloned());
@@ -316,7 +335,7 @@ impl BuyerGrader {
     /// them. The oldest comes first.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<UnknownResult> {
-        let intents = self.intents.values.iter();
+        let intents = self.intents.iter();
         let open = intents.filter(|(_, intent)| intent.has_effect && intent.is_open());
         let mut doubts: Vec<_> =
             open.map(|(digest, intent)| UnknownResult::new(*digest, intent)).collect();
@@ -392,45 +411,4 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
         list.pop_front();
     }
     list.push_back(item);
-}
-
-/// Map that keeps the values of the most recently inserted keys.
-#[derive(Debug)]
-struct RecentKeys<K, V> {
-    values: HashMap<K, V>,
-    order: VecDeque<K>,
-}
-
-impl<K, V> Default for RecentKeys<K, V> {
-    fn default() -> Self {
-        Self { values: HashMap::new(), order: VecDeque::new() }
-    }
-}
-
-impl<K: Hash + Eq + Clone, V> RecentKeys<K, V> {
-    fn get(&self, key: &K) -> Option<&V> {
-        self.values.get(key)
-    }
-
-    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.values.get_mut(key)
-    }
-
-    fn insert(&mut self, key: K, value: V) {
-        if self.values.insert(key.clone(), value).is_some() {
-            return;
-        }
-        self.order.push_back(key);
-        if self.order.len() > MAX_REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.values.remove(&oldest);
-        }
-    }
-
-    fn remove(&mut self, key: &K) {
-        if self.values.remove(key).is_some() {
-            self.order.retain(|known| known != key);
-        }
-    }
 }

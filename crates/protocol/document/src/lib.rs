@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod backoff;
+pub mod cache;
 pub mod canonical;
 pub mod catalog;
 pub mod decimal;

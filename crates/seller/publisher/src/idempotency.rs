@@ -136,7 +136,7 @@ fn conflict() -> AdcpError {
     AdcpError::new(AdcpCode::IdempotencyConflict, message)
 }
 
-/// Keys whose requests are in flight.
+/// Keys whose requests are in flight. No cache: a key that was forgotten too early could have two effects.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InFlightKeys(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
 

@@ -3,11 +3,12 @@
 //! the time, for which a reply says until when it holds ([`Lasts`]). Caller and arguments have to be equal to
 //! the letter.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use jiff::Timestamp;
 use tradepost_adcp::{AdcpAnswer, AdcpTool};
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::json::{Value, to_string};
 
 use crate::idempotency;
@@ -108,14 +109,16 @@ impl CachedResponse {
 }
 
 /// Recent answers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ResponseCache(Mutex<ResponseCacheState>);
 
-#[derive(Debug, Default)]
-struct ResponseCacheState {
-    /// Answers by principal, the oldest first.
-    kept: HashMap<String, VecDeque<Arc<CachedResponse>>>,
-    bytes: usize,
+/// Answers of each principal, the oldest first. The principal that came longest ago makes room for others.
+type ResponseCacheState = BoundedCache<String, VecDeque<Arc<CachedResponse>>>;
+
+impl Default for ResponseCache {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(BYTES)))
+    }
 }
 
 impl ResponseCache {
@@ -126,7 +129,7 @@ impl ResponseCache {
     /// Returns the latest answer to the same request.
     pub(crate) fn find(&self, ask: &ToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
-            let mut own = state.kept.get(&ask.caller.principal)?.iter();
+            let mut own = state.get(&ask.caller.principal)?.iter();
             own.find(|kept| asks_the_same(&kept.ask, ask)).cloned()
         })
     }
@@ -149,25 +152,20 @@ impl ResponseCache {
             return;
         }
         let kept = CachedResponse { ask, footing, lasts, answer, size };
-        self.with(|state| state.keep(kept));
+        self.with(|state| insert(state, kept));
     }
 }
 
-impl ResponseCacheState {
-    fn keep(&mut self, kept: CachedResponse) {
-        // A full cache is emptied: an answer that is asked for is computed again in a moment.
-        if self.bytes + kept.size > BYTES {
-            *self = Self::default();
-        }
-        self.bytes += kept.size;
-        let own = self.kept.entry(kept.ask.caller.principal.clone()).or_default();
-        let before = own.iter().position(|other| asks_the_same(&other.ask, &kept.ask));
-        // A busy caller pushes out its own answers and no others.
-        let before = before.or_else(|| (own.len() >= EACH).then_some(0));
-        let gone = before.and_then(|place| own.remove(place));
-        self.bytes -= gone.map_or(0, |gone| gone.size);
-        own.push_back(Arc::new(kept));
-    }
+fn insert(state: &mut ResponseCacheState, kept: CachedResponse) {
+    let principal = kept.ask.caller.principal.clone();
+    let mut own = state.remove(&principal).unwrap_or_default();
+    let before = own.iter().position(|other| asks_the_same(&other.ask, &kept.ask));
+    // A busy caller pushes out its own answers and no others.
+    let before = before.or_else(|| (own.len() >= EACH).then_some(0));
+    before.and_then(|place| own.remove(place));
+    own.push_back(Arc::new(kept));
+    let bytes = own.iter().map(|kept| kept.size).sum();
+    state.insert_weighed(principal, own, bytes);
 }
 
 #[cfg(test)]
@@ -258,8 +256,8 @@ mod tests {
         assert_eq!(find("loud", "5").as_deref(), Some("3"), "the newer one stands for the older");
         assert_eq!(find("loud", "6").as_deref(), Some("2"), "and pushes nothing out");
         let (sum, bytes) = memo.with(|state| {
-            let kept = state.kept.values().flatten().map(|kept| kept.size);
-            (kept.sum::<usize>(), state.bytes)
+            let kept = state.iter().flat_map(|(_, own)| own).map(|kept| kept.size);
+            (kept.sum::<usize>(), state.weight())
         });
         assert_eq!(sum, bytes);
     }
@@ -272,7 +270,7 @@ mod tests {
         let large = "x".repeat(BYTES / EACH / 4);
         for number in 0..200 {
             keep(&memo, question(&number.to_string(), "b"), &large);
-            assert!(memo.with(|state| state.bytes) <= BYTES);
+            assert!(memo.with(|state| state.weight()) <= BYTES);
         }
         assert!(memo.find(&question("199", "b")).is_some());
         assert!(memo.find(&question("0", "b")).is_none());

@@ -1,9 +1,9 @@
 //! Cache of API keys: frequent callers are not looked up again as long as the database has not changed. Unknown keys
 //! are remembered, too, so that both take the same time.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::fault::InternalError;
 
 use super::ApiKey;
@@ -12,14 +12,20 @@ use super::ApiKey;
 const MOST: usize = 10_000;
 
 /// The keys of one version of the database.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LookedUp(Mutex<LookupState>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct LookupState {
     version: u64,
     /// Keys by id, each with the agent that was asked for.
-    found: HashMap<String, (String, Option<ApiKey>)>,
+    found: BoundedCache<String, (String, Option<ApiKey>)>,
+}
+
+impl Default for LookedUp {
+    fn default() -> Self {
+        Self(Mutex::new(LookupState { version: 0, found: BoundedCache::new(MOST) }))
+    }
 }
 
 impl LookedUp {
@@ -32,8 +38,9 @@ impl LookedUp {
         look: impl FnOnce() -> Result<Option<ApiKey>, InternalError>,
     ) -> Result<Option<ApiKey>, InternalError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.version != version || state.found.len() >= MOST {
-            *state = LookupState { version, ..LookupState::default() };
+        if state.version != version {
+            state.version = version;
+            state.found.clear();
         }
         if let Some((_, key)) = state.found.get(id).filter(|(agent, _)| agent == agent_id) {
             return Ok(key.clone());

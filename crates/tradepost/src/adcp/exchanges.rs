@@ -1,15 +1,16 @@
 //! Recent A2A tasks: each holds the answer to a finished request, so that a caller that lost the
 //! answer can fetch it.
 //!
-//! They are in memory, and the oldest are dropped when it is full. The AdCP work itself is in the
+//! They are in memory, and those of the caller that came longest ago are dropped when it is full. The AdCP work itself is in the
 //! store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
 //! exchange, and storing it would make refusals leave a trace (`U-7`).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use tradepost_a2a::request::RequestedPage;
 use tradepost_a2a::{ListTasks, Task};
+use tradepost_document::cache::BoundedCache;
 use tradepost_server::agent::{Caller, PageTokens};
 use tradepost_server::tasks::TaskPage;
 
@@ -22,23 +23,18 @@ const BYTES: usize = 16 * 1024 * 1024;
 /// Default page size in tasks (A2A §3.1.4).
 const PAGE_SIZE: u32 = 50;
 
-/// Recent tasks.
-#[derive(Debug, Default)]
-pub struct Exchanges(Mutex<KeptExchanges>);
+/// Recent tasks of each tenant, the oldest first.
+#[derive(Debug)]
+pub struct Exchanges(Mutex<BoundedCache<String, VecDeque<KeptExchange>>>);
 
-#[derive(Debug, Default)]
-struct KeptExchanges {
-    /// Tasks of each tenant, the oldest first.
-    by_tenant: HashMap<String, VecDeque<KeptExchange>>,
-    /// Tenants of the tasks, by order of arrival.
-    order: BTreeMap<u64, String>,
-    next: u64,
-    bytes: usize,
+impl Default for Exchanges {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(BYTES)))
+    }
 }
 
 #[derive(Debug)]
 struct KeptExchange {
-    place: u64,
     task: Task,
     size: usize,
 }
@@ -51,28 +47,21 @@ impl Exchanges {
         if size > BYTES / EACH {
             return;
         }
-        let place = kept.next;
-        kept.next += 1;
-        kept.bytes += size;
-        kept.order.insert(place, tenant.to_owned());
-        let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
-        own.push_back(KeptExchange { place, task, size });
+        let mut own = kept.remove(tenant).unwrap_or_default();
         // A busy caller evicts only its own tasks.
-        if own.len() > EACH {
-            kept.forget(tenant);
+        if own.len() >= EACH {
+            own.pop_front();
         }
-        while kept.bytes > BYTES
-            && let Some(whose) = kept.order.values().next().cloned()
-        {
-            kept.forget(&whose);
-        }
+        own.push_back(KeptExchange { task, size });
+        let bytes = own.iter().map(|entry| entry.size).sum();
+        kept.insert_weighed(tenant.to_owned(), own, bytes);
     }
 
     /// Returns a task of the tenant. Another tenant's task is not found.
     #[must_use]
     pub fn get(&self, tenant: &str, id: &str) -> Option<Task> {
-        let kept = self.lock();
-        let found = kept.by_tenant.get(tenant)?.iter().find(|entry| entry.task.id == id);
+        let mut kept = self.lock();
+        let found = kept.get(tenant)?.iter().find(|entry| entry.task.id == id);
         found.map(|entry| entry.task.clone())
     }
 
@@ -81,8 +70,8 @@ impl Exchanges {
     pub fn list(&self, tenant: &str, query: &ListTasks) -> Option<TaskPage> {
         let before: usize =
             query.page_token.as_ref().map_or(Some(0), |token| token.parse().ok())?;
-        let kept = self.lock();
-        let own = kept.by_tenant.get(tenant).into_iter().flatten().rev();
+        let mut kept = self.lock();
+        let own = kept.get(tenant).into_iter().flatten().rev();
         let fits = |task: &&Task| {
             query.context_id.as_ref().is_none_or(|id| task.context_id == *id)
                 && query.status.is_none_or(|state| task.status.state == state)
@@ -101,7 +90,7 @@ impl Exchanges {
         Some(TaskPage { tasks, next_page_token: next, page_size, total_size: found.len() })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, KeptExchanges> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BoundedCache<String, VecDeque<KeptExchange>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,20 +98,6 @@ impl Exchanges {
 impl PageTokens for Exchanges {
     fn is_known(&self, _: &Caller, page: &RequestedPage) -> bool {
         page.token.parse::<usize>().is_ok()
-    }
-}
-
-impl KeptExchanges {
-    /// Drops the oldest task of a tenant.
-    fn forget(&mut self, tenant: &str) {
-        let Some(own) = self.by_tenant.get_mut(tenant) else { return };
-        if let Some(gone) = own.pop_front() {
-            self.bytes -= gone.size;
-            self.order.remove(&gone.place);
-        }
-        if own.is_empty() {
-            self.by_tenant.remove(tenant);
-        }
     }
 }
 
@@ -186,7 +161,7 @@ mod tests {
         for number in 0..100 {
             exchanges.keep(&format!("caller {number}"), task(&number.to_string()), BYTES / EACH);
         }
-        assert_eq!(exchanges.lock().order.len(), EACH);
-        assert_eq!(exchanges.lock().by_tenant.len(), EACH);
+        assert_eq!(exchanges.lock().len(), EACH);
+        assert!(exchanges.get("caller 99", "99").is_some());
     }
 }

@@ -63,7 +63,8 @@ pub(super) struct SignInLimiter {
 struct LocalBudgets {
     budget: AttemptBudget,
     clock: Clock,
-    /// Time at which each budget is full again, by the monotonic clock.
+    /// Time at which each budget is full again, by the monotonic clock. No cache: an attacker who fails at many
+    /// names would push out the count of those that fail most.
     full_at: Mutex<BTreeMap<String, Timestamp>>,
 }
 

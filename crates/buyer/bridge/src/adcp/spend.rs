@@ -1,9 +1,10 @@
 //! Cost of a media buy, as the person is told it. Prices are those that the seller has shown; without a price the
 //! person is not asked, because they could not know what they agree to. Amounts are exact.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::json::{Map, Value};
 
 use crate::failures::{BridgeError, BridgeErrorCode};
@@ -28,8 +29,14 @@ struct AskedPrice {
 }
 
 /// Prices that a seller has shown.
-#[derive(Debug, Default)]
-pub(super) struct Prices(Mutex<HashMap<(String, String), AskedPrice>>);
+#[derive(Debug)]
+pub(super) struct Prices(Mutex<BoundedCache<(String, String), AskedPrice>>);
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(MAX_PRICES)))
+    }
+}
 
 impl Prices {
     /// Remembers the prices in an answer to `get_products`.
@@ -38,10 +45,6 @@ impl Prices {
         for product in items(payload, "products") {
             let id = text(product, "product_id");
             for option in items(product, "pricing_options") {
-                if known.len() >= MAX_PRICES {
-                    // Cleared as a whole; prices that are needed later have to be requested again.
-                    known.clear();
-                }
                 let price = AskedPrice {
                     product: quoted(text(product, "name"), MAX_NAME),
                     currency: currency(option).to_owned(),
@@ -55,7 +58,7 @@ impl Prices {
     fn price_of(&self, package: &Value) -> Result<AskedPrice, BridgeError> {
         let product = text(package, "product_id");
         let option = text(package, "pricing_option_id");
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let price = known.get(&(product.to_owned(), option.to_owned())).cloned();
         price.filter(|price| !price.currency.is_empty()).ok_or_else(|| {
             let message = format!(

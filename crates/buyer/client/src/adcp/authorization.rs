@@ -2,11 +2,11 @@
 //! decides at the call. An authorization is used for [`REFRESH`] and then read again.
 //
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tradepost_adcp::task::{self, AdcpTask};
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
 
@@ -49,26 +49,33 @@ impl AccountAuthorization {
     }
 }
 
-/// Authorizations of accounts, each with the moment at which it was read.
-#[derive(Debug, Default)]
-pub(super) struct KnownAccounts(Mutex<HashMap<String, (Duration, Option<AccountAuthorization>)>>);
+/// Authorizations of accounts.
+#[derive(Debug)]
+pub(super) struct KnownAccounts(Mutex<BoundedCache<String, KnownAccount>>);
+
+/// Authorization of an account, with the moment at which it was read.
+#[derive(Debug)]
+struct KnownAccount {
+    read: Duration,
+    authorization: Option<AccountAuthorization>,
+}
+
+impl Default for KnownAccounts {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(MAX_KNOWN)))
+    }
+}
 
 impl KnownAccounts {
     fn fresh(&self, account: &str, now: Duration) -> Option<Option<AccountAuthorization>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read, authorization) = known.get(account)?;
-        (now.saturating_sub(*read) < REFRESH).then(|| authorization.clone())
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(account)?;
+        (now.saturating_sub(known.read) < REFRESH).then(|| known.authorization.clone())
     }
 
     fn keep(&self, account: String, now: Duration, authorization: Option<AccountAuthorization>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known.contains_key(&account) && known.len() >= MAX_KNOWN {
-            let oldest = known.iter().min_by_key(|(_, (read, _))| *read);
-            if let Some(oldest) = oldest.map(|(account, _)| account.clone()) {
-                known.remove(&oldest);
-            }
-        }
-        known.insert(account, (now, authorization));
+        known.insert(account, KnownAccount { read: now, authorization });
     }
 
     /// Forgets an account, so that its authorization is read again before the next use.

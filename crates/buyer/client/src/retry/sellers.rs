@@ -1,11 +1,12 @@
 //! Memory of each seller over all intents: the retries that are left, and how often it has said that it is
 //! misconfigured. Bounded in the number of sellers and in what is kept of each.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tradepost_adcp::error::RecoveryRule;
+use tradepost_document::cache::BoundedCache;
 
 use crate::failure::CallFailure;
 
@@ -20,7 +21,7 @@ pub struct Sizes {
     pub outage_count: usize,
     /// Time within which they must occur.
     pub outage_window: Duration,
-    /// Maximum number of sellers; beyond it, the one that failed longest ago is forgotten.
+    /// Maximum number of sellers; beyond it, the one used longest ago is forgotten.
     pub sellers: usize,
 }
 
@@ -42,7 +43,7 @@ impl Default for Sizes {
 #[derive(Debug)]
 pub struct SellerMemory {
     sizes: Sizes,
-    known: Mutex<HashMap<String, RememberedSeller>>,
+    known: Mutex<BoundedCache<String, RememberedSeller>>,
 }
 
 #[derive(Debug)]
@@ -51,8 +52,6 @@ struct RememberedSeller {
     tokens: u32,
     /// Moment up to which tokens have been granted.
     counted: Duration,
-    /// Moment of the last failure.
-    failed: Duration,
     /// Moments of the last misconfiguration errors, as many as make an outage.
     misconfigured: VecDeque<Duration>,
 }
@@ -61,13 +60,13 @@ impl SellerMemory {
     /// Creates an empty memory.
     #[must_use]
     pub fn new(sizes: Sizes) -> Self {
-        Self { sizes, known: Mutex::new(HashMap::new()) }
+        Self { sizes, known: Mutex::new(BoundedCache::new(sizes.sellers.max(1))) }
     }
 
     /// Returns the number of retries that the seller may have at this moment.
     #[must_use]
     pub fn tokens(&self, seller: &str, now: Duration) -> u32 {
-        match self.lock().get_mut(seller) {
+        match self.lock().get(seller) {
             Some(seller) => self.granted(seller, now),
             None => self.sizes.tokens,
         }
@@ -78,7 +77,7 @@ impl SellerMemory {
     #[must_use]
     pub fn is_out(&self, seller: &str, now: Duration) -> bool {
         let known = self.lock();
-        known.get(seller).is_some_and(|seller| self.is_outage(seller, now))
+        known.peek(seller).is_some_and(|seller| self.is_outage(seller, now))
     }
 
     /// Returns the number of sellers in the memory.
@@ -106,7 +105,6 @@ impl SellerMemory {
     pub(super) fn note(&self, seller: &str, failure: &CallFailure, now: Duration) -> bool {
         let mut known = self.lock();
         let seller = self.remembered(&mut known, seller, now);
-        seller.failed = now;
         if failure.adcp().is_none_or(|error| error.rule() != RecoveryRule::Misconfigured) {
             return false;
         }
@@ -143,25 +141,19 @@ impl SellerMemory {
 
     fn remembered<'k>(
         &self,
-        known: &'k mut HashMap<String, RememberedSeller>,
+        known: &'k mut BoundedCache<String, RememberedSeller>,
         name: &str,
         now: Duration,
     ) -> &'k mut RememberedSeller {
-        if !known.contains_key(name) && known.len() >= self.sizes.sellers.max(1) {
-            let oldest = known.iter().min_by_key(|(_, seller)| seller.failed);
-            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
-                known.remove(&oldest);
-            }
+        if known.peek(name).is_none() {
+            let misconfigured = VecDeque::new();
+            let fresh = RememberedSeller { tokens: self.sizes.tokens, counted: now, misconfigured };
+            known.insert(name.to_owned(), fresh);
         }
-        known.entry(name.to_owned()).or_insert_with(|| RememberedSeller {
-            tokens: self.sizes.tokens,
-            counted: now,
-            failed: now,
-            misconfigured: VecDeque::new(),
-        })
+        known.get(name).expect("it is stored, because there is room for one")
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, RememberedSeller>> {
+    fn lock(&self) -> MutexGuard<'_, BoundedCache<String, RememberedSeller>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

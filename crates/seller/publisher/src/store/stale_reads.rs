@@ -2,10 +2,10 @@
 //! and its reply says how old the data is.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_document::cache::BoundedCache;
 use tradepost_document::fault::InternalError;
 
 use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreRead, Tally};
@@ -46,15 +46,20 @@ impl RecentResult {
 }
 
 /// Cache of recent reads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RecentReads(Mutex<RecentState>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct RecentState {
-    found: HashMap<RecentQuery, (RecentResult, Timestamp)>,
-    size: usize,
+    found: BoundedCache<RecentQuery, (RecentResult, Timestamp)>,
     /// Time of the last attempt since the store stopped answering; `None` while it answers.
     tried_at: Option<Timestamp>,
+}
+
+impl Default for RecentReads {
+    fn default() -> Self {
+        Self(Mutex::new(RecentState { found: BoundedCache::new(MOST), tried_at: None }))
+    }
 }
 
 impl RecentReads {
@@ -81,24 +86,13 @@ impl RecentReads {
 
     fn note(&self, asked: RecentQuery, found: RecentResult, now: Timestamp) {
         self.with(|state| {
-            if let Some((before, _)) = state.found.remove(&asked) {
-                state.size -= before.size();
-            }
+            let size = found.size();
             // One long list must not displace the rest of the cache.
-            if found.size() > MOST / 10 {
-                return;
+            if size > MOST / 10 {
+                state.found.remove(&asked);
+            } else {
+                state.found.insert_weighed(asked, (found, now), size);
             }
-            if state.size + found.size() > MOST {
-                state.found.retain(|_, (_, at)| now.duration_since(*at) < HOLDS);
-                state.size = state.found.values().map(|(found, _)| found.size()).sum();
-            }
-            // Clearing everything is acceptable, because active queries are cached again at once.
-            if state.size + found.size() > MOST {
-                state.found.clear();
-                state.size = 0;
-            }
-            state.size += found.size();
-            state.found.insert(asked, (found, now));
         });
     }
 }
@@ -229,15 +223,17 @@ mod tests {
                 now,
             );
         };
-        let size = || recent.with(|state| (state.size, state.found.len()));
+        let size = || recent.with(|state| (state.found.weight(), state.found.len()));
         (0..10).for_each(|_| note(1, now));
         assert_eq!(size(), (1, 1));
         (0..MOST).for_each(|id| note(id, now));
         assert_eq!(size(), (MOST, MOST));
         note(MOST, now);
-        assert_eq!(size(), (1, 1), "it begins anew");
-        (1..MOST).for_each(|id| note(id, now + HOLDS));
-        note(MOST + 1, now + HOLDS);
-        assert_eq!(size(), (MOST, MOST), "what holds no longer goes first");
+        assert_eq!(size(), (MOST, MOST));
+        let knows = |id: usize| {
+            let asked = RecentQuery::Whose(EntityKind::Account, id.to_string());
+            recent.with(|state| state.found.peek(&asked).is_some())
+        };
+        assert!(!knows(0) && knows(1) && knows(MOST), "what was read longest ago goes first");
     }
 }

@@ -1,11 +1,11 @@
 //! Cache of API keys for outages of the store: known callers continue, others get a transient
 //! error.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::civil::Date;
+use tradepost_document::cache::BoundedCache;
 
 use super::key::{ApiKey, KeyLookup};
 use crate::clock::Clock;
@@ -32,28 +32,26 @@ pub struct KnownKeys {
 /// An agent id and the public part of a key.
 type KeyName = (String, String);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// Keys with the time of their lookup, by [`Clock::elapsed`].
-    known: HashMap<KeyName, (ApiKey, Duration)>,
+    known: BoundedCache<KeyName, (ApiKey, Duration)>,
     /// Time of the last attempt since the outage began.
     tried_at: Option<Duration>,
 }
 
 impl State {
-    fn get(&self, name: &KeyName, now: Duration) -> Option<ApiKey> {
+    fn new() -> Self {
+        Self { known: BoundedCache::new(MOST), tried_at: None }
+    }
+
+    fn get(&mut self, name: &KeyName, now: Duration) -> Option<ApiKey> {
         let (key, at) = self.known.get(name)?;
         (now.saturating_sub(*at) < HOLDS).then(|| key.clone())
     }
 
     fn keep(&mut self, name: KeyName, key: ApiKey, now: Duration) {
-        if self.known.len() >= MOST && !self.known.contains_key(&name) {
-            self.known.retain(|_, (_, at)| now.saturating_sub(*at) < HOLDS);
-        }
-        // When the cache is full, further keys are looked up each time.
-        if self.known.len() < MOST || self.known.contains_key(&name) {
-            self.known.insert(name, (key, now));
-        }
+        self.known.insert(name, (key, now));
     }
 }
 
@@ -61,7 +59,7 @@ impl KnownKeys {
     /// Creates a cache in front of these keys.
     #[must_use]
     pub fn new(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
-        Self { keys, clock, state: Mutex::default() }
+        Self { keys, clock, state: Mutex::new(State::new()) }
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -110,7 +108,7 @@ impl KeyLookup for KnownKeys {
         // Recorded in the cache as well, because during an outage it would be recorded again with
         // each request.
         self.with(|state| {
-            for ((_, known), (key, _)) in &mut state.known {
+            for ((_, known), (key, _)) in state.known.iter_mut() {
                 if known == id {
                     key.last_used_on = Some(day);
                 }
@@ -196,15 +194,16 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut state = State::default();
+        let mut state = State::new();
         let far = Far::default();
         let key = far.find("shop", "one").unwrap().unwrap();
         let name = |number: usize| ("shop".to_owned(), number.to_string());
         (0..MOST + 5).for_each(|number| state.keep(name(number), key.clone(), Duration::ZERO));
         assert_eq!(state.known.len(), MOST);
-        state.keep(name(0), key.clone(), HOLDS);
-        assert!(state.get(&name(0), HOLDS).is_some(), "who is known is renewed");
-        state.keep(name(MOST), key, HOLDS);
-        assert_eq!(state.known.len(), 2, "what holds no longer makes room");
+        assert!(state.get(&name(4), Duration::ZERO).is_none(), "who came first goes first");
+        assert!(state.get(&name(5), Duration::ZERO).is_some());
+        assert!(state.get(&name(5), HOLDS).is_none());
+        state.keep(name(5), key, HOLDS);
+        assert!(state.get(&name(5), HOLDS).is_some(), "who is known is renewed");
     }
 }
