@@ -3,11 +3,11 @@
 use clap::{Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use tradepost_admin::{AdminError, DealerScope};
 use tradepost_admin::appointments::{
     AppointmentRefusal, AppointmentResult, BlockTime, ChangeAppointment, UnblockTime, block_time,
     change_appointment, unblock_time,
 };
+use tradepost_admin::{AdminError, DealerScope};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
@@ -15,6 +15,7 @@ use tradepost_dealer::appointment::change::{
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
@@ -299,8 +300,9 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
         }
     };
     let wanted = WantedBlock { from, until, places, reason };
-    let hint =
-        rooftop_hint(&rooftop, dealers.iter().find(|dealer| dealer.id == dealer_id).copied());
+    let settings =
+        dealers.iter().map(|dealer| dealer.settings).find(|settings| settings.id == dealer_id);
+    let hint = rooftop_hint(&rooftop, settings);
     let input = BlockTime { dealer_id, rooftop, department, wanted };
     let admin = admin(&store, &dealers);
     let outcome = block_time(&admin, &context.operator(), input);
