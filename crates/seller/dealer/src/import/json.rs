@@ -60,13 +60,10 @@ pub(super) fn read(
     if is_aap {
         sorter.assume(Preset::AapJson);
     }
-    let mut taker = VehicleVisitor {
-        sorter,
-        cells: RowCells::new(),
-        items: 0,
-        is_known: is_aap,
-        is_warned: is_aap,
-    };
+    // A guess from the headings sets a mapping, too, so the caller's is asked for before.
+    let is_warned = is_aap || sorter.mapping.is_some();
+    let mut taker =
+        VehicleVisitor { sorter, cells: RowCells::new(), items: 0, is_known: is_aap, is_warned };
     let mut found = DocumentFindings::default();
     let mut reader = json::Deserializer::from_reader(BufReader::new(text));
     let whole = DocumentVisitor { taker: &mut taker, found: &mut found, is_wrapped: false };
@@ -158,7 +155,7 @@ const OF_AAP: [&str; 3] = ["vehicle_id", "list_price", "price"];
 impl VehicleVisitor<'_, '_> {
     /// Warns once about vehicles of AAP in a file without AAP's type at its top.
     fn warn_of_untyped_aap(&mut self) {
-        if self.sorter.mapping.is_none() && !std::mem::replace(&mut self.is_warned, true) {
+        if !std::mem::replace(&mut self.is_warned, true) {
             let message = "if their price has the fees in it, name --preset aap-json, or keep the type \
                            \"inventory.search.response\" at the top of the file";
             self.sorter.warn_of_file(RowWarning::UntypedAap, message);
