@@ -179,21 +179,28 @@ fn find(code: &str) -> Result<Vec<ExplainedCode>, CommandFailure> {
         entries.retain(|entry| entry.grpc_status == Some(name.as_str()));
         return Ok(entries);
     }
-    let nearest = entries
-        .iter()
-        .map(|entry| (strsim::jaro_winkler(&entry.code.to_ascii_uppercase(), &name), entry.code))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.8);
+    let nearest_to = |name: &str| {
+        entries
+            .iter()
+            .map(|entry| (strsim::jaro_winkler(entry.code, name), entry.code))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(likeness, _)| *likeness > 0.8)
+    };
+    let nearest = nearest_to(&name);
     let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
     // Two letters are in too many names to be a hint.
-    containing.retain(|code| name.len() > 2 && code.to_ascii_uppercase().contains(&name));
+    containing.retain(|code| name.len() > 2 && code.contains(&name));
     containing.sort_unstable();
     containing.dedup();
     containing.truncate(MAX_GUESSES);
     Err(CommandFailure::usage("no error code has this name").hint(
         match (nearest, containing.as_slice()) {
             (Some((_, name)), _) => format!("did you mean {name}?"),
-            (None, []) => "run tradepost explain for all codes".to_owned(),
+            // Codes in lower case are suggested where no published code is similar.
+            (None, []) => match nearest_to(&name.to_ascii_lowercase()) {
+                Some((_, name)) => format!("did you mean {name}?"),
+                None => "run tradepost explain for all codes".to_owned(),
+            },
             (None, names) => format!("did you mean {}?", names.join(" or ")),
         },
     ))
