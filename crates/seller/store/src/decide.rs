@@ -6,21 +6,7 @@ use tradepost_document::fault::InternalError;
 
 use super::Store;
 use super::tables::StoreTransaction;
-
-/// Error of a transaction that may be refused.
-#[derive(Debug)]
-pub enum TransactionError<R> {
-    /// The job has refused, for this reason.
-    Refused(R),
-    /// An internal error, of the job or of the database.
-    Broken(InternalError),
-}
-
-impl<R> From<InternalError> for TransactionError<R> {
-    fn from(error: InternalError) -> Self {
-        Self::Broken(error)
-    }
-}
+use super::transaction_error::TransactionError;
 
 impl Store {
     /// Does the same as [`Store::write_blocking`] for a job that may refuse; nothing has changed then.

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
+use super::Store;
 use super::tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
-use super::{Store, TransactionError};
+use super::transaction_error::TransactionError;
 
 /// Outcome of a change: its revision, or the conflict that prevents it.
 pub type Hosted = Result<i64, TransactionError<HostingConflict>>;

@@ -44,13 +44,13 @@ mod sqlite;
 pub mod staff;
 pub mod staff_events;
 mod tables;
+mod transaction_error;
 mod transfer;
 pub mod verification;
 mod writer;
 
 pub use change_notice::ChangeNotice;
 pub use counts::{Amiss, Counted};
-pub use decide::TransactionError;
 pub use erasure::{CustomerLeads, Old, Proof};
 pub use health::{DiskRoom, NotReady, StoreRemark, StoreTrouble, room};
 pub use hosting::Hosted;
@@ -73,6 +73,7 @@ pub use tradepost_server::tasks::log::{
     BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
     TaskOwner, TaskRow,
 };
+pub use transaction_error::TransactionError;
 pub use transfer::{MovedRows, NotMoved};
 
 /// The database's name in the data folder.

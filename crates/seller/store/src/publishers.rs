@@ -6,7 +6,8 @@ use tradepost_publisher::store::{StoreRead, StoreTx, StoreWork};
 use tradepost_server::fair_scheduler::{FairScheduler, SchedulerPermit};
 use tradepost_server::limit::LimitKey;
 
-use super::{Readers, Store, TransactionError};
+use super::transaction_error::TransactionError;
+use super::{Readers, Store};
 
 /// Number of requests that read at once; as many may be writing or waiting for a writer.
 const PLACES: usize = 4;

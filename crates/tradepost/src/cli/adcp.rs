@@ -301,7 +301,7 @@ mod tests {
             TASK              EFFECT           DESCRIPTION
             get_products      reads            Does it.
             create_media_buy  changes          Does it.
-            horoscope         not of AdCP 3.1  Does it."#]]
+            horoscope         not in AdCP 3.1  Does it."#]]
         .assert_eq(&shown(&offered, TableWidth::Unbounded));
     }
 }

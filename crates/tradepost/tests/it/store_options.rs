@@ -281,7 +281,7 @@ fn what_a_configured_postgresql_keeps_is_what_commands_show() {
         (&["console", "user", "list"], "petra"),
         (&["console", "audit", "--dealer", "fixed"], "petra"),
         (&["audit", "list"], "petra"),
-        (&["audit", "verify"], "record of fixed: 1 entries"),
+        (&["audit", "verify"], "audit log of fixed: 2 entries"),
         (&["audit", "export"], &lead_id),
         (&["audit", "export", "--head"], "fixed"),
         (&["keys", "list"], "shopper"),

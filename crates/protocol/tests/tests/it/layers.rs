@@ -16,23 +16,8 @@ const LAYERS: &[Layer] = &[
     Layer {
         module: "config",
         may_not_name: &[
-            "aap",
-            "acme",
-            "adcp",
-            "alerts",
-            "appointments",
-            "backup",
-            "cli",
-            "console",
-            "delivery",
-            "doctor",
-            "evidence",
-            "feeds",
-            "hosting",
-            "publisher_staff",
-            "refusals",
-            "traces",
-            "wiring",
+            "aap", "acme", "adcp", "alerts", "backup", "cli", "console", "delivery", "doctor",
+            "evidence", "feeds", "hosting", "refusals", "traces", "wiring",
         ],
     },
     // Two agents that know nothing of each other, and of nobody who looks at them.
@@ -56,10 +41,8 @@ const LAYERS: &[Layer] = &[
     Layer { module: "console", may_not_name: &["cli"] },
     Layer { module: "acme", may_not_name: &["cli", "console"] },
     Layer { module: "alerts", may_not_name: &["cli", "console"] },
-    Layer { module: "appointments", may_not_name: &["cli"] },
     Layer { module: "evidence", may_not_name: &["cli", "console"] },
     Layer { module: "hosting", may_not_name: &["cli", "console"] },
-    Layer { module: "publisher_staff", may_not_name: &["cli"] },
     Layer { module: "wiring", may_not_name: &["cli"] },
 ];
 

@@ -105,6 +105,10 @@ impl Interpreter<'_> {
     /// Reads a phrase of `length` tokens, if it is one.
     fn phrase(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
+        // The `is 350` of `it is 350 a month` is no Lexus.
+        if self.is_particle_of_amount(at, length) {
+            return false;
+        }
         let key = together(run);
         // A model with a year as its name wins.
         if let [token] = run
@@ -183,6 +187,8 @@ impl Interpreter<'_> {
             Some("shade") if self.is_family(at + length) => {}
             Some(kind) if self.negating_word(kind, at, length) => {}
             // `hybrid or not` asks for nothing; `Toyota or not Honda` excludes.
+            Some(_) | None if self.is_negated() && vocabulary().said("courtesy", key).is_some() => {
+            }
             Some(_) | None if key == "ornot" && self.phrase_follows(at + length, true) => {
                 return false;
             }

@@ -11,7 +11,8 @@ use tradepost_document::words;
 use super::{Database, StoreTransaction};
 use crate::change_notice::ChangeNotice;
 use crate::sql::{Connection, RowResult, SqlRow, params};
-use crate::{Hosted, Store, TransactionError};
+use crate::transaction_error::TransactionError;
+use crate::{Hosted, Store};
 
 /// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";

@@ -68,7 +68,7 @@ fn every_release_is_greeted_in_kind_others_with_the_newest() {
             200
             {"jsonrpc":"2.0","id":"r-1",
               "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},
-                "serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"},
+                "serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.2.0"},
                 "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do. The list of tools names what most calls need; all that a tool takes is in its resource, tradepost://schemas/ and its name."}}
         "#]],
     );
@@ -121,7 +121,7 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
               "result":{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],
                 "capabilities":{"tools":{},"resources":{}},
                 "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do. The list of tools names what most calls need; all that a tool takes is in its resource, tradepost://schemas/ and its name.",
-                "ttlMs":300000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"}}}}
+                "ttlMs":300000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.2.0"}}}}
         "#]],
     );
     let call = later("tools/call", json!({"name": "get_products", "arguments": {}}));

@@ -228,7 +228,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     assert_eq!(story.taken(&dora), slots(&[0, 1, 2]));
     let page = text(&dora.get(PAGE));
     assert!(page.contains("Ada Lovelace</strong></a> <span class=\"chip bad\">consent withdrawn"));
-    assert!(page.contains("Times of America/Los_Angeles") && page.contains("11:00 AM PDT"));
+    assert!(page.contains("Time zone: America/Los_Angeles") && page.contains("11:00 AM PDT"));
     let adf = last(&mut crm_at, 4).body;
     assert!(
         adf.contains("<prospect status=\"resend\">") && adf.contains("do not contact"),

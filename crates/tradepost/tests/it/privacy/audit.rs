@@ -142,7 +142,7 @@ fn evidence_is_checked_without_database_and_every_change_shows() {
     let verify = ["audit", "verify", "--evidence", file];
     let checked = said("", &verify);
     assert!(
-        checked.contains(&ada) && checked.contains("1 records of consents and 1 entries fit"),
+        checked.contains(&ada) && checked.contains("1 records of consents and 1 entries match"),
         "{checked}"
     );
     said("", &[&verify[..], &["--recorded"], &place].concat());

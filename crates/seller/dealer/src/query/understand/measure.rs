@@ -26,7 +26,12 @@ impl Interpreter<'_> {
             let negates = |before: &QueryToken| {
                 matches!(vocabulary().said("word", &before.text), Some("no" | "non" | "not"))
             };
-            if before.is_some_and(negates) {
+            let is_article =
+                |before: &QueryToken| vocabulary().said("word", &before.text) == Some("article");
+            let second = separated.len().checked_sub(2).and_then(|place| separated.get(place));
+            if before.is_some_and(negates)
+                || before.is_some_and(is_article) && second.is_some_and(negates)
+            {
                 token.joined = false;
             }
             match self.number_and_unit(&token.text, next) {

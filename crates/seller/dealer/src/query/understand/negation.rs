@@ -174,12 +174,11 @@ impl Interpreter<'_> {
         rest.filter(|_| !super::is_english(word))
     }
 
-    /// Returns true when nothing but articles stands between two tokens.
+    /// Returns true when nothing but articles and words such as `like` stands between two tokens.
     fn are_articles(&self, from: usize, to: usize) -> bool {
-        let between = self.tokens.get(from..to).unwrap_or_default().iter();
+        let mut between = self.tokens.get(from..to).unwrap_or_default().iter();
         between
-            .map(|token| &token.text)
-            .all(|text| vocabulary().said("word", text) == Some("article"))
+            .all(|token| matches!(vocabulary().said("word", &token.text), Some("article" | "wish")))
     }
 
     /// Returns true when nothing but politeness stands between two tokens.
@@ -192,8 +191,8 @@ impl Interpreter<'_> {
     /// when it did.
     fn excludes_before(&mut self, end: usize) -> bool {
         let Some(pending) = self.negation.pending else { return false };
-        let is_behind = self.negation.phrase_end == pending.first
-            && pending.first > 0
+        let is_behind = self.negation.phrase_end > 0
+            && self.is_courtesy(self.negation.phrase_end, pending.first)
             && self.negation.link != PhraseLink::Or;
         if !is_behind || !self.is_courtesy(pending.end, end) {
             return false;

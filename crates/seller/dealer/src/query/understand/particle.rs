@@ -1,13 +1,21 @@
 //! Words that hold sentences together and are names by chance, such as `is`.
 
 use super::super::lexicon::{Attribute, PhraseMeaning, ValuePart};
+use super::super::numbers;
 use super::super::tokens::QueryToken;
 use super::super::vocabulary::vocabulary;
 use super::Interpreter;
 
 impl Interpreter<'_> {
+    /// Returns true for a particle with the number of an amount behind it.
+    pub(super) fn is_particle_of_amount(&self, at: usize, length: usize) -> bool {
+        let Some(first) = self.tokens.get(at).filter(|_| length > 1) else { return false };
+        vocabulary().said("particle", &first.text).is_some()
+            && numbers::read(&self.tokens, at + 1).is_some()
+    }
+
     /// Returns false for a word that holds sentences together and is a name only by chance: `is` means the Lexus IS
-    /// next to its make or a number, and nowhere else.
+    /// before a number, and nowhere else. With its make it is a phrase of two words (`Lexus IS`).
     pub(super) fn may_be_name(&self, key: &str, at: usize, length: usize) -> bool {
         if vocabulary().said("particle", key).is_none() {
             return true;
@@ -24,6 +32,8 @@ impl Interpreter<'_> {
         let is_number = |token: &QueryToken| {
             token.text.len() == 3 && token.text.bytes().all(|b| b.is_ascii_digit())
         };
-        before.is_some_and(is_make) || after.is_some_and(is_number)
+        after.is_some_and(is_number)
+            && numbers::read(&self.tokens, at + length).is_none()
+            && before.is_none_or(|token| is_make(token) || numbers::is_year(token))
     }
 }
