@@ -2,7 +2,7 @@
 //! configuration file. Each is stored as the document that its `[[dealers]]` section would be, and is
 //! parsed by the same code.
 //!
-//! This module has the operations that the command line and the operators' [`api`] share. [`roster`]
+//! This module has the operations that the command line and the operators' [`api`] share. [`dealer_set`]
 //! applies them to a running process.
 
 use std::collections::{BTreeMap, HashSet};

@@ -114,7 +114,7 @@ pub(super) fn each(
     mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
 ) -> Result<(), RowError> {
     let mut statement = prepared(connection, sql, values)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if !take(&SqlRow::new(RowSource::Sqlite { row, names: &names }, vault))? {

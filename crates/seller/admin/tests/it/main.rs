@@ -1,5 +1,11 @@
 //! Operations on a store of their own.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "all of this crate is tests, whose helpers the exceptions of clippy.toml do not reach"
+)]
+
 mod keys;
 mod people;
 mod publisher;

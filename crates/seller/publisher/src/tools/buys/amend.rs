@@ -4,14 +4,14 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use tradepost_adcp::error::{AdcpCode, AdcpError, Recovery};
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_adcp::error::{AdcpCode, AdcpError};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
 
 use super::package::{self, BuyFlight};
 use super::{BuyContext, all_not_done, draft, not_done, package_targeting, terms};
-use crate::buy::action::{self, ActionRefused, BuyAction};
+use crate::buy::action::BuyAction;
 use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
 use crate::exclusive::{self, ExclusiveDays};
@@ -19,6 +19,8 @@ use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money::MoneyAmount;
 use crate::refusals::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::{scrubbed, scrubbed_members};
+
+mod permission;
 
 /// Members of an update that change something.
 const CHANGES: [&str; 6] =
@@ -116,7 +118,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     if !found.beyond.is_empty() {
         found.problems.push(draft::requote(&found.beyond));
     }
-    permitted(amending, &mut found);
+    permission::check_actions(amending, &mut found);
     found.problems.extend(taken_days(amending, &found.buy)?);
     AdcpRefusal::of_all(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
@@ -564,39 +566,5 @@ fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
             let name = if early { "start_time" } else { "end_time" };
             found.problems.push(invalid(name, message));
         }
-    }
-}
-
-/// Checks that the media buy and its products permit the actions.
-fn permitted(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
-    let UpdateContext { before, products, .. } = *amending;
-    let now = amending.desk.now;
-    let open = || action::available(&action::permitted(before, products, now));
-    let mut seen = Vec::new();
-    for (action, field) in &found.actions {
-        // Permissions depend on the state before the update, not on its result.
-        let Err(reason) = action::judge(*action, before, products, now) else {
-            continue;
-        };
-        // One error per action, at the first member that causes it.
-        if seen.contains(action) {
-            continue;
-        }
-        seen.push(*action);
-        let ends = matches!(action, BuyAction::Cancel | BuyAction::RemovePackages);
-        if ends && reason == ActionRefused::NotSupportedOnProduct {
-            let message = "the terms of what was bought have no cancellation; ask the seller";
-            found.problems.push(at(AdcpCode::NotCancellable, field, message));
-            continue;
-        }
-        let message =
-            "the media buy does not permit this now; details say why, and what it permits";
-        let mut error = at(AdcpCode::ActionNotAllowed, field, message);
-        if reason == ActionRefused::NotSupportedOnProduct {
-            // No other state or request would make the action permitted.
-            error.recovery = Some(Open::Known(Recovery::Terminal));
-        }
-        let error = error.with("attempted_action", action.name()).with("reason", reason.name());
-        found.problems.push(error.with("currently_available_actions", open()));
     }
 }

@@ -1,0 +1,42 @@
+//! Permission of the actions that an update consists of.
+
+use tradepost_adcp::error::{AdcpCode, Recovery};
+use tradepost_document::catalog::{Open, Vocabulary as _};
+
+use super::{UpdateContext, UpdateDraft};
+use crate::buy::action::{self, ActionRefused, BuyAction};
+use crate::refusals::at;
+
+/// Checks that the media buy and its products permit the actions.
+pub(super) fn check_actions(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
+    let UpdateContext { before, products, .. } = *amending;
+    let now = amending.desk.now;
+    let open = || action::available(&action::permitted(before, products, now));
+    let mut seen = Vec::new();
+    for (action, field) in &found.actions {
+        // Permissions depend on the state before the update, not on its result.
+        let Err(reason) = action::judge(*action, before, products, now) else {
+            continue;
+        };
+        // One error per action, at the first member that causes it.
+        if seen.contains(action) {
+            continue;
+        }
+        seen.push(*action);
+        let ends = matches!(action, BuyAction::Cancel | BuyAction::RemovePackages);
+        if ends && reason == ActionRefused::NotSupportedOnProduct {
+            let message = "the terms of what was bought have no cancellation; ask the seller";
+            found.problems.push(at(AdcpCode::NotCancellable, field, message));
+            continue;
+        }
+        let message =
+            "the media buy does not permit this now; details say why, and what it permits";
+        let mut error = at(AdcpCode::ActionNotAllowed, field, message);
+        if reason == ActionRefused::NotSupportedOnProduct {
+            // No other state or request would make the action permitted.
+            error.recovery = Some(Open::Known(Recovery::Terminal));
+        }
+        let error = error.with("attempted_action", action.name()).with("reason", reason.name());
+        found.problems.push(error.with("currently_available_actions", open()));
+    }
+}
