@@ -374,16 +374,15 @@ impl Agent for DealerAgent {
         (!sends).then(|| gate::of_operation(operation))
     }
 
-    /// Returns true for parts that are read or ignored: plain text is ignored (`R-ENV-06`). All
-    /// others, also texts that name a type, are JSON by any name (C-25, `E-034`): what is of
-    /// another type would be dropped without notice to the buyer. One without a type is ignored
-    /// beside the data (C-27).
+    /// Returns true for parts that are read or ignored: text is ignored, whatever its type
+    /// (`R-ENV-06`). Other parts are JSON by any name (C-25, `E-034`): a file of another type would
+    /// be dropped without notice to the buyer. One without a type is ignored beside the data
+    /// (C-27).
     fn accepts_part(&self, part: &Part) -> bool {
-        let named = part.media_type.as_deref().unwrap_or_default();
         match part.content {
-            Content::Text(_) if MediaType::new(named).is("text/plain") => true,
-            Content::Text(_) | Content::Data(_) | Content::Raw(_) | Content::Url(_) => {
-                aap::accepts_media_type(named)
+            Content::Text(_) => true,
+            Content::Data(_) | Content::Raw(_) | Content::Url(_) => {
+                aap::accepts_media_type(part.media_type.as_deref().unwrap_or_default())
             }
         }
     }
