@@ -3,7 +3,7 @@
 //! It has a listener of its own, so that agents' requests cannot crowd it out, and it answers each
 //! request on a thread that may block on the store. Path, method and session are checked before a form is
 //! read. Pages are HTML that works without scripts, and load nothing from other sites except the photos
-//! of the dealer's own listings. Sign-in is in `door`; the routes and their permissions are in [`route`].
+//! of the dealer's own listings. Sign-in is in `sign_in`; the routes and their permissions are in [`route`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -260,7 +260,7 @@ impl Console {
         let visitor = self.visitor(asked, id)?;
         // Before anything is read: a forbidden item looks the same whether it exists or not.
         let role = visitor.member.role;
-        if !row.permission.is_none_or(|permission| permission.is_of(role)) {
+        if row.permission.is_some_and(|permission| !permission.is_of(role)) {
             self.record_refused(&visitor, row)?;
             return Err(PageError::Forbidden);
         }

@@ -44,15 +44,15 @@ const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
 struct Behind {
-    door: HttpAccess,
+    access: HttpAccess,
     handler: BridgeHandler,
 }
 
-pub(super) fn router(path: &str, handler: BridgeHandler, door: HttpAccess) -> Router {
+pub(super) fn router(path: &str, handler: BridgeHandler, access: HttpAccess) -> Router {
     Router::new()
         .route(path, any(enter))
         .fallback(nothing_here)
-        .with_state(Arc::new(Behind { door, handler }))
+        .with_state(Arc::new(Behind { access, handler }))
 }
 
 async fn nothing_here() -> Response {
@@ -61,7 +61,7 @@ async fn nothing_here() -> Response {
 
 async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    match admit(&behind.door, &parts, body).await {
+    match admit(&behind.access, &parts, body).await {
         Ok(bytes) => {
             let answered = answer(&behind, &parts, &bytes).await;
             answered.unwrap_or_else(AccessRefused::respond)
@@ -97,9 +97,9 @@ impl AccessRefused {
 }
 
 /// Checks a request before it is processed and returns its body.
-async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, AccessRefused> {
+async fn admit(access: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, AccessRefused> {
     let refuse = |status, message| Err(AccessRefused::new(status, message));
-    if !is_known_host(door, parts) {
+    if !is_known_host(access, parts) {
         let message = "this host name is not allowed here; see --allow-host";
         return refuse(StatusCode::FORBIDDEN, message);
     }
@@ -108,7 +108,7 @@ async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, Ac
     let known = |origin: &HeaderValue| {
         let origin = origin.as_bytes();
         is_own_loopback_page(origin, called)
-            || door.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
+            || access.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
     };
     if !origins.all(known) {
         let message = "this web page is not allowed here; see --allow-origin";
@@ -127,8 +127,8 @@ async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, Ac
         let message = "encoded bodies are not read here; leave Content-Encoding out";
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
-    let collected = Limited::new(body, door.max_body).collect();
-    let (status, message) = match tokio::time::timeout(door.patience, collected).await {
+    let collected = Limited::new(body, access.max_body).collect();
+    let (status, message) = match tokio::time::timeout(access.patience, collected).await {
         Ok(Ok(collected)) => {
             let bytes = collected.to_bytes();
             return check_message(&bytes).map(|()| bytes);
@@ -188,13 +188,13 @@ fn called_host(parts: &Parts) -> Option<&str> {
     authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok())
 }
 
-fn is_known_host(door: &HttpAccess, parts: &Parts) -> bool {
+fn is_known_host(access: &HttpAccess, parts: &Parts) -> bool {
     // A request without a host could be meant for any server.
     let Some(host) = called_host(parts) else {
         return false;
     };
     let name = host_name(host);
-    is_loopback_host(host) || door.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+    is_loopback_host(host) || access.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

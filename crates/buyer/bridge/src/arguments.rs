@@ -1,4 +1,4 @@
-//! Schema and reader of each tool's arguments. The `wire` crate describes and reads everything that AAP defines. The
+//! Schema and reader of each tool's arguments. `tradepost_aap` describes and reads everything that AAP defines. The
 //! bridge's own additions are written twice, in schema and reader; a test damages arguments at random to check that
 //! both agree.
 
@@ -171,7 +171,7 @@ pub(super) struct SearchArguments {
 pub(super) struct LeadArguments {
     /// `customer` and the other members of the lead as they were given.
     pub(super) parts: Map,
-    /// Lead as the `wire` crate parsed it.
+    /// Lead as `tradepost_aap` parsed it.
     pub(super) lead: Box<LeadSubmit>,
     /// Token from the first call.
     pub(super) confirmation: Option<String>,
@@ -415,7 +415,7 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
     }
 }
 
-/// Parses a payload with the `wire` crate and adds its problems.
+/// Parses a payload with `tradepost_aap` and adds its problems.
 fn check(
     skill: Skill,
     payload: &Map,
@@ -462,7 +462,7 @@ fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>)
     std::iter::once(kind).chain(given).collect()
 }
 
-/// Accepts any value; the `wire` crate checks it later.
+/// Accepts any value; `tradepost_aap` checks it later.
 fn keep(value: &Value, _: &DocumentPlace<'_>, _: &mut Problems) -> Option<Value> {
     Some(value.clone())
 }

@@ -12,6 +12,7 @@ use tradepost_client::refusal::{ProtocolError, RefusalForm, SellerRefusal};
 use tradepost_client::text::{SENTENCE, WORD};
 use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::problem::{MAX_LISTED, Problem, Problems};
 
@@ -312,7 +313,6 @@ impl BridgeError {
     pub fn document(&self) -> Value {
         let whom = self.whom();
         let named = |kind| self.name.as_ref().filter(|_| whom == kind);
-        let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
         let wanted = self.wanted.iter().flat_map(|wanted| &wanted.challenges);
         let wanted = wanted.map(|challenge| Cleaner::brief().clean(&challenge.document()));
@@ -327,7 +327,7 @@ impl BridgeError {
             "problems": self.problems,
             "problems_in_all"?: (self.unlisted() > 0).then_some(self.total),
             "retryable": self.retryable,
-            "retry_after_ms"?: self.retry_after.map(milliseconds),
+            "retry_after_ms"?: self.retry_after.map(|delay| RetryAfter::new(delay).milliseconds()),
             "in_doubt"?: self.is_in_doubt.then_some(true),
             // Older name of `in_doubt`; without it, older programs would take a call in doubt for a failed one.
             "may_have_acted"?: self.is_in_doubt.then_some(true),

@@ -1,4 +1,4 @@
-//! Retries of requests to dealers and sellers, by the recovery of the `buyer` crate, and within the time of the call.
+//! Retries of requests to dealers and sellers, by the recovery of `tradepost_client`, and within the time of the call.
 
 use std::time::Duration;
 

@@ -272,6 +272,6 @@ impl<'h> BridgeClient<'h> {
 
 /// Returns the router of MCP over streamable HTTP, at [`PATH`]. Only clients that can show a form get a session,
 /// which identifies their answers.
-pub fn router(bridge: Arc<Bridge>, door: HttpAccess) -> Router {
-    access::router(PATH, BridgeHandler::new(bridge), door)
+pub fn router(bridge: Arc<Bridge>, access: HttpAccess) -> Router {
+    access::router(PATH, BridgeHandler::new(bridge), access)
 }

@@ -11,7 +11,7 @@ use tradepost_client::HttpTransport;
 use tradepost_client::adcp::SellerAnswer;
 use tradepost_client::client::random_ids;
 use tradepost_client::retry::{GaveUp, Machine, Recoverer, RetryLimits, Sizes};
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 /// The advertiser.
 const DOMAIN: &str = "acmeoutdoor.example";
@@ -56,15 +56,10 @@ impl Price {
 
     /// The package that buys it.
     fn package(&self) -> Value {
-        let mut package = json!({
+        object!({
             "product_id": self.product, "pricing_option_id": self.option, "budget": BUDGET,
-        });
-        if self.is_floor
-            && let Some(members) = package.as_object_mut()
-        {
-            members.insert("bid_price".to_owned(), self.amount.into());
-        }
-        package
+            "bid_price"?: self.is_floor.then_some(self.amount),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sandbox: plays a dealer or publisher that behaves as a script says, or an agent without a profile, and grades
 //! the buyers that call it. Several buyers may use it at once: each named buyer ([`buyer`]) has its own seller
-//! (`played`) and its own report.
+//! (`session`) and its own report.
 //!
 //! True answers come from a [`TruthfulDealer`] or publisher that the program supplies ([`Cast`]), or from an agent
 //! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each

@@ -99,7 +99,7 @@ pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAn
     let mut error = AdcpError::new(code, message);
     error.details.clone_from(&words.details);
     if code.recovery() == Recovery::Transient {
-        error.retry_after = u32::try_from(WAIT.as_secs()).ok();
+        error = error.with_wait(WAIT);
     }
     let context = sent.data.as_ref().and_then(|data| data.get("context")).cloned();
     let answer = AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) };

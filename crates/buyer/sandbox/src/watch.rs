@@ -1,7 +1,7 @@
 //! Grades a buyer: every request is compared with earlier requests and answers.
 //!
-//! One grader grades one buyer, whatever name its requests state. Memory is bounded: the oldest entries are
-//! forgotten.
+//! One grader grades one buyer, whatever name its requests state. Memory is bounded: of intents, keys, messages,
+//! grants and vehicles the entry used longest ago is forgotten, of exchanges and findings the oldest.
 
 use std::collections::{BTreeSet, VecDeque};
 

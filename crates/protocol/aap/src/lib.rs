@@ -10,7 +10,7 @@ use tradepost_document::format;
 use tradepost_document::http::MediaType;
 use tradepost_document::json::{RawValue, Value, put};
 use tradepost_document::parse::{self, read_object};
-use tradepost_document::problem::{DocumentPlace, Keyword, Problem, ProblemDetail, Problems, clip};
+use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems, clip};
 
 pub mod caps;
 pub mod dealer;
@@ -421,6 +421,6 @@ pub fn data_part_problem(found: usize) -> AapRefusal {
         let message = "the message has several data parts; send exactly one AAP payload";
         (Keyword::MaxItems, message, ProblemDetail::Limit(1))
     };
-    problems.push(Problem::new("", keyword, message, extra));
+    parse::push(&DocumentPlace::Root, &mut problems, keyword, message, extra);
     AapRefusal::schema_validation_failed(problems)
 }

@@ -43,7 +43,7 @@ impl Decimal {
     }
 
     /// The value as an integer, saturating at the bounds of `i64`; `None` if it has a fraction.
-    pub fn whole(&self) -> Option<i64> {
+    pub(crate) fn whole(&self) -> Option<i64> {
         (self.exponent >= 0).then(|| self.neighbours().0)
     }
 
@@ -65,7 +65,7 @@ impl Decimal {
     }
 
     /// The number in units of `10^-places`, rounded half away from zero; `None` beyond `i128`.
-    pub fn scaled(&self, places: u32) -> Option<i128> {
+    pub(crate) fn scaled(&self, places: u32) -> Option<i128> {
         let (digits, dropped) = self.cut(places)?;
         let up = dropped.bytes().next().is_some_and(|digit| digit >= b'5');
         let magnitude = digits.checked_add(i128::from(up))?;

@@ -90,17 +90,6 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Creates a problem of the value at a JSON Pointer.
-    #[must_use]
-    pub fn new(
-        pointer: impl Into<String>,
-        keyword: Keyword,
-        message: impl Into<String>,
-        extra: ProblemDetail,
-    ) -> Self {
-        Self { pointer: pointer.into(), keyword, message: message.into(), extra }
-    }
-
     /// Returns true if something is absent and not wrong.
     // Absences alone have an error code of their own (C-06).
     #[must_use]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tradepost_a2a::card::signing_payload;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::parse::reject;
 use tradepost_document::problem::{DocumentPlace, Problems};
 
@@ -41,13 +41,7 @@ pub fn sign(card: &Value, key: &SigningKey, jku: Option<&str>) -> Result<Value, 
 /// Returns the protected header of a signature.
 #[must_use]
 pub fn protected_header(key: &SigningKey, jku: Option<&str>) -> Value {
-    let mut header = json!({"alg": key.algorithm().name(), "kid": key.kid(), "typ": "JOSE"});
-    if let Some(jku) = jku
-        && let Some(members) = header.as_object_mut()
-    {
-        members.insert("jku".to_owned(), jku.into());
-    }
-    header
+    object!({"alg": key.algorithm().name(), "kid": key.kid(), "typ": "JOSE", "jku"?: jku})
 }
 
 /// A card with its signatures.

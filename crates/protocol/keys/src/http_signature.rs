@@ -1,5 +1,6 @@
 //! HTTP message signatures (RFC 9421): parameters, signature base, and the digest of the body (RFC
-//! 9530). Requirements on a signature belong to a profile ([`crate::adcp`]).
+//! 9530). Requirements on a signature belong to a profile (module `adcp`, with the
+//! feature of that name).
 
 use std::fmt;
 

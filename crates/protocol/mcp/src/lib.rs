@@ -3,7 +3,7 @@
 use tradepost_a2a::error::A2aCode;
 use tradepost_a2a::jsonrpc::{self, Id};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::{Map, Value, json, object};
 
 mod client;
 mod elicitation;
@@ -69,12 +69,7 @@ impl McpError {
     /// Writes the response to the request `id` as JSON.
     #[must_use]
     pub fn body(&self, id: &Id) -> String {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let Some(error) = error.as_object_mut()
-            && let Some(data) = &self.data
-        {
-            error.insert("data".to_owned(), data.clone());
-        }
+        let error = object!({"code": self.code, "message": self.message, "data"?: self.data});
         json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
     }
 }

@@ -5,7 +5,7 @@ use tradepost_dealer::delivery::LeadDestination;
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole};
 use tradepost_document::fault::InternalError;
-use tradepost_store::Store;
+use tradepost_store::{Store, StoreTransaction};
 
 use crate::actor::Actor;
 use crate::operation::AdminOperation;
@@ -56,8 +56,6 @@ pub struct MissingPermission {
     pub member: String,
     /// Their role.
     pub role: StaffRole,
-    /// Roles that have the permission.
-    pub needed: Vec<StaffRole>,
 }
 
 impl AdminContext<'_> {
@@ -76,8 +74,7 @@ impl AdminContext<'_> {
         entry.detail = Some(format!("{operation} needs another role than {role}"));
         self.store.write_blocking(move |tx| tx.record_failure(&entry))?;
         let member = member.to_owned();
-        let needed = permission.roles();
-        Err(AdminError::Forbidden(MissingPermission { operation, member, role, needed }))
+        Err(AdminError::Forbidden(MissingPermission { operation, member, role }))
     }
 
     /// Creates an audit entry of the actor at the time of the operation.
@@ -97,4 +94,16 @@ impl AdminContext<'_> {
             detail: None,
         }
     }
+}
+
+/// Records a change if it was made. Returns whether it was.
+pub(crate) fn record_if(
+    is_changed: bool,
+    tx: &StoreTransaction<'_>,
+    entry: &NewAuditEntry,
+) -> Result<bool, InternalError> {
+    if is_changed {
+        tx.record(entry)?;
+    }
+    Ok(is_changed)
 }

@@ -4,7 +4,7 @@ use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_store::ApiKey;
 
 use crate::actor::Actor;
-use crate::context::{AdminContext, AdminError};
+use crate::context::{AdminContext, AdminError, record_if};
 use crate::operation::AdminOperation;
 
 /// Id under which administrators' keys are stored; no dealer or publisher can have it.
@@ -52,10 +52,7 @@ pub fn create_key(context: &AdminContext<'_>, actor: &Actor, input: CreateKey) -
     let entry = entry_about(context, actor, AuditAction::ApiKeyCreated, &key);
     let is_added = context.store.write_blocking(move |tx| {
         let is_added = tx.add_api_key(&key, same_caller)?;
-        if is_added {
-            tx.record(&entry)?;
-        }
-        Ok(is_added)
+        record_if(is_added, tx, &entry)
     })?;
     if is_added { Ok(()) } else { Err(KeyRefusal::NameTaken.into()) }
 }

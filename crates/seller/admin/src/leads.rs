@@ -12,7 +12,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_store::{CustomerLeads, StoreTransaction};
 
 use crate::actor::Actor;
-use crate::context::{AdminContext, AdminError};
+use crate::context::{AdminContext, AdminError, record_if};
 use crate::operation::AdminOperation;
 
 /// Maximum length of a note in characters.
@@ -207,18 +207,6 @@ fn change_lead(
         Some(is_changed) => Ok(LeadChanged { lead_id, is_changed }),
         None => Err(LeadRefusal::NotFound(lead_id).into()),
     }
-}
-
-/// Records a change if it was made. Returns whether it was.
-fn record_if(
-    is_changed: bool,
-    tx: &StoreTransaction<'_>,
-    entry: &NewAuditEntry,
-) -> Result<bool, InternalError> {
-    if is_changed {
-        tx.record(entry)?;
-    }
-    Ok(is_changed)
 }
 
 /// Lead to deliver again.

@@ -7,7 +7,7 @@ use tradepost_store::StoreTransaction;
 use tradepost_store::staff::StaffMember;
 
 use crate::actor::Actor;
-use crate::context::{AdminContext, AdminError};
+use crate::context::{AdminContext, AdminError, record_if};
 use crate::operation::AdminOperation;
 
 /// Refusal of an operation on staff.
@@ -105,10 +105,7 @@ pub fn add_member(context: &AdminContext<'_>, actor: &Actor, input: AddMember) -
     let entry = NewAuditEntry { detail: Some(detail), ..entry };
     let is_added = context.store.write_blocking(move |tx| {
         let is_added = tx.add_member(&member)?;
-        if is_added {
-            tx.record(&entry)?;
-        }
-        Ok(is_added)
+        record_if(is_added, tx, &entry)
     })?;
     if is_added { Ok(()) } else { Err(StaffRefusal::NameTaken.into()) }
 }
@@ -196,8 +193,12 @@ pub fn reset_second_factor(
     }
     let entry = entry_about(context, actor, AuditAction::SecondFactorReset, &member);
     change_member(context, member, entry, |tx, name| {
-        tx.end_sessions_of(name)?;
-        tx.remove_second_factor(name)
+        // The factor first: a sign-in at the same time waits for this transaction, or its session ends with it.
+        let is_removed = tx.remove_second_factor(name)?;
+        if is_removed {
+            tx.end_sessions_of(name)?;
+        }
+        Ok(is_removed)
     })
 }
 
@@ -228,10 +229,8 @@ pub fn end_session(
     let entry = entry_about(context, actor, AuditAction::SessionEnded, &member);
     context.store.write_blocking(move |tx| {
         // It may have ended by itself meanwhile.
-        if tx.end_session(&session.id)? {
-            tx.record(&entry)?;
-        }
-        Ok(())
+        let is_ended = tx.end_session(&session.id)?;
+        record_if(is_ended, tx, &entry)
     })?;
     Ok(())
 }
@@ -264,10 +263,7 @@ fn change_member(
     let name = member.name.clone();
     let is_done = context.store.write_blocking(move |tx| {
         let is_done = job(tx, &member.name)?;
-        if is_done {
-            tx.record(&entry)?;
-        }
-        Ok(is_done)
+        record_if(is_done, tx, &entry)
     })?;
     if is_done { Ok(()) } else { Err(StaffRefusal::UnknownMember(name).into()) }
 }

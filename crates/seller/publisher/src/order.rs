@@ -319,8 +319,9 @@ impl Publisher {
     /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
     /// would store something.
     async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
-        let first = StaleReader::new(&self.recent, ask.now);
-        let entered = self.enter(ask, StorePhase::Look(&first));
+        // One reader for all, so that the age covers what the admission reads, too.
+        let shelf = StaleReader::new(&self.recent, ask.now);
+        let entered = self.enter(ask, StorePhase::Look(&shelf));
         let Ok(Entered::New { admitted, key: None }) = entered else { return None };
         // An account that is not open yet would be opened.
         if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
@@ -328,9 +329,6 @@ impl Publisher {
         }
         // A refusal may be outdated: only the store can decide on it.
         let prepared = request.prepare(self, ask, &admitted).await.ok()?;
-        // Enters again with this reader, so that the age covers what that reads, too.
-        let shelf = StaleReader::new(&self.recent, ask.now);
-        drop(self.enter(ask, StorePhase::Look(&shelf)));
         let work = self.work(ask, request, *admitted, &prepared, StorePhase::Look(&shelf));
         let mut reply = work.ok()?;
         reply.warnings.push(availability::recalled(shelf.age()?));

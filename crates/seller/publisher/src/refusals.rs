@@ -8,7 +8,7 @@ use tradepost_document::fault::InternalError;
 
 use crate::services::LimitWait;
 
-/// Seconds to wait after an internal error: short outages are over by then.
+/// Time to wait after an internal error: short outages are over by then.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Error of a tool.

@@ -183,8 +183,7 @@ fn changes<F>(
     tx: Option<&dyn StoreTx>,
     form: &F,
 ) -> Result<ToolReply, WorkStop> {
-    let tx = tx.ok_or(WorkStop::NeedsTransaction)?;
-    Ok(perform(&WriteContext::new(work, tx), form)?)
+    Ok(perform(&SearchContext::new(work, tx).writing()?, form)?)
 }
 
 /// Handles a search, which asks for a transaction once it has something to change.

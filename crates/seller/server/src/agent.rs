@@ -358,14 +358,14 @@ impl From<AgentAnswer> for AgentOutcome {
 
 impl From<Result<AgentAnswer, ProtocolRefusal>> for AgentOutcome {
     fn from(answer: Result<AgentAnswer, ProtocolRefusal>) -> Self {
-        answer.map_or_else(Self::Protocol, |answer| Self::Answer(Box::new(answer)))
+        answer.map_or_else(Self::Protocol, Self::from)
     }
 }
 
 impl From<Result<AgentAnswer, TaskError>> for AgentOutcome {
     fn from(answer: Result<AgentAnswer, TaskError>) -> Self {
         match answer {
-            Ok(answer) => Self::Answer(Box::new(answer)),
+            Ok(answer) => answer.into(),
             Err(TaskError::Refused(refusal)) => Self::Protocol(refusal),
             Err(TaskError::Broken(fault)) => Self::Broken(fault),
         }

@@ -1,6 +1,6 @@
 //! Common interface of both databases: a connection on which a statement is run with values, and rows that are read
-//! column by column, each by its name. Statements are written once, in SQL that SQLite and PostgreSQL both understand; where they differ,
-//! a [`Connection`] returns the text for its own.
+//! column by column, each by its name. Statements are written once, in SQL that SQLite and PostgreSQL both understand;
+//! where they differ, a [`Connection`] returns the text for its own.
 
 use std::borrow::Cow;
 use std::error::Error;

@@ -114,9 +114,13 @@ pub(super) fn each(
     mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
 ) -> Result<(), RowError> {
     let mut statement = prepared(connection, sql, values)?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.raw_query();
+    let mut names: Vec<String> = Vec::new();
     while let Some(row) = rows.next()? {
+        // Most look-ups of one row find none, and need no names.
+        if names.is_empty() {
+            names = row.as_ref().column_names().map(str::to_owned).collect();
+        }
         if !take(&SqlRow::new(RowSource::Sqlite { row, names: &names }, vault))? {
             break;
         }

@@ -1,8 +1,8 @@
 //! Recent A2A tasks: each holds the answer to a finished request, so that a caller that lost the
 //! answer can fetch it.
 //!
-//! They are in memory, and those of the caller that came longest ago are dropped when it is full. The AdCP work itself is in the
-//! store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
+//! They are in memory, and those of the caller that came longest ago are dropped when it is full. The AdCP
+//! work itself is in the store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
 //! exchange, and storing it would make refusals leave a trace (`U-7`).
 
 use std::collections::VecDeque;

@@ -3,11 +3,11 @@
 use clap::{Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::DealerScope;
 use tradepost_admin::appointments::{
     AppointmentRefusal, AppointmentResult, BlockTime, ChangeAppointment, UnblockTime, block_time,
     change_appointment, unblock_time,
 };
-use tradepost_admin::{AdminError, DealerScope};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
@@ -305,18 +305,16 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
     let hint = rooftop_hint(&rooftop, settings);
     let input = BlockTime { dealer_id, rooftop, department, wanted };
     let admin = admin(&store, &dealers);
-    let outcome = block_time(&admin, &context.operator(), input);
-    let is_unknown = matches!(
-        &outcome,
-        Err(AdminError::Refused(AppointmentRefusal {
-            refusal: CalendarRefusal::UnknownRooftop,
-            ..
-        }))
-    );
-    let block = done(outcome, admin.now).map_err(|failure| match is_unknown {
-        true => failure.hint(hint),
-        false => failure,
-    })?;
+    let not_done = |refused: AppointmentRefusal| {
+        let failure = refusal_failure(&refused, admin.now);
+        if refused.refusal == CalendarRefusal::UnknownRooftop {
+            failure.hint(hint)
+        } else {
+            failure
+        }
+    };
+    let block =
+        block_time(&admin, &context.operator(), input).map_err(|error| failure(error, not_done))?;
     let line = format!("blocked {}", block.block_id);
     context.output.answer(&json!({"blocked": block_document(&block)}), line);
     Ok(())
@@ -332,14 +330,17 @@ fn rooftop_hint(wanted: &str, dealer: Option<&DealerSettings>) -> String {
 
 /// Returns the result of an operation, or the failure with the reason of its refusal.
 fn done<T>(outcome: AppointmentResult<T>, now: Timestamp) -> Result<T, CommandFailure> {
-    let refused = |AppointmentRefusal { refusal, zone }: AppointmentRefusal| {
-        let message = refusal.message(&zone, now);
-        let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
-        CommandFailure::usage(message.trim_end_matches('.'))
-            .hint("`tradepost appointments list` shows the current calendar")
-            .data(json!({"code": refusal.code().name(), "free_times": free}))
-    };
-    outcome.map_err(|error| failure(error, refused))
+    outcome.map_err(|error| failure(error, |refused| refusal_failure(&refused, now)))
+}
+
+/// Returns the failure of an operation that the calendar refuses.
+fn refusal_failure(refused: &AppointmentRefusal, now: Timestamp) -> CommandFailure {
+    let AppointmentRefusal { refusal, zone } = refused;
+    let message = refusal.message(zone, now);
+    let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
+    CommandFailure::usage(message.trim_end_matches('.'))
+        .hint("`tradepost appointments list` shows the current calendar")
+        .data(json!({"code": refusal.code().name(), "free_times": free}))
 }
 
 fn time(text: &str) -> Result<WantedTime, String> {

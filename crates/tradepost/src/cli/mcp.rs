@@ -131,14 +131,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     let outcome = match arguments.http {
         Some(address) => {
-            let door = HttpAccess {
+            let access = HttpAccess {
                 hosts: arguments.allow_host,
                 origins: arguments.allow_origin,
                 max_body: server.max_body_bytes,
                 patience: Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX),
             };
             let server = ServerConfig { listen: address, ..server };
-            runtime.block_on(serve_http(bridge, door, &server, context))
+            runtime.block_on(serve_http(bridge, access, &server, context))
         }
         None => runtime.block_on(serve_stdio(bridge)).map_err(|error| {
             CommandFailure::new(1, format!("the client could not be served: {error}"))
@@ -186,7 +186,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, CommandFai
 
 async fn serve_http(
     bridge: Arc<Bridge>,
-    door: HttpAccess,
+    access: HttpAccess,
     server: &ServerConfig,
     context: &Context,
 ) -> Outcome {
@@ -194,6 +194,6 @@ async fn serve_http(
     let stop = stop_signal()?;
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}{PATH}"));
-    http::server::serve(listener, router(bridge, door), &server.http(), stop).await;
+    http::server::serve(listener, router(bridge, access), &server.http(), stop).await;
     Ok(())
 }

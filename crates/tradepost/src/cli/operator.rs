@@ -30,8 +30,9 @@ pub(super) fn failure<R>(
 ) -> CommandFailure {
     match error {
         AdminError::Forbidden(missing) => {
-            let needed: Vec<_> = missing.needed.iter().map(|role| role.name()).collect();
-            let MissingPermission { operation, member, role, .. } = missing;
+            let MissingPermission { operation, member, role } = missing;
+            let needed: Vec<_> =
+                operation.permission().roles().iter().map(|role| role.name()).collect();
             let message =
                 format!("{member} has the role {role}, which does not permit {operation}");
             CommandFailure::usage(message)

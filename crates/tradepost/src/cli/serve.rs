@@ -37,9 +37,9 @@ use crate::log::Log;
 use crate::traces;
 use crate::wiring::Wiring;
 
+mod console;
 mod demo;
 pub(super) mod lock;
-mod registry;
 mod reload;
 
 /// Interval at which the server checks for inventories that `tradepost import` has replaced, and
@@ -189,7 +189,7 @@ async fn serve(
     let dealers = config.dealers.len();
     let publishers = config.publishers.len();
     let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
-    let console = registry::open(&wiring, &server, reload.is_demo, address).await?;
+    let console = console::open(&wiring, &server, reload.is_demo, address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal()?;

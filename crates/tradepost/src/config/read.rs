@@ -192,6 +192,8 @@ fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
 mod tests {
     use std::cell::RefCell;
 
+    use tradepost_dealer::import::Preset;
+    use tradepost_document::catalog::Vocabulary as _;
     use tradepost_document::problem::{Keyword, ProblemDetail};
 
     use super::*;
@@ -296,6 +298,14 @@ scope = { zz = 0 }
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_template_names_every_preset_of_feeds() {
+        let words: BTreeSet<_> =
+            TEMPLATE.split(|letter: char| letter != '-' && !letter.is_alphanumeric()).collect();
+        let missing: Vec<_> = Preset::NAMES.iter().filter(|name| !words.contains(*name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -14,6 +14,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tradepost_client::Url;
 use tradepost_client::transport::{HttpTransport, TransportLimits};
+use tradepost_document::http::own_page::is_loopback_host;
 use tradepost_document::json::{self, Value};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
@@ -348,8 +349,7 @@ impl OidcProvider {
             let url = document.get(name).and_then(Value::as_str);
             let url = url.and_then(|url| Url::parse(url).ok());
             // Only a provider on this machine may be used without TLS.
-            let is_here =
-                |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+            let is_here = |url: &Url| url.host_str().is_some_and(is_loopback_host);
             let is_safe = |url: &Url| url.scheme() == "https" || is_here(&own) && is_here(url);
             url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
         };

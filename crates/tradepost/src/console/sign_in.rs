@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_admin::people::{EndSession, StaffRefusal, end_session};
 use tradepost_admin::{Actor, AdminError};
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
+use tradepost_dealer::staff::AuditAction;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -320,7 +320,12 @@ impl Console {
         let member = &visitor.member;
         let subject = Some(id.clone());
         let entry = self.entry(member, visitor.dealer_id(), AuditAction::SignedOut, subject);
-        self.end(id, entry)?;
+        self.store.write_blocking(move |tx| {
+            if tx.end_session(&id)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
         let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
         Ok(ConsoleReply::see(format!("{PATH}/sign-in")).with_cookie(gone))
     }
@@ -333,15 +338,6 @@ impl Console {
         let input = EndSession { session_id: visitor.id.to_owned() };
         end_session(&self.admin(&[]), &visitor.actor(), input).map_err(unmanaged)?;
         Ok(ConsoleReply::see(format!("{PATH}/people?done=session")))
-    }
-
-    fn end(&self, session: String, entry: NewAuditEntry) -> Result<(), InternalError> {
-        self.store.write_blocking(move |tx| {
-            if tx.end_session(&session)? {
-                tx.record(&entry)?;
-            }
-            Ok(())
-        })
     }
 }
 

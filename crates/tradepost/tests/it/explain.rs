@@ -9,6 +9,8 @@ use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
+use crate::beside;
+
 /// What is written like a code and is none: variables of the environment and of scripts, names of
 /// bindings and roles, placeholders, and words of other programs.
 const NOT_CODES: &[&str] = &[
@@ -48,10 +50,6 @@ const SHORT_CODES: &[&str] = &[
     "UNAVAILABLE",
     "UNIMPLEMENTED",
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// The files below a folder with this ending.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -133,7 +131,7 @@ fn reasons(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn reasons_and_warnings_of_imports_readyz_and_alerts_can_be_explained() {
-    let mut named: BTreeSet<String> = files(&root().join("docs"), "md")
+    let mut named: BTreeSet<String> = files(&beside::workspace().join("docs"), "md")
         .iter()
         .flat_map(|path| reasons(&std::fs::read_to_string(path).unwrap()))
         .collect();
@@ -143,7 +141,8 @@ fn reasons_and_warnings_of_imports_readyz_and_alerts_can_be_explained() {
     }
     named.extend(SkipReason::NAMES.iter().chain(RowWarning::NAMES).map(|name| (*name).to_owned()));
     let source =
-        std::fs::read_to_string(root().join("crates/tradepost/tests/it/import.rs")).unwrap();
+        std::fs::read_to_string(beside::workspace().join("crates/tradepost/tests/it/import.rs"))
+            .unwrap();
     named.extend(
         source
             .split("\"kind\": \"")
@@ -176,20 +175,22 @@ fn every_code_that_is_mentioned_somewhere_can_be_explained() {
             mentioned.entry(code).or_insert_with(|| path.display().to_string());
         }
     };
-    let pages = files(&root().join("docs"), "md").into_iter().chain([root().join("README.md")]);
+    let pages = files(&beside::workspace().join("docs"), "md")
+        .into_iter()
+        .chain([beside::workspace().join("README.md")]);
     for path in pages
         .filter(|path| !path.components().any(|component| component.as_os_str() == "requirements"))
     {
         note(codes(&std::fs::read_to_string(&path).unwrap()), &path);
     }
-    for path in files(&root().join("crates"), "rs") {
+    for path in files(&beside::workspace().join("crates"), "rs") {
         let source = std::fs::read_to_string(&path).unwrap();
         let is_test = path.components().any(|component| component.as_os_str() == "tests");
         if !is_test {
             note(codes(&hints(&source)), &path);
         }
     }
-    for path in files(&root().join("crates/tradepost/tests"), "rs") {
+    for path in files(&beside::workspace().join("crates/tradepost/tests"), "rs") {
         note(recorded(&std::fs::read_to_string(&path).unwrap()), &path);
     }
     assert!(mentioned.len() > 150, "{}", mentioned.len());
@@ -211,7 +212,7 @@ fn command_codes(source: &str) -> BTreeSet<String> {
 #[test]
 fn codes_of_commands_can_be_explained() {
     let known = explained();
-    let sources = files(&root().join("crates/tradepost/src/cli"), "rs");
+    let sources = files(&beside::workspace().join("crates/tradepost/src/cli"), "rs");
     let mut codes: BTreeSet<String> = sources
         .iter()
         .flat_map(|path| command_codes(&std::fs::read_to_string(path).unwrap()))

@@ -65,9 +65,11 @@ impl RetryAfter {
     /// is subtracted.
     #[must_use]
     pub fn from_headers<S: AsRef<str>>(header: impl Fn(&str) -> Option<S>) -> Option<Self> {
+        // Most responses have none, and need nothing of the rest.
+        let stated = header("retry-after")?;
         let answered = header("date").and_then(|text| date::read(text.as_ref()));
         let age = header("age").map(|text| age(text.as_ref()));
-        let stated = Self::from_header(header("retry-after")?.as_ref(), answered)?;
+        let stated = Self::from_header(stated.as_ref(), answered)?;
         Some(Self(stated.0.saturating_sub(age.unwrap_or_default())))
     }
 

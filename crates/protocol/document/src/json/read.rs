@@ -104,7 +104,7 @@ impl<'t> JsonReader<'t> {
     }
 
     /// Reads the whole text as one value.
-    pub fn whole(
+    pub(crate) fn whole(
         &mut self,
         at: &DocumentPlace<'_>,
         problems: &mut Problems,
@@ -234,7 +234,7 @@ impl<'t> JsonReader<'t> {
     }
 
     /// Reads an array; `take` reads each item.
-    pub fn items(
+    pub(crate) fn items(
         &mut self,
         take: impl FnMut(&mut Self) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {

@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 const FOLDER: &str = "../shared";
 
 /// The workspace's root. This file is a module of the tests of several crates, at different depths.
-fn workspace() -> &'static Path {
+pub(crate) fn workspace() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(here)
 }

@@ -1,4 +1,4 @@
-//! The wire crate against what is published: schemas, tables, catalogs. What is published lies
+//! The protocol crates against what is published: schemas, tables, catalogs. What is published lies
 //! beside the workspace; where it is absent, the tests that need it say so and pass.
 
 #![expect(

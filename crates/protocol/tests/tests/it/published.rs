@@ -9,7 +9,7 @@ use crate::beside;
 
 /// The workspace's root.
 pub(crate) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+    beside::workspace().to_owned()
 }
 
 /// A published file or folder; says so when it is absent.

@@ -4,12 +4,10 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 use tradepost_adcp::error::{AdcpCode, AdcpError, AdcpRelease};
-use tradepost_document::fault::InternalError;
 use tradepost_document::json::Map;
 
 use crate::account::Account;
 use crate::admit::Admitted;
-use crate::buy::MediaBuy;
 use crate::catalogue::Product;
 use crate::creative::verdict::{self, CreativeVerdict, Looked, VerifierQuestion};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
@@ -160,14 +158,6 @@ impl<'a> BuyContext<'a> {
         let looked = Verifiers::Looked(&prepared.looked);
         Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)
     }
-}
-
-/// Returns the account of a media buy.
-pub(super) fn account_of(
-    shelf: &dyn StoreRead,
-    buy: &Stored<MediaBuy>,
-) -> Result<Option<Stored<Account>>, InternalError> {
-    buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
 }
 
 /// Returns the error of a member that this seller does not support.

@@ -10,6 +10,7 @@ use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed;
 
 use super::buys;
+use crate::account::Account;
 use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::catalogue::{PricingOption, Product};
@@ -51,7 +52,7 @@ pub(super) fn perform(
         // used up.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
-        let account = buys::account_of(work.shelf, kept)?;
+        let account = Account::find_for(&kept.record, work.shelf)?;
         sandbox |= account.is_some_and(|account| account.thing.sandbox);
     }
     let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();

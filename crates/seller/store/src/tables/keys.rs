@@ -80,7 +80,8 @@ impl StoreTransaction<'_> {
         id: &str,
         now: Timestamp,
     ) -> Result<Option<ApiKey>, InternalError> {
-        let sql = format!("SELECT {COLUMNS} FROM api_keys WHERE id = $1");
+        // Locked, so that one of two revocations at the same time is the first.
+        let sql = format!("SELECT {COLUMNS} FROM api_keys WHERE id = $1{}", self.0.for_update());
         let before = self.0.first("reading an API key", &sql, params![id], read)?;
         self.0.execute(
             "revoking an API key",

@@ -1,4 +1,6 @@
-//! Reading leads; storing them is in [`taking`].
+//! Reading leads; storing them is in [`storing`].
+
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use tradepost_aap::Version;
@@ -78,20 +80,19 @@ fn submission_columns() -> String {
     format!("{submission}, {}", prefixed("b", SENT, &APPOINTMENT))
 }
 
-/// Returns the columns of a lead, with its current appointment and its latest submission.
-fn lead_columns() -> String {
+/// Columns of a lead, with its current appointment and its latest submission.
+static LEAD_COLUMNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for, l.person, l.time_zone,
          {}, {}",
         prefixed("a", CURRENT, &APPOINTMENT),
         submission_columns()
     )
-}
+});
 
-/// Returns the query for leads.
-fn lead_query() -> String {
-    format!("SELECT {}{LEAD_TABLES}", lead_columns())
-}
+/// Query for leads.
+static LEAD_QUERY: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {}{LEAD_TABLES}", *LEAD_COLUMNS));
 
 impl Database {
     /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
@@ -101,7 +102,7 @@ impl Database {
             &format!(
                 "{} WHERE $1 IS NULL OR l.dealer_id = $1
                  ORDER BY l.received_at DESC, l.seq DESC",
-                lead_query()
+                *LEAD_QUERY
             ),
             params![dealer_id],
             lead_record,
@@ -111,7 +112,7 @@ impl Database {
     pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
         let lead = self.0.first(
             "reading a lead",
-            &format!("{} WHERE l.lead_id = $1", lead_query()),
+            &format!("{} WHERE l.lead_id = $1", *LEAD_QUERY),
             params![lead_id],
             lead_record,
         )?;
@@ -207,10 +208,7 @@ fn lead_record(row: &SqlRow<'_>) -> RowResult<LeadRecord> {
         received_at: row.get("received_at")?,
         changed_at: row.get("changed_at")?,
         state: word(row, "state")?,
-        held_for: row
-            .get::<Option<String>>("held_for")?
-            .map(|_| word(row, "held_for"))
-            .transpose()?,
+        held_for: word_if_any(row, "held_for")?,
         person: row.get("person")?,
         time_zone: row.get("time_zone")?,
         appointment: appointment_record(row, CURRENT)?,
@@ -268,8 +266,17 @@ fn appointment_record(row: &SqlRow<'_>, prefix: &str) -> RowResult<Option<Appoin
 
 /// Reads a column that holds a name of a vocabulary.
 pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: &str) -> RowResult<T> {
-    let name: String = row.get(column)?;
-    T::from_name(&name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())
+    from_stored_name(&row.get::<String>(column)?)
+}
+
+/// Reads a column that holds a name of a vocabulary, or NULL.
+pub(super) fn word_if_any<T: Vocabulary>(row: &SqlRow<'_>, column: &str) -> RowResult<Option<T>> {
+    let name: Option<String> = row.get(column)?;
+    name.map(|name| from_stored_name(&name)).transpose()
+}
+
+fn from_stored_name<T: Vocabulary>(name: &str) -> RowResult<T> {
+    T::from_name(name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())
 }
 
 fn moment(milliseconds: i64) -> RowResult<Timestamp> {

@@ -216,7 +216,7 @@ impl StoreTransaction<'_> {
 
     fn seal_submissions(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let vault = self.0.vault();
-        let key = self.0.vault().key();
+        let key = vault.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -260,7 +260,7 @@ impl StoreTransaction<'_> {
 
     fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let vault = self.0.vault();
-        let key = self.0.vault().key();
+        let key = vault.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -318,7 +318,7 @@ impl StoreTransaction<'_> {
 
     fn seal_notes(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let vault = self.0.vault();
-        let now = self.0.vault().key();
+        let now = vault.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -360,7 +360,7 @@ impl StoreTransaction<'_> {
 
     fn seal_second_factors(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let vault = self.0.vault();
-        let now = self.0.vault().key();
+        let now = vault.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -394,7 +394,7 @@ impl StoreTransaction<'_> {
 
     fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let vault = self.0.vault();
-        let now = self.0.vault().key();
+        let now = vault.key();
         let rows = self.0.all(
             READING,
             &format!(

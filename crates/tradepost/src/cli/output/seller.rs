@@ -1,8 +1,6 @@
 //! Failures of calls to a seller, for people and programs: every failure of the buyer's client
 //! becomes a [`CommandFailure`] with its exit code.
 
-use std::time::Duration;
-
 use tradepost_a2a as a2a;
 use tradepost_aap as aap;
 use tradepost_aap::error::ReceivedRefusal;
@@ -16,6 +14,7 @@ use tradepost_client::refusal::{Adcp, ProtocolError, RefusalForm, SellerRefusal}
 use tradepost_client::text::{SENTENCE, WORD, plain};
 use tradepost_client::transport::CertificateProblem;
 use tradepost_document::catalog::Vocabulary;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::problem::MAX_LISTED;
 
@@ -279,10 +278,9 @@ fn from_refused(message: String, refused: &SellerRefusal) -> CommandFailure {
         (true, None) => "retry: the same request may succeed later".to_owned(),
         (false, _) => "retry: no, the same request would be refused again".to_owned(),
     });
-    let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
     out.with_facts(object!({
         "retryable": refused.is_retryable(),
-        "retry_after_ms"?: refused.retry_after.map(milliseconds),
+        "retry_after_ms"?: refused.retry_after.map(|delay| RetryAfter::new(delay).milliseconds()),
         "challenges"?: Some(challenges).filter(|challenges| !challenges.is_empty()),
         "http_status"?: Some(refused.kept.status).filter(|status| *status != 0),
     }))

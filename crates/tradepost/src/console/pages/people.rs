@@ -75,6 +75,7 @@ impl Console {
             .filter(|(session, _)| decides || session.name == visitor.member.name);
         let members = if decides { self.store.members(visitor.dealer_id())? } else { Vec::new() };
         let with_factor = if decides { self.store.second_factor_names()? } else { BTreeSet::new() };
+        let actor = visitor.actor();
         let page = People {
             frame: self.frame(visitor, "People")?,
             sessions: shown
@@ -91,7 +92,7 @@ impl Console {
                 .into_iter()
                 .map(|member| {
                     let has_factor = with_factor.contains(&member.name);
-                    let is_own = visitor.actor().manages(&member);
+                    let is_own = actor.manages(&member);
                     MemberRow {
                         can_reset: has_factor && is_own && member.name != visitor.member.name,
                         second_factor: match (member.password.is_empty(), has_factor) {

@@ -2,9 +2,11 @@
 
 use std::process::{Command, Output};
 
+use tradepost_admin::keys::{CreateKey, RevokeKey, create_key, revoke_key};
+use tradepost_admin::{Actor, AdminContext};
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_document::json::Value;
-use tradepost_store::{BlockedPushes, Store};
+use tradepost_store::{ApiKey, BlockedPushes, Store};
 
 use super::lead_id;
 use crate::process::{DEALER, Process, fresh_lead};
@@ -271,4 +273,48 @@ fn statements_sent_together_keep_order_and_fail_together() {
     let undone = store.write_blocking(read_and_undo).unwrap_err().chain();
     assert!(undone.contains("enough"), "{undone}");
     assert!(!kept().contains(&"own".to_owned()));
+}
+
+#[test]
+fn a_key_revoked_by_several_at_once_is_recorded_once() {
+    const ROUNDS: usize = 20;
+    let Some(scratch) = Scratch::new() else { return };
+    let stores: Vec<_> = (0..4).map(|_| scratch.store()).collect();
+    let now = at("2026-05-01T10:00:00Z");
+    let actor = Actor::operator("cli:egon");
+    for round in 0..ROUNDS {
+        let key = ApiKey {
+            id: format!("key-{round}"),
+            agent_id: DEALER.to_owned(),
+            name: format!("agent-{round}"),
+            hash: [u8::try_from(round).unwrap(); 32],
+            scopes: None,
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+            last_used_on: None,
+        };
+        let context = AdminContext { store: &stores[0], dealers: &[], now };
+        create_key(&context, &actor, CreateKey { key, same_caller: false }).unwrap();
+        let start = std::sync::Barrier::new(stores.len());
+        let changed: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = stores
+                .iter()
+                .map(|store| {
+                    let start = &start;
+                    let actor = &actor;
+                    scope.spawn(move || {
+                        let context = AdminContext { store, dealers: &[], now };
+                        let input = RevokeKey { id: format!("key-{round}") };
+                        start.wait();
+                        usize::from(revoke_key(&context, actor, input).unwrap().is_changed)
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(changed, 1, "round {round}");
+    }
+    let recorded = "SELECT count(*)::text FROM audit_log WHERE deed = 'api_key_revoked'";
+    assert_eq!(scratch.say(recorded), [ROUNDS.to_string()]);
 }

@@ -9,7 +9,6 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed::OneOrMore;
 
-use super::account_of;
 use crate::account::Account;
 use crate::buy::report::{self, BuyDelivery};
 use crate::buy::{self, Assigned, MediaBuy, MediaBuyStatus, Package, action, health};
@@ -89,7 +88,7 @@ impl Known {
         if let Some(known) = self.accounts.get(id) {
             return Ok(known.clone());
         }
-        let account = account_of(work.shelf, buy)?.map(|account| account.thing);
+        let account = Account::find_for(&buy.record, work.shelf)?.map(|account| account.thing);
         self.accounts.insert(id.clone(), account.clone());
         Ok(account)
     }

@@ -6,7 +6,7 @@ use tradepost_document::json::{Value, json};
 
 use super::amend::{self, BuyUpdate, UpdateContext};
 use super::governance::{self, AskedPhase, GovernanceQuestion};
-use super::{BuyContext, account_of, create};
+use super::{BuyContext, create};
 use crate::account::Account;
 use crate::buy::report::BuyDelivery;
 use crate::buy::{self, MediaBuy, action, force};
@@ -102,7 +102,7 @@ fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolEr
     let kept: Stored<MediaBuy> =
         desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
     // The account of the purchase applies, whichever one the request names.
-    let account = account_of(desk.shelf, &kept)?;
+    let account = Account::find_for(&kept.record, desk.shelf)?;
     let products = kept.thing.products(desk.offer);
     let delivery = desk.shelf.find::<BuyDelivery>(&kept.record.id)?;
     let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());

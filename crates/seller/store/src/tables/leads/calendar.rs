@@ -11,7 +11,7 @@ use tradepost_document::fault::InternalError;
 
 use super::super::{Database, StoreTransaction};
 use super::staff::{PROGRESS, progress};
-use super::{CURRENT, appointment_record, lead_columns, lead_record, word};
+use super::{CURRENT, LEAD_COLUMNS, appointment_record, lead_record, word};
 use crate::Store;
 use crate::sql::{Connection, RowResult, SqlRow, params};
 
@@ -59,7 +59,7 @@ const VISITS: &str = " FROM appointments a
 fn visits() -> String {
     format!(
         "SELECT {}, {PROGRESS}, a.rooftop, a.department, l.appointment_id{VISITS}",
-        lead_columns()
+        *LEAD_COLUMNS
     )
 }
 

@@ -10,7 +10,7 @@ use tradepost_document::json::Value;
 
 use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
 use super::super::{Database, StoreTransaction};
-use super::{LEAD_TABLES, lead_columns, lead_record, word};
+use super::{LEAD_COLUMNS, LEAD_TABLES, lead_record, word_if_any};
 use crate::Store;
 use crate::privacy::{AadContext, random, readable};
 use crate::sql::{RowResult, SqlRow, params};
@@ -244,14 +244,8 @@ impl Store {
                     principal: row.get("principal")?,
                     agent: named.and_then(|name| name.as_str()).map(str::to_owned),
                     is_repeated: row.get("duplicate")?,
-                    held_for: row
-                        .get::<Option<String>>("held_for")?
-                        .map(|_| word(row, "held_for"))
-                        .transpose()?,
-                    stage: row
-                        .get::<Option<String>>("stage")?
-                        .map(|_| word(row, "stage"))
-                        .transpose()?,
+                    held_for: word_if_any(row, "held_for")?,
+                    stage: word_if_any(row, "stage")?,
                 })
             },
         )
@@ -263,19 +257,19 @@ pub(super) fn with_progress() -> String {
     format!(
         "SELECT {}, {PROGRESS}, l.seq{LEAD_TABLES}
          LEFT JOIN lead_progress p ON p.lead_id = l.lead_id",
-        lead_columns()
+        *LEAD_COLUMNS
     )
 }
 
 /// Reads the staff progress of a lead.
 pub(super) fn progress(row: &SqlRow<'_>) -> RowResult<StaffProgress> {
-    let Some(_) = row.get::<Option<String>>("progress_stage")? else {
+    let Some(stage) = word_if_any(row, "progress_stage")? else {
         return Ok(StaffProgress::default());
     };
     let at: Option<Timestamp> = row.get("progress_changed_at")?;
     let by: Option<String> = row.get("progress_changed_by")?;
     Ok(StaffProgress {
-        stage: word(row, "progress_stage")?,
+        stage,
         changed: at.zip(by),
         seen_at: row.get("progress_seen_at")?,
         answered_at: row.get("progress_answered_at")?,

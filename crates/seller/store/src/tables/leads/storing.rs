@@ -14,7 +14,7 @@ use tradepost_document::json::Value;
 
 use super::super::StoreTransaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
-use super::{lead_query, lead_record};
+use super::{LEAD_QUERY, lead_record};
 use crate::change_notice::ChangeNotice;
 use crate::privacy::AadContext;
 use crate::sql::{SqlRow, params};
@@ -255,7 +255,7 @@ impl StoreTransaction<'_> {
     ) -> Result<Option<LeadRecord>, InternalError> {
         self.0.first(
             "reading a lead",
-            &format!("{} WHERE l.lead_id = $1", lead_query()),
+            &format!("{} WHERE l.lead_id = $1", *LEAD_QUERY),
             params![lead_id],
             lead_record,
         )
@@ -276,7 +276,7 @@ impl StoreTransaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, InternalError> {
+    pub(crate) fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, InternalError> {
         let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
         self.0.first("finding a lead", sql, params![lead_id], |row| row.only())
     }

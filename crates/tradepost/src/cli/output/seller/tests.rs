@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use tradepost_client::failure::{Defect, KeptResponse, Unanswered};
 use tradepost_client::refusal;
