@@ -171,7 +171,7 @@ impl dyn Agent {
     /// Returns true when it answers on a binding.
     #[must_use]
     pub fn speaks(&self, binding: Binding) -> bool {
-        self.card().claims.bindings.contains(&binding)
+        binding.is_built_in() && self.card().claims.bindings.contains(&binding)
     }
 
     /// Reads a request of a protocol release for a caller that activated these extensions. Problems

@@ -289,7 +289,15 @@ impl fmt::Display for ListenOrigin {
     }
 }
 
-/// Returns the interfaces of an agent, the preferred binding first.
+impl Binding {
+    /// Returns true when the library was built with this binding: gRPC is a feature of it.
+    #[must_use]
+    pub fn is_built_in(self) -> bool {
+        cfg!(feature = "grpc") || self != Self::Grpc
+    }
+}
+
+/// Returns the interfaces of an agent, the preferred binding first, without bindings that were not built in.
 // All interfaces are declared in order of preference (A2A 1.0 §5.2, §8.3.1; D-02).
 #[must_use]
 pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<AgentInterface> {
@@ -302,7 +310,7 @@ pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<AgentInterface> {
         protocol_binding: binding.name(),
         protocol_version: a2a::VERSION,
     };
-    bindings.iter().map(of).collect()
+    bindings.iter().filter(|binding| binding.is_built_in()).map(of).collect()
 }
 
 /// Returns the gRPC address: host and port in place of a URL (A2A 1.0 §4.4.6).
@@ -357,4 +365,20 @@ fn write(card: &impl Serialize) -> Vec<u8> {
 
 fn hex_hash(bytes: &[u8]) -> String {
     tradepost_document::format::hex(Sha256::digest(bytes).iter().take(16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bindings_that_are_built_in_are_listed() {
+        let listed = interfaces("https://agent.example", Binding::ALL);
+        let listed: Vec<_> = listed.iter().map(|interface| interface.protocol_binding).collect();
+        let mut expected = vec!["JSONRPC", "HTTP+JSON"];
+        if cfg!(feature = "grpc") {
+            expected.push("GRPC");
+        }
+        assert_eq!(listed, expected);
+    }
 }

@@ -29,6 +29,7 @@ mod cors;
 mod denied;
 mod directory;
 pub(crate) mod exchange;
+#[cfg(feature = "grpc")]
 mod grpc;
 mod head;
 mod health;
@@ -118,16 +119,24 @@ pub fn site(desk: Arc<AgentRegistry>, others: Routes) -> Site {
         .route(HTTP_JSON_PATH, any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
-        .route(grpc::ROUTE, any(grpc::handle))
         .route(mcp::PATH, any(mcp::handle))
         .route(mcp::PATH_WITH_SLASH, any(mcp::handle))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
+        .merge(grpc_routes())
         .merge(others.router)
         .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(Arc::clone(&desk));
     Site { router, desk: Some(desk), paths: others.paths }
+}
+
+/// Creates the routes of the gRPC binding, when it is built in.
+fn grpc_routes() -> Router<Arc<AgentRegistry>> {
+    let router = Router::new();
+    #[cfg(feature = "grpc")]
+    let router = router.route(grpc::ROUTE, any(grpc::handle));
+    router
 }
 
 /// Serves the agents until `stop` resolves, and then until every request in progress is answered.
@@ -154,7 +163,13 @@ pub fn deny(agent: &dyn Agent, denied: AuthRefusal) -> Response {
 
 /// Answers a request for an unknown path, in the caller's protocol.
 async fn unknown(request: Request) -> Response {
-    grpc::unknown(&request.into_parts().0).await
+    #[cfg(feature = "grpc")]
+    return grpc::unknown(&request.into_parts().0).await;
+    #[cfg(not(feature = "grpc"))]
+    {
+        drop(request);
+        not_found().await
+    }
 }
 
 async fn method_not_allowed(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {

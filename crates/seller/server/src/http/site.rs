@@ -7,8 +7,10 @@ use axum::Router;
 use axum::extract::Request;
 use tradepost_a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
+#[cfg(feature = "grpc")]
+use super::grpc;
 use super::head::host;
-use super::{grpc, mcp, rest};
+use super::{mcp, rest};
 use crate::card::ENDPOINT_PATH;
 use crate::registry::AgentRegistry;
 
@@ -72,7 +74,13 @@ pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) ->
     };
     let other = || others.iter().find(|(asked, _)| *asked == path).map(|(_, known)| *known);
     let known = known.into_iter().find(is).or_else(other).map(Cow::Borrowed);
-    let made = || grpc::template(path).or_else(|| rest::template(path)).map(Cow::Owned);
+    let made = || {
+        #[cfg(feature = "grpc")]
+        if let Some(method) = grpc::template(path) {
+            return Some(Cow::Owned(method));
+        }
+        rest::template(path).map(Cow::Owned)
+    };
     known.or_else(made).unwrap_or("(unknown)".into())
 }
 
@@ -92,6 +100,7 @@ mod tests {
         assert_eq!(known_path("/healthz"), LIVE_PATH);
         assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
         assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");
+        #[cfg(feature = "grpc")]
         assert_eq!(known_path("/lf.a2a.v1.A2AService/GetTask"), "/lf.a2a.v1.A2AService/GetTask");
         for made_up in
             ["/rest/ada@example.com", "//", "", "/a2a//", "/healthz/", "/ada@example.com"]
