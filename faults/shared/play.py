@@ -22,7 +22,7 @@ CAPACITY = 2
 LIMIT = 60_000
 BUDGET = 1_000
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-CATALOGUE = os.path.join(SOURCE, "crates/seller/publisher/src/demo/catalogue.json")
+CATALOGUE = os.path.join(SOURCE, "crates/seller/demo/src/publisher/catalogue.json")
 
 CONFIG = """
 [server]

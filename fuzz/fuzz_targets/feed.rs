@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_dealer::{demo, import};
+use tradepost_dealer::import;
+use tradepost_demo::dealer as demo;
 
 fuzz_target!(|bytes: &[u8]| {
     let now = "2026-11-20T17:00:00Z".parse().expect("it is a moment");

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_aap::{Filters, Search, VehicleQuery};
-use tradepost_dealer::demo;
+use tradepost_demo::dealer as demo;
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;

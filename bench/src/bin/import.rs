@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tradepost_dealer::demo::{self, feed::formats::DemoFormat};
+use tradepost_demo::dealer::{self as demo, feed::formats::DemoFormat};
 use tradepost_dealer::import;
 use tradepost_dealer::inventory::Inventory;
 

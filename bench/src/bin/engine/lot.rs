@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::Vehicle;
-use tradepost_dealer::demo;
+use tradepost_demo::dealer as demo;
 
 /// Vehicles of which the others are made.
 const PATTERNS: usize = 20_000;

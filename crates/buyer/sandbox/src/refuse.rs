@@ -130,7 +130,7 @@ fn refusal(code: AapCode, sent: &SentRequest, now: Timestamp) -> AapRefusal {
         appointment_at: appointment_at.and_then(Value::as_str).and_then(|text| text.parse().ok()),
         key: tradepost_document::problem::clip(sent.key.as_deref().unwrap_or("none")),
         lead_id: &format!("lead_{}", uuid::Uuid::now_v7()),
-        dealer_id: tradepost_dealer::demo::DEALER_ID,
+        dealer_id: tradepost_demo::dealer::DEALER_ID,
         wait: WAIT,
         now,
     };

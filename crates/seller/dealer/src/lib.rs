@@ -3,7 +3,6 @@
 //! an argument.
 
 // The dealer, and its terms of sale.
-pub mod demo;
 pub mod settings;
 
 // Inventory, and answers about it.

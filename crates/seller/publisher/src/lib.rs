@@ -13,7 +13,6 @@ pub mod agent;
 pub mod availability;
 pub mod catalogue;
 pub mod decision;
-pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refusals;

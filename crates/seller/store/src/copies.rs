@@ -245,7 +245,7 @@ fn sync(folder: &Path) -> Result<(), InternalError> {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use tradepost_dealer::demo;
+    use tradepost_demo::dealer as demo;
 
     use super::*;
     use crate::Store;

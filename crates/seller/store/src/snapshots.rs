@@ -211,7 +211,7 @@ mod tests {
     use std::fs::{self, File};
 
     use jiff::{SignedDuration, Timestamp};
-    use tradepost_dealer::demo;
+    use tradepost_demo::dealer as demo;
 
     use super::prefix;
     use crate::Store;

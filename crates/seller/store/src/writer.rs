@@ -264,7 +264,7 @@ fn passing(fault: InternalError) -> InternalError {
 mod tests {
     use jiff::{SignedDuration, Timestamp};
     use rusqlite::ffi;
-    use tradepost_dealer::demo;
+    use tradepost_demo::dealer as demo;
 
     use super::*;
     use crate::{Store, StoreTrouble};

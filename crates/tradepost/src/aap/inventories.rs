@@ -248,7 +248,7 @@ impl fmt::Debug for SharedInventories {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_dealer::demo;
+    use tradepost_demo::dealer as demo;
 
     use super::*;
 

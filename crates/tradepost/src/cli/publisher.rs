@@ -9,10 +9,10 @@ use tradepost_adcp::error::AdcpError;
 use tradepost_admin::decisions::{
     DecideMatter, DecisionRefusal, GrantRights, decide_matter, grant_rights,
 };
+use tradepost_demo::publisher as demo;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_publisher::agent::AccountRights;
-use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{DecisionError, Matter, StateChange, Step};

@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tradepost_dealer::demo as dealer_demo;
+use tradepost_demo::dealer as dealer_demo;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;

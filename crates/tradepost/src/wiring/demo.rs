@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use jiff::Timestamp;
-use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::import::FeedUnit;
-use tradepost_publisher::demo;
+use tradepost_demo::dealer::DEALER_ID;
+use tradepost_demo::publisher as demo;
 use tradepost_sandbox::buyer::Place;
 use tradepost_sandbox::{Cast, TruthfulDealer};
 use tradepost_server::auth::Principal;

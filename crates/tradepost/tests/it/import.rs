@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::vehicle::AnyCondition;
-use tradepost_dealer::demo::feed::{self, RowDefects};
-use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, DealerFeed, FeedUnit, RowWarning, SkipReason};
+use tradepost_demo::dealer::feed::{self, RowDefects};
+use tradepost_demo::dealer::{self as demo, DEALER_ID};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_store::{Replacement, Store, StoreTransaction};

@@ -281,14 +281,17 @@ impl fmt::Debug for UnitIter<'_> {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use tradepost_demo::dealer as demo;
     use tradepost_document::json::{Value, json};
 
     use super::*;
-    use crate::demo;
 
     fn units(count: usize) -> Vec<FeedUnit> {
         let now: Timestamp = "2026-11-20T17:00:00.123456789Z".parse().unwrap();
-        let mut units = demo::units(count, 7, now);
+        // The demo crate is built with another copy of this one, whose types are not these.
+        let generated = demo::units(count, 7, now).into_iter();
+        let mut units: Vec<_> =
+            generated.map(|unit| FeedUnit { vehicle: unit.vehicle, sold: unit.sold }).collect();
         for (unit, place) in units.iter_mut().zip(0..) {
             unit.vehicle.electric_range_mi = (place % 3 == 0).then_some(0.1 + f64::from(place));
             // Numbers keep their digits as written.

@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 use tradepost_aap::{Filters, Search, VehicleQuery};
 
 use super::*;
-use crate::demo;
+use tradepost_demo::dealer as demo;
 
 fn inventory() -> Inventory {
     let now = "2026-04-30T12:00:00Z".parse().unwrap();

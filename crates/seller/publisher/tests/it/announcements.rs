@@ -5,13 +5,14 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use tradepost_adcp::AdcpTool;
 use tradepost_adcp::error::AdcpRelease;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::creative::policy::{CreativePolicy, CreativeReview};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::Services as _;
 use tradepost_publisher::staff::{Matter, Step};
 use tradepost_publisher::store::{EntityKind, Query};
-use tradepost_publisher::{catalogue::Catalogue, demo, profile};
+use tradepost_publisher::{catalogue::Catalogue, profile};
 
 use crate::creatives::banner;
 use crate::staff::{decide, decision};

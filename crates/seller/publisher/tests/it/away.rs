@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use jiff::SignedDuration;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryVault;

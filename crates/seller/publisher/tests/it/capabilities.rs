@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::json;
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::{PublisherProfile, RequestSigning, Signing};
 
 use crate::support::{Desk, profile};

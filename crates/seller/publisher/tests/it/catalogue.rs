@@ -1,9 +1,9 @@
 //! Reading a catalogue: every mistake at once, each with its place.
 
 use expect_test::expect;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::{Catalogue, ProductPrice};
-use tradepost_publisher::demo;
 use tradepost_publisher::money::MoneyAmount;
 
 fn mistakes(document: &str) -> String {

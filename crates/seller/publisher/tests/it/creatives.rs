@@ -3,9 +3,10 @@
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
+use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::creative::policy::{CreativePolicy, CreativeReview, Provenance};
-use tradepost_publisher::{catalogue::Catalogue, demo};
 
 use crate::support::script::Script;
 

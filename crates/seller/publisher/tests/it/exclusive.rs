@@ -1,9 +1,9 @@
 //! What is sold once: committed proposals, and the days of exclusive products.
 
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 
 use crate::support::script::Script;

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::force;
 use tradepost_publisher::decision::DecisionEntry;
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryVault;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, Supply};
 use tradepost_publisher::store::memory::MemoryVault;

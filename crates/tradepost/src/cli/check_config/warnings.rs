@@ -256,7 +256,7 @@ mod tests {
         let mut config =
             read::read("[[publishers]]\nid = \"a\"\nname = \"A\"\ndomain = \"a.example\"\n", &[])
                 .unwrap();
-        config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+        config.publishers[0].profile.catalogue = tradepost_demo::publisher::catalogue();
         let messages: Vec<String> =
             warnings(&config).into_iter().map(|warning| warning.message).collect();
         let approved = "publisher a: product front_page_day is in no proposal, because a person \

@@ -10,8 +10,8 @@ use tradepost_admin::people::{
     AddMember, SetPassword, StaffEmployer, StaffRefusal, add_member, set_password,
 };
 use tradepost_admin::{Actor, AdminContext, AdminError};
-use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::staff::StaffRole;
+use tradepost_demo::dealer::DEALER_ID;
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::ServerIdentity;
 

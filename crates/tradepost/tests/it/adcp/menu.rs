@@ -26,7 +26,7 @@ fn offered(publisher: &Publisher) -> Vec<String> {
 #[test]
 fn what_is_sold_follows_the_file_and_mistakes_change_nothing() {
     let whole: Value = tradepost_document::json::from_str(include_str!(
-        "../../../../seller/publisher/src/demo/catalogue.json"
+        "../../../../seller/demo/src/publisher/catalogue.json"
     ))
     .unwrap();
     let with = |number: usize| {

@@ -92,7 +92,7 @@ fn one_buyer_gets_it(publishers: &[Publisher]) {
 #[test]
 fn racing_buyers_on_sqlite_sell_nothing_twice() {
     one_buyer_gets_it(&[publisher::start_with(&|config| {
-        config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+        config.publishers[0].profile.catalogue = tradepost_demo::publisher::catalogue();
     })]);
 }
 

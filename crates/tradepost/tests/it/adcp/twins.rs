@@ -38,7 +38,7 @@ struct Stage {
 
 /// Gives the publisher something to sell.
 fn sells(config: &mut Config) {
-    config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+    config.publishers[0].profile.catalogue = tradepost_demo::publisher::catalogue();
 }
 
 /// An identifier that looks like others and is nobody's.

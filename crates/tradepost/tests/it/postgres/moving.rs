@@ -63,7 +63,7 @@ fn folder() -> (tempfile::TempDir, Store) {
     drop(server);
     let store = Store::open(folder.path()).unwrap();
     // So many that they are packed, and moved in several parts.
-    let units = tradepost_dealer::demo::units(1_200, 7, at(NOW));
+    let units = tradepost_demo::dealer::units(1_200, 7, at(NOW));
     store.replace_inventory("large", &units, at(NOW), false).unwrap();
     (folder, store)
 }

@@ -82,7 +82,7 @@ pub fn start_here(change: &dyn Fn(&mut Config)) -> Publisher {
 pub fn start_sharing(store: Store) -> Publisher {
     let named = Some("127.0.0.1:8080".parse().unwrap());
     let config = changed(&|config| {
-        config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+        config.publishers[0].profile.catalogue = tradepost_demo::publisher::catalogue();
     });
     launch_on(store, tempfile::tempdir().unwrap(), config, named)
 }

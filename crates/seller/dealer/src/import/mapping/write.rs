@@ -127,16 +127,3 @@ fn quoted(text: &str) -> String {
     out.push('"');
     out
 }
-
-impl Mapping {
-    /// Returns true when two mappings are equal apart from the spelling of their headings.
-    #[cfg(test)]
-    pub(crate) fn has_same_meaning(&self, other: &Self) -> bool {
-        let rules = |mapping: &Self| -> Vec<(String, ColumnRule)> {
-            mapping.columns.iter().map(|(key, line)| (key.clone(), line.rule.clone())).collect()
-        };
-        rules(self) == rules(other)
-            && (&self.constants, &self.names, self.price, self.preset)
-                == (&other.constants, &other.names, other.price, other.preset)
-    }
-}

@@ -84,7 +84,7 @@ fn media_files_must_match_their_asset_type() {
 #[test]
 fn formats_limit_types_of_files() {
     let mut document: Value =
-        json::from_str(include_str!("../../../src/demo/catalogue.json")).unwrap();
+        json::from_str(include_str!("../../../../demo/src/publisher/catalogue.json")).unwrap();
     let formats = document["formats"].as_array_mut().unwrap();
     let banner = formats.iter_mut().find(|format| format["format_id"]["id"] == "display_300x250");
     let slots = banner.unwrap()["assets"].as_array_mut().unwrap();

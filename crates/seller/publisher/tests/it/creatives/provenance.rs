@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Map, Value, from_value, json};
 use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 use tradepost_publisher::creative::policy::Forbidden;
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::CallError;
 use tradepost_publisher::store::{EntityKind, Query, StoreTx, TxEnd};

@@ -2,9 +2,10 @@
 
 use expect_test::Expect;
 use tradepost_adcp::AdcpTool;
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
+use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
-use tradepost_publisher::{catalogue::Catalogue, demo};
 
 use super::{Desk, profile};
 

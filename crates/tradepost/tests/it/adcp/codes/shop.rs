@@ -2,9 +2,9 @@
 //! products, audiences, terms, and what goes beyond a budget.
 
 use expect_test::{Expect, expect};
+use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
-use tradepost_publisher::demo;
 
 use super::buys::{ACCOUNT, KEYS};
 use super::{check, usual};

@@ -1,11 +1,11 @@
 //! A publisher for trying things out: The Gazette, a newspaper that does not exist.
 
-use crate::catalogue::{Catalogue, Product, ProductTerms};
+use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 
 /// Returns the catalogue of The Gazette.
 #[must_use]
 pub fn catalogue() -> Catalogue {
-    let read = Catalogue::parse(include_str!("demo/catalogue.json"));
+    let read = Catalogue::parse(include_str!("publisher/catalogue.json"));
     read.expect("the demo's catalogue has no mistakes, as a test shows")
 }
 
@@ -13,7 +13,7 @@ pub fn catalogue() -> Catalogue {
 /// second, so that there is a task to follow and a notification to receive. It is not part of the catalogue.
 #[must_use]
 pub fn trial() -> Product {
-    let published = tradepost_document::json::from_str(include_str!("demo/trial.json"));
+    let published = tradepost_document::json::from_str(include_str!("publisher/trial.json"));
     let published = published.expect("the trial product is an object, as a test shows");
     let terms =
         ProductTerms { approval: true, approval_seconds: Some(1), ..ProductTerms::default() };

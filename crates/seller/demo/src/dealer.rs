@@ -8,7 +8,7 @@ use tradepost_aap::Vehicle;
 use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::format;
 
-use crate::import::{FeedRooftop, FeedTarget, FeedUnit, PricePolicy};
+use tradepost_dealer::import::{FeedRooftop, FeedTarget, FeedUnit, PricePolicy};
 
 pub mod feed;
 mod models;

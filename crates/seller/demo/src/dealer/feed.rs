@@ -10,7 +10,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_document::words;
 
-use crate::import::FeedUnit;
+use tradepost_dealer::import::FeedUnit;
 
 pub mod formats;
 

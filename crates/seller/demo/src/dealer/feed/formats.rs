@@ -9,7 +9,7 @@ use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::catalog;
 
 use super::aap_json;
-use crate::import::{FeedUnit, Preset};
+use tradepost_dealer::import::{FeedUnit, Preset};
 
 catalog! {
     /// Feed formats that the demo can write.
