@@ -13,6 +13,12 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// Returns pauses that are all of this length.
+    #[must_use]
+    pub const fn constant(pause: Duration) -> Self {
+        Self { first: pause, longest: pause }
+    }
+
     /// Returns the pause that follows `others` earlier pauses.
     #[must_use]
     pub fn pause(self, others: u32) -> Duration {
@@ -52,6 +58,8 @@ mod tests {
             assert_eq!(next, BACKOFF.pause(others));
             last = Some(next);
         }
+        let constant = Backoff::constant(BACKOFF.first);
+        assert_eq!([0, 1, u32::MAX].map(|others| constant.pause(others)), [BACKOFF.first; 3]);
     }
 
     #[test]

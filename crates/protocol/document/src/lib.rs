@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod backoff;
+pub mod breaker;
 pub mod cache;
 pub mod canonical;
 pub mod catalog;
@@ -12,6 +13,7 @@ pub mod http;
 pub mod json;
 pub mod parse;
 pub mod problem;
+pub mod stale;
 #[cfg(feature = "toml")]
 pub mod toml;
 pub mod typed;
