@@ -27,6 +27,8 @@ use governor::nanos::Nanos;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use jiff::SignedDuration;
+use tradepost_document::backoff::Backoff;
+use tradepost_document::breaker::CircuitBreaker;
 
 use crate::clock::Clock;
 use crate::fault::InternalError;
@@ -127,7 +129,6 @@ struct SharedPermits {
     held: Mutex<LeasedPermits>,
 }
 
-#[derive(Default)]
 struct LeasedPermits {
     /// Leased permits of each caller, with the time of the lease.
     callers: HashMap<LimitKey, (u32, Nanos)>,
@@ -136,8 +137,15 @@ struct LeasedPermits {
     dry: HashMap<LimitKey, Nanos>,
     /// Number of processes that share the limit, as last known.
     processes: u32,
-    /// Time until which the source is not asked, because it was unavailable.
-    alone_until: Option<Nanos>,
+    /// Decides whether the source is asked, or each process goes on alone.
+    source: CircuitBreaker,
+}
+
+impl Default for LeasedPermits {
+    fn default() -> Self {
+        let source = CircuitBreaker::new(Backoff::constant(ALONE));
+        Self { callers: HashMap::new(), dry: HashMap::new(), processes: 0, source }
+    }
 }
 
 /// Time for which a process uses its own share while the source is unavailable.
@@ -241,7 +249,7 @@ impl SharedPermits {
             if let Some(until) = held.dry.get(key).filter(|until| now < **until) {
                 return Ok((Some(until.saturating_sub(now).into()), held.processes));
             }
-            if held.alone_until.is_some_and(|until| now < until) {
+            if !held.source.try_ask(now.into()) {
                 return Err(held.processes);
             }
         }
@@ -251,7 +259,7 @@ impl SharedPermits {
         match leased {
             Ok(Lease { permits, wait, processes }) => {
                 held.processes = processes;
-                held.alone_until = None;
+                held.source.succeeded();
                 let Some(left) = permits.checked_sub(1) else {
                     held.dry.insert(key.clone(), now + wait);
                     return Ok((Some(wait), processes));
@@ -262,10 +270,9 @@ impl SharedPermits {
             }
             Err(fault) => {
                 // Logged once until the source answers again.
-                if held.alone_until.is_none() {
+                if held.source.failed(now.into(), ()) {
                     tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
                 }
-                held.alone_until = Some(now + ALONE);
                 Err(held.processes)
             }
         }

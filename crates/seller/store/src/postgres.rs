@@ -22,6 +22,8 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tradepost_document::backoff::Backoff;
+use tradepost_document::breaker::CircuitBreaker;
 use tradepost_document::fault::InternalError;
 
 use super::change_notice::ChangeNotice;
@@ -86,8 +88,10 @@ pub(crate) struct PgServer {
     url: DatabaseUrl,
     tls: Option<MakeRustlsConnect>,
     runtime: Option<Runtime>,
-    /// Time and error of the last failed connection attempt.
-    refused: Mutex<Option<(Instant, PgError)>>,
+    /// Holds back attempts to connect after one that failed.
+    breaker: Mutex<CircuitBreaker<PgError>>,
+    /// Start of the clock of `breaker`.
+    started: Instant,
     /// Name of this process for the others.
     process: String,
     /// Exchanges notices with them, once this process has a listener.
@@ -108,7 +112,8 @@ impl PgServer {
             url,
             tls,
             runtime: Some(runtime),
-            refused: Mutex::default(),
+            breaker: Mutex::new(CircuitBreaker::new(Backoff::constant(REFUSED))),
+            started: Instant::now(),
             process: uuid::Uuid::new_v4().to_string(),
             herald: OnceLock::new(),
         }))
@@ -204,10 +209,9 @@ impl PgServer {
     }
 
     fn connect(&self) -> Result<Arc<PgConnection>, PgError> {
-        let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, why)) = lock().as_ref()
-            && at.elapsed() < REFUSED
-        {
+        let breaker = || self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not `try_ask`: a session has nothing to serve meanwhile, and the attempt of another may succeed at any moment.
+        if let Some(why) = breaker().refusal(self.started.elapsed()) {
             return Err(why.clone());
         }
         let config = self.url.config().clone();
@@ -216,7 +220,12 @@ impl PgServer {
             let client = notify::connect(&config, tls, |_| ()).await?;
             Ok(Arc::new(PgConnection::new(client)))
         });
-        *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
+        match &connected {
+            Ok(_) => breaker().succeeded(),
+            Err(why) => {
+                breaker().failed(self.started.elapsed(), why.clone());
+            }
+        }
         connected
     }
 }

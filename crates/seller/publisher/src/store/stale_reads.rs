@@ -3,20 +3,22 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use tradepost_document::cache::BoundedCache;
+use jiff::Timestamp;
+use tradepost_document::backoff::Backoff;
 use tradepost_document::fault::InternalError;
+use tradepost_document::stale::{StaleCache, StaleEntry};
 
 use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreRead, Tally};
 
 /// Lifetime of a cached read. It is short because permissions are cached too, and another process may
 /// have revoked them.
-const HOLDS: SignedDuration = SignedDuration::from_mins(5);
+const HOLDS: Duration = Duration::from_mins(5);
 
 /// Minimum time between attempts during an outage: one search tries the store, the others do not
 /// wait for it.
-const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum size of the cache, counted in entries plus the records in them.
 const MOST: usize = 20_000;
@@ -45,53 +47,53 @@ impl RecentResult {
     }
 }
 
+/// Results by the read operation.
+type RecentResults = StaleCache<RecentQuery, RecentResult>;
+
 /// Cache of recent reads.
 #[derive(Debug)]
-pub(crate) struct RecentReads(Mutex<RecentState>);
-
-#[derive(Debug)]
-struct RecentState {
-    found: BoundedCache<RecentQuery, (RecentResult, Timestamp)>,
-    /// Time of the last attempt since the store stopped answering; `None` while it answers.
-    tried_at: Option<Timestamp>,
-}
+pub(crate) struct RecentReads(Mutex<RecentResults>);
 
 impl Default for RecentReads {
     fn default() -> Self {
-        Self(Mutex::new(RecentState { found: BoundedCache::new(MOST), tried_at: None }))
+        Self(Mutex::new(StaleCache::new(MOST, HOLDS, Backoff::constant(PAUSE))))
     }
 }
 
+/// Returns a moment as the time since 1970, which is how a cache counts.
+fn moment(now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
+}
+
 impl RecentReads {
-    fn with<T>(&self, work: impl FnOnce(&mut RecentState) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut RecentResults) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns true when the store failed so recently that it is not tried again yet.
     pub(crate) fn is_away(&self, now: Timestamp) -> bool {
-        self.with(|state| {
-            let waits = state.tried_at.is_some_and(|at| now.duration_since(at) < PAUSE);
-            // A caller that does not wait makes the next attempt.
-            state.tried_at = state.tried_at.map(|at| if waits { at } else { now });
-            waits
-        })
+        self.with(|recent| !recent.breaker().try_ask(moment(now)))
     }
 
     /// Records whether the store has answered.
     pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
-        // A slow call reports late: others may have tried since.
-        let latest = |state: &RecentState| state.tried_at.map_or(now, |at| at.max(now));
-        self.with(|state| state.tried_at = (!has_answered).then(|| latest(state)));
+        self.with(|recent| {
+            if has_answered {
+                recent.breaker().succeeded();
+            } else {
+                recent.breaker().failed(moment(now), ());
+            }
+        });
     }
 
     fn note(&self, asked: RecentQuery, found: RecentResult, now: Timestamp) {
-        self.with(|state| {
+        self.with(|recent| {
             let size = found.size();
             // One long list must not displace the rest of the cache.
             if size > MOST / 10 {
-                state.found.remove(&asked);
+                recent.remove(&asked);
             } else {
-                state.found.insert_weighed(asked, (found, now), size);
+                recent.insert_weighed(asked, found, moment(now), size);
             }
         });
     }
@@ -140,31 +142,30 @@ impl StoreRead for Noting<'_> {
 /// Read-only transaction on the cache. A read that is not cached is an error.
 pub(crate) struct StaleReader<'a> {
     recent: &'a RecentReads,
-    now: Timestamp,
+    now: Duration,
     /// Oldest time among the entries read.
-    oldest: RefCell<Option<Timestamp>>,
+    oldest: RefCell<Option<Duration>>,
     lacked: Cell<bool>,
 }
 
 impl<'a> StaleReader<'a> {
     pub(crate) fn new(recent: &'a RecentReads, now: Timestamp) -> Self {
-        Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
+        Self { recent, now: moment(now), oldest: RefCell::default(), lacked: Cell::new(false) }
     }
 
     /// Age in seconds of the oldest entry read; `None` when some read was not cached.
     pub(crate) fn age(&self) -> Option<u64> {
         let oldest = self.oldest.borrow().unwrap_or(self.now);
-        let age = self.now.duration_since(oldest).as_secs();
-        (!self.lacked.get()).then(|| u64::try_from(age).unwrap_or_default())
+        (!self.lacked.get()).then(|| self.now.saturating_sub(oldest).as_secs())
     }
 
     fn find(&self, asked: &RecentQuery) -> Result<RecentResult, InternalError> {
-        let known = self.recent.with(|state| state.found.get(asked).cloned());
-        match known.filter(|(_, at)| self.now.duration_since(*at) < HOLDS) {
-            Some((found, at)) => {
+        let known = self.recent.with(|recent| recent.usable(asked, self.now).cloned());
+        match known {
+            Some(StaleEntry { value, read_at }) => {
                 let mut oldest = self.oldest.borrow_mut();
-                *oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
-                Ok(found)
+                *oldest = Some(oldest.map_or(read_at, |oldest| oldest.min(read_at)));
+                Ok(value)
             }
             None => Err(self.lacks()),
         }
@@ -223,7 +224,7 @@ mod tests {
                 now,
             );
         };
-        let size = || recent.with(|state| (state.found.weight(), state.found.len()));
+        let size = || recent.with(|recent| (recent.weight(), recent.len()));
         (0..10).for_each(|_| note(1, now));
         assert_eq!(size(), (1, 1));
         (0..MOST).for_each(|id| note(id, now));
@@ -232,8 +233,21 @@ mod tests {
         assert_eq!(size(), (MOST, MOST));
         let knows = |id: usize| {
             let asked = RecentQuery::Whose(EntityKind::Account, id.to_string());
-            recent.with(|state| state.found.peek(&asked).is_some())
+            recent.with(|recent| recent.usable(&asked, Duration::ZERO).is_some())
         };
         assert!(!knows(0) && knows(1) && knows(MOST), "what was read longest ago goes first");
+    }
+
+    #[test]
+    fn a_clock_set_back_prolongs_neither_pause_nor_lifetime() {
+        let recent = RecentReads::default();
+        let before = Timestamp::from_second(2 * 86_400).unwrap();
+        let after = Timestamp::from_second(86_400).unwrap();
+        let asked = RecentQuery::Whose(EntityKind::Account, "one".to_owned());
+        recent.note(asked, RecentResult::Whose(None), before);
+        recent.answered(false, before);
+        let finds = |now| StaleReader::new(&recent, now).whose(EntityKind::Account, "one").is_ok();
+        assert!(recent.is_away(before) && finds(before));
+        assert!(!recent.is_away(after) && !finds(after));
     }
 }

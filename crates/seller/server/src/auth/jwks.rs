@@ -4,13 +4,15 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
+use tradepost_document::backoff::Backoff;
 use tradepost_document::json;
 use tradepost_document::json::Value;
+use tradepost_document::stale::{StaleTerms, StaleValue};
 use tradepost_keys::{Algorithm, PublicKey};
 
 use super::{AuthDeps, KeySource};
@@ -22,6 +24,15 @@ const FRESH: Duration = Duration::from_mins(60);
 
 /// Minimum time between two fetches.
 const PAUSE: Duration = Duration::from_secs(30);
+
+/// Terms of fetched keys. They are used until the issuer can be reached again, because without them each of its
+/// callers would be refused.
+const TERMS: StaleTerms = StaleTerms {
+    fresh_for: FRESH,
+    usable_for: Duration::MAX,
+    pace: PAUSE,
+    waits: Backoff::constant(PAUSE),
+};
 
 /// Fetches documents from the web.
 pub trait Fetch: fmt::Debug + Send + Sync {
@@ -76,13 +87,8 @@ fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
     Ok(keys)
 }
 
-/// Keys with the time at which they were fetched.
-#[derive(Debug, Clone)]
-struct FetchedKeys {
-    keys: Arc<[IssuerKey]>,
-    /// Time of the fetch, by [`Clock::elapsed`].
-    since: Duration,
-}
+/// Keys with the time of their fetch, by [`Clock::elapsed`].
+type FetchedKeys = StaleValue<Arc<[IssuerKey]>>;
 
 /// Public keys of an issuer.
 #[derive(Debug)]
@@ -109,9 +115,9 @@ pub struct WebKeys {
     url: Url,
     web: Arc<dyn Fetch>,
     clock: Clock,
-    held: RwLock<Option<FetchedKeys>>,
-    /// Time of the last fetch. The lock is held while fetching.
-    attempted: tokio::sync::Mutex<Option<Duration>>,
+    held: RwLock<FetchedKeys>,
+    /// Held while fetching, so that concurrent callers fetch them once.
+    fetching: tokio::sync::Mutex<()>,
 }
 
 impl IssuerKeys {
@@ -183,62 +189,66 @@ impl FileKeys {
 impl WebKeys {
     fn open(url: &str, means: &AuthDeps) -> Result<Self, InternalError> {
         let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
-        let attempted = tokio::sync::Mutex::new(None);
         let web = Arc::clone(&means.web);
-        let held = RwLock::new(None);
-        Ok(Self { url, web, clock: means.clock.clone(), held, attempted })
+        let held = RwLock::new(StaleValue::new(TERMS));
+        let fetching = tokio::sync::Mutex::default();
+        Ok(Self { url, web, clock: means.clock.clone(), held, fetching })
     }
 
-    fn held(&self) -> Option<FetchedKeys> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn held(&self) -> RwLockReadGuard<'_, FetchedKeys> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held_mut(&self) -> RwLockWriteGuard<'_, FetchedKeys> {
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
         let now = self.clock.elapsed();
-        let has = |held: &FetchedKeys| {
-            id.is_none_or(|id| held.keys.iter().any(|key| key.id.as_deref() == Some(id)))
+        let has = |keys: &Arc<[IssuerKey]>| {
+            id.is_none_or(|id| keys.iter().any(|key| key.id.as_deref() == Some(id)))
         };
-        let held = self.held();
-        match &held {
-            Some(held) if has(held) => {
-                // One caller refreshes the keys, and the others continue with the current ones.
-                if now.saturating_sub(held.since) >= FRESH
-                    && let Ok(mut attempted) = self.attempted.try_lock()
-                {
-                    self.attempt(&mut attempted, now).await;
-                }
+        let has_key = self.held().latest().is_some_and(has);
+        let is_fresh = self.held().fresh(now).is_some();
+        if !has_key {
+            let _fetching = self.fetching.lock().await;
+            // Another caller may have fetched the key while this one waited.
+            let has_key = self.held().latest().is_some_and(has);
+            if !has_key {
+                self.attempt(now).await;
             }
-            Some(_) | None => {
-                let mut attempted = self.attempted.lock().await;
-                // Another caller may have fetched the key while this one waited.
-                if !self.held().as_ref().is_some_and(has) {
-                    self.attempt(&mut attempted, now).await;
-                }
-            }
+        } else if !is_fresh && let Ok(_fetching) = self.fetching.try_lock() {
+            // One caller refreshes the keys, and the others continue with the current ones.
+            self.attempt(now).await;
         }
         // Previous keys remain in use after a failed or postponed fetch.
-        let keys = self.held().map(|held| held.keys);
+        let keys = self.held().latest().cloned();
         keys.ok_or_else(|| {
             InternalError::new("checking a token", "the issuer's keys cannot be fetched")
         })
     }
 
-    async fn attempt(&self, attempted: &mut Option<Duration>, now: Duration) {
-        if attempted.is_some_and(|last| now.saturating_sub(last) < PAUSE) {
+    async fn attempt(&self, now: Duration) {
+        if !self.claim(now) {
             return;
         }
-        // Recorded before the attempt, so that it counts when the fetch fails or its caller
-        // disconnects.
-        *attempted = Some(now);
         match self.fetch().await {
-            Ok(keys) => {
-                let held = FetchedKeys { keys: keys.into(), since: now };
-                *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
-            }
+            Ok(keys) => self.held_mut().succeeded(now, keys.into()),
             Err(fault) => {
                 tracing::error!(cause = %fault.chain(), "the issuer's keys could not be fetched");
+                self.held_mut().failed(now, ());
             }
         }
+    }
+
+    /// Returns true when the keys may be fetched now, which counts as an attempt also when its caller disconnects.
+    fn claim(&self, now: Duration) -> bool {
+        let mut held = self.held_mut();
+        let may_ask = held.may_ask(now);
+        if may_ask {
+            held.begin(now);
+        }
+        may_ask
     }
 
     async fn fetch(&self) -> Result<Vec<IssuerKey>, InternalError> {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::civil::Date;
-use tradepost_document::cache::BoundedCache;
+use tradepost_document::backoff::Backoff;
+use tradepost_document::stale::StaleCache;
 
 use super::key::{ApiKey, KeyLookup};
 use crate::clock::Clock;
@@ -26,44 +27,32 @@ const MOST: usize = 10_000;
 pub struct KnownKeys {
     keys: Arc<dyn KeyLookup>,
     clock: Clock,
-    state: Mutex<State>,
+    known: Mutex<KeyCache>,
 }
 
 /// An agent id and the public part of a key.
 type KeyName = (String, String);
 
-#[derive(Debug)]
-struct State {
-    /// Keys with the time of their lookup, by [`Clock::elapsed`].
-    known: BoundedCache<KeyName, (ApiKey, Duration)>,
-    /// Time of the last attempt since the outage began.
-    tried_at: Option<Duration>,
+/// Keys with the time of their lookup, by [`Clock::elapsed`].
+type KeyCache = StaleCache<KeyName, ApiKey>;
+
+fn key_cache() -> KeyCache {
+    StaleCache::new(MOST, HOLDS, Backoff::constant(PAUSE))
 }
 
-impl State {
-    fn new() -> Self {
-        Self { known: BoundedCache::new(MOST), tried_at: None }
-    }
-
-    fn get(&mut self, name: &KeyName, now: Duration) -> Option<ApiKey> {
-        let (key, at) = self.known.get(name)?;
-        (now.saturating_sub(*at) < HOLDS).then(|| key.clone())
-    }
-
-    fn keep(&mut self, name: KeyName, key: ApiKey, now: Duration) {
-        self.known.insert(name, (key, now));
-    }
+fn usable(known: &mut KeyCache, name: &KeyName, now: Duration) -> Option<ApiKey> {
+    known.usable(name, now).map(|entry| entry.value.clone())
 }
 
 impl KnownKeys {
     /// Creates a cache in front of these keys.
     #[must_use]
     pub fn new(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
-        Self { keys, clock, state: Mutex::new(State::new()) }
+        Self { keys, clock, known: Mutex::new(key_cache()) }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, work: impl FnOnce(&mut KeyCache) -> T) -> T {
+        work(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -71,34 +60,29 @@ impl KeyLookup for KnownKeys {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         let name = (agent_id.to_owned(), id.to_owned());
         let now = self.clock.elapsed();
-        let meanwhile = self.with(|state| {
-            let tried_at = state.tried_at?;
-            if now.saturating_sub(tried_at) >= PAUSE {
-                // This request makes the next attempt.
-                state.tried_at = Some(now);
-                return None;
-            }
-            state.get(&name, now)
+        let meanwhile = self.with(|known| {
+            let is_asked = known.breaker().try_ask(now);
+            if is_asked { None } else { usable(known, &name, now) }
         });
         if meanwhile.is_some() {
             return Ok(meanwhile);
         }
         match self.keys.find(agent_id, id) {
-            Ok(found) => self.with(|state| {
-                state.tried_at = None;
+            Ok(found) => self.with(|known| {
+                known.breaker().succeeded();
                 match &found {
-                    Some(key) => state.keep(name, key.clone(), now),
-                    None => drop(state.known.remove(&name)),
+                    Some(key) => known.insert(name, key.clone(), now),
+                    None => known.remove(&name),
                 }
                 Ok(found)
             }),
-            Err(fault) if fault.is_transient() => self.with(|state| {
+            Err(fault) if fault.is_transient() => self.with(|known| {
                 let now = self.clock.elapsed();
-                if state.tried_at.replace(now).is_none() {
+                if known.breaker().failed(now, ()) {
                     let cause = fault.chain();
                     tracing::warn!(%cause, "keys cannot be looked up; those that are known go on for a while");
                 }
-                state.get(&name, now).map(Some).ok_or(fault)
+                usable(known, &name, now).map(Some).ok_or(fault)
             }),
             Err(fault) => Err(fault),
         }
@@ -107,9 +91,9 @@ impl KeyLookup for KnownKeys {
     fn note_use(&self, id: &str, day: Date) {
         // Recorded in the cache as well, because during an outage it would be recorded again with
         // each request.
-        self.with(|state| {
-            for ((_, known), (key, _)) in state.known.iter_mut() {
-                if known == id {
+        self.with(|known| {
+            for ((_, known_id), key) in known.iter_mut() {
+                if known_id == id {
                     key.last_used_on = Some(day);
                 }
             }
@@ -194,16 +178,16 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut state = State::new();
+        let mut known = key_cache();
         let far = Far::default();
         let key = far.find("shop", "one").unwrap().unwrap();
         let name = |number: usize| ("shop".to_owned(), number.to_string());
-        (0..MOST + 5).for_each(|number| state.keep(name(number), key.clone(), Duration::ZERO));
-        assert_eq!(state.known.len(), MOST);
-        assert!(state.get(&name(4), Duration::ZERO).is_none(), "who came first goes first");
-        assert!(state.get(&name(5), Duration::ZERO).is_some());
-        assert!(state.get(&name(5), HOLDS).is_none());
-        state.keep(name(5), key, HOLDS);
-        assert!(state.get(&name(5), HOLDS).is_some(), "who is known is renewed");
+        (0..MOST + 5).for_each(|number| known.insert(name(number), key.clone(), Duration::ZERO));
+        assert_eq!(known.len(), MOST);
+        assert!(known.usable(&name(4), Duration::ZERO).is_none(), "who came first goes first");
+        assert!(known.usable(&name(5), Duration::ZERO).is_some());
+        assert!(known.usable(&name(5), HOLDS).is_none());
+        known.insert(name(5), key, HOLDS);
+        assert!(known.usable(&name(5), HOLDS).is_some(), "who is known is renewed");
     }
 }
