@@ -2,7 +2,7 @@
 //! directory that cannot be read is reported beside the dealers' answers, and its earlier entries stay until it can
 //! be read again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -10,6 +10,8 @@ use tokio::time::Instant;
 use tradepost_client::failure::CallFailure;
 use tradepost_client::text::{SENTENCE, plain};
 use tradepost_client::{BearerToken, HttpTransport, directory};
+use tradepost_document::backoff::Backoff;
+use tradepost_document::stale::{StaleTerms, StaleValue};
 
 use super::dealers::{DealerAddress, DealerSetup, place_of};
 use super::failures::{BridgeError, BridgeErrorCode};
@@ -19,6 +21,15 @@ const DIRECTORY_LIFETIME: Duration = Duration::from_mins(5);
 
 /// Pause after a failure before a directory is read again.
 const RETRY_PAUSE: Duration = Duration::from_mins(1);
+
+/// Terms of a directory. Its earlier entries stay until it can be read again, because each dealer answers for
+/// itself.
+const TERMS: StaleTerms = StaleTerms {
+    fresh_for: DIRECTORY_LIFETIME,
+    usable_for: Duration::MAX,
+    pace: Duration::ZERO,
+    waits: Backoff::constant(RETRY_PAUSE),
+};
 
 /// Maximum time that a call waits for a directory; after that its earlier entries are used.
 const READING_TIME: Duration = Duration::from_secs(5);
@@ -66,6 +77,8 @@ pub(super) struct DealerSources {
     directories: Vec<DealerDirectory>,
     transport: HttpTransport,
     list: Mutex<Arc<DealerList>>,
+    /// Start of the clock of the directories.
+    started: Instant,
     /// Held while directories are read, so that concurrent calls read them only once.
     reading: tokio::sync::Mutex<()>,
 }
@@ -74,16 +87,17 @@ struct DealerDirectory {
     address: String,
     /// Address without the scheme: the directory's name in results.
     id: String,
-    state: Mutex<DirectoryState>,
+    content: Mutex<DirectoryContent>,
 }
 
-/// Content of a directory when it was last read.
-#[derive(Default)]
-struct DirectoryState {
+/// Content of a directory when it was last read, and why it could not be read since.
+type DirectoryContent = StaleValue<ListedDealers, BridgeError>;
+
+/// Dealers that a directory names.
+struct ListedDealers {
     dealers: Vec<Arc<DealerAddress>>,
+    /// Error when it names more than are used.
     trouble: Option<BridgeError>,
-    /// Time of the next reading; `None` before the first one.
-    due: Option<Instant>,
 }
 
 impl DealerSources {
@@ -103,6 +117,7 @@ impl DealerSources {
             named,
             directories: Vec::new(),
             list: Mutex::new(Arc::new(list)),
+            started: Instant::now(),
             reading: tokio::sync::Mutex::new(()),
         })
     }
@@ -112,7 +127,7 @@ impl DealerSources {
         self.directories.extend(addresses.into_iter().map(|address| DealerDirectory {
             id: place_of(&address),
             address,
-            state: Mutex::default(),
+            content: Mutex::new(StaleValue::new(TERMS)),
         }));
     }
 
@@ -137,7 +152,7 @@ impl DealerSources {
             return self.last_known();
         }
         let _reading = self.reading.lock().await;
-        let now = Instant::now();
+        let now = self.started.elapsed();
         let due: Vec<_> = self.directories.iter().filter(|one| one.is_due(now)).collect();
         if !due.is_empty() {
             join_all(due.into_iter().map(|directory| self.read(directory))).await;
@@ -151,9 +166,11 @@ impl DealerSources {
         let mut dealers = self.named.clone();
         let mut troubles = Vec::new();
         for directory in &self.directories {
-            let state = directory.state();
-            dealers.extend(state.dealers.iter().cloned());
-            troubles.extend(state.trouble.clone());
+            let content = directory.content();
+            let listed = content.latest();
+            dealers.extend(listed.into_iter().flat_map(|listed| listed.dealers.iter().cloned()));
+            let too_large = listed.and_then(|listed| listed.trouble.as_ref());
+            troubles.extend(content.breaker().error().or(too_large).cloned());
         }
         DealerList::new(dealers, troubles)
     }
@@ -162,23 +179,21 @@ impl DealerSources {
         let time = READING_TIME.min(self.setup.transport.limits().timeout);
         let fetched = directory::fetch(&self.transport, &directory.address);
         let fetched = tokio::time::timeout(time, fetched).await;
-        let now = Instant::now();
+        let now = self.started.elapsed();
         let unreadable = |message: String| {
             BridgeError::new(BridgeErrorCode::DirectoryUnreadable, message)
                 .at_directory(&directory.id)
         };
-        let mut state = directory.state();
+        let mut content = directory.content();
         let listed = match fetched {
             Ok(Ok(listed)) => listed,
             Ok(Err(failure)) => {
-                state.trouble = Some(unreadable(plain(&failure.to_string(), SENTENCE)));
-                state.due = Some(now + RETRY_PAUSE);
+                content.failed(now, unreadable(plain(&failure.to_string(), SENTENCE)));
                 return;
             }
             Err(_) => {
                 let message = format!("no complete answer within {} s", time.as_secs_f64());
-                state.trouble = Some(unreadable(message));
-                state.due = Some(now + RETRY_PAUSE);
+                content.failed(now, unreadable(message));
                 return;
             }
         };
@@ -186,14 +201,14 @@ impl DealerSources {
         let before = self.last_known();
         let entries = listed.entries.iter().take(MAX_LISTED_DEALERS);
         let dealers = entries.filter_map(|entry| self.dealer(entry.url.as_str(), &before));
-        state.dealers = dealers.collect();
-        state.trouble = (count > MAX_LISTED_DEALERS).then(|| {
+        let dealers = dealers.collect();
+        let trouble = (count > MAX_LISTED_DEALERS).then(|| {
             let message =
                 format!("it names {count} dealers, of which the first {MAX_LISTED_DEALERS} count");
             BridgeError::new(BridgeErrorCode::DirectoryTooLarge, message)
                 .at_directory(&directory.id)
         });
-        state.due = Some(now + DIRECTORY_LIFETIME);
+        content.succeeded(now, ListedDealers { dealers, trouble });
     }
 
     /// Returns the dealer at this address; one that is already known is kept, with its cached card.
@@ -205,11 +220,12 @@ impl DealerSources {
 }
 
 impl DealerDirectory {
-    fn state(&self) -> std::sync::MutexGuard<'_, DirectoryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn content(&self) -> MutexGuard<'_, DirectoryContent> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_due(&self, now: Instant) -> bool {
-        self.state().due.is_none_or(|due| due <= now)
+    fn is_due(&self, now: Duration) -> bool {
+        let content = self.content();
+        content.fresh(now).is_none() && content.may_ask(now)
     }
 }

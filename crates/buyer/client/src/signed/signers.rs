@@ -8,7 +8,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt as _};
@@ -16,8 +16,10 @@ use jiff::Timestamp;
 use reqwest::Url;
 use tokio::sync::Mutex;
 use tradepost_adcp::signing::SignatureError;
+use tradepost_document::backoff::Backoff;
 use tradepost_document::json;
 use tradepost_document::json::Value;
+use tradepost_document::stale::{StaleTerms, StaleValue};
 
 mod revocations;
 
@@ -32,6 +34,14 @@ const STALE: Duration = Duration::from_mins(30);
 
 /// Shortest time between two attempts to fetch.
 const PAUSE: Duration = Duration::from_secs(30);
+
+/// Terms of published keys.
+const TERMS: StaleTerms = StaleTerms {
+    fresh_for: FRESH,
+    usable_for: STALE,
+    pace: PAUSE,
+    waits: Backoff::constant(PAUSE),
+};
 
 /// Maximum number of keys that are read of one agent.
 const MAX_KEYS: usize = 64;
@@ -135,18 +145,18 @@ pub struct Signer<W> {
     /// Agent.
     pub agent: SigningAgent<W>,
     held: RwLock<HeldKeys>,
-    /// Moment of the last attempt to fetch; the lock is held while fetching.
-    attempted: Mutex<Option<Duration>>,
+    /// Held while keys are fetched, so that concurrent callers fetch them once.
+    fetching: Mutex<()>,
 }
 
-/// Keys of an agent at present.
-#[derive(Debug, Clone, Default)]
-struct HeldKeys {
+/// Keys of an agent at present, and why they could not be fetched since.
+type HeldKeys = StaleValue<AgentKeySet, SignatureError>;
+
+/// Keys of an agent, and those that its operator has revoked.
+#[derive(Debug, Clone)]
+struct AgentKeySet {
     keys: Arc<[Value]>,
     revocations: Option<Arc<Revocations>>,
-    since: Option<Duration>,
-    /// Reason why there are none.
-    why: Option<SignatureError>,
 }
 
 /// Key that a signature names.
@@ -178,14 +188,16 @@ impl<W: Send + Sync + 'static> Signers<W> {
         read: ReadFile,
     ) -> Result<Self, BadFile> {
         let open = |agent: SigningAgent<W>| {
-            let held = match &agent.keys.source {
+            let mut held = StaleValue::new(TERMS);
+            match &agent.keys.source {
                 KeyLocation::File(path) => {
-                    HeldKeys { keys: keys_in(path, read)?, ..HeldKeys::default() }
+                    let keys = keys_in(path, read)?;
+                    held.succeeded(Duration::ZERO, AgentKeySet { keys, revocations: None });
                 }
-                KeyLocation::Published(_) => HeldKeys::default(),
-            };
+                KeyLocation::Published(_) => {}
+            }
             let held = RwLock::new(held);
-            Ok(Arc::new(Signer { agent, held, attempted: Mutex::new(None) }))
+            Ok(Arc::new(Signer { agent, held, fetching: Mutex::new(()) }))
         };
         Ok(Self { published, all: agents.into_iter().map(open).collect::<Result<_, BadFile>>()? })
     }
@@ -226,7 +238,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     #[must_use]
     pub fn why(&self) -> SignatureError {
         match self.all.as_slice() {
-            [only] => only.held().why.unwrap_or(SignatureError::KeyUnknown),
+            [only] => only.why().unwrap_or(SignatureError::KeyUnknown),
             _ => SignatureError::KeyUnknown,
         }
     }
@@ -237,7 +249,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     pub fn is_current(&self, since: Duration) -> bool {
         self.all.iter().all(|signer| {
             matches!(signer.agent.keys.source, KeyLocation::File(_))
-                || signer.held().since.is_some_and(|held| held >= since)
+                || signer.held().read_at().is_some_and(|read_at| read_at >= since)
         })
     }
 
@@ -249,13 +261,22 @@ impl<W: Send + Sync + 'static> Signers<W> {
 }
 
 impl<W> Signer<W> {
-    fn held(&self) -> HeldKeys {
-        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn held(&self) -> RwLockReadGuard<'_, HeldKeys> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held_mut(&self) -> RwLockWriteGuard<'_, HeldKeys> {
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the reason why the keys could not be fetched.
+    fn why(&self) -> Option<SignatureError> {
+        self.held().breaker().error().copied()
     }
 
     /// Returns the key of this name, as it is known now.
     fn find(self: &Arc<Self>, kid: &str) -> Option<ClaimedKey<W>> {
-        let held = self.held();
+        let held = self.held().latest().cloned()?;
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;
         let by_owner = held.revocations.is_some_and(|list| list.names(kid));
         // Any value but `false` revokes, so that a mistake does not keep a key in use.
@@ -267,41 +288,38 @@ impl<W> Signer<W> {
 
     /// Returns true when the operator has to be asked for a key of this name.
     fn is_needed(&self, kid: &str, now: Timestamp, elapsed: Duration) -> bool {
-        let held = self.held();
-        let fresh = held.since.is_some_and(|since| elapsed.saturating_sub(since) < FRESH)
-            && held.revocations.as_ref().is_none_or(|list| now < list.next_update);
-        matches!(self.agent.keys.source, KeyLocation::Published(_))
-            && (!fresh || !held.keys.iter().any(|key| named(key, kid)))
+        let has_key = self.held().fresh(elapsed).is_some_and(|held| {
+            held.revocations.as_ref().is_none_or(|list| now < list.next_update)
+                && held.keys.iter().any(|key| named(key, kid))
+        });
+        matches!(self.agent.keys.source, KeyLocation::Published(_)) && !has_key
     }
 
     /// Fetches the keys, if necessary and if the pause is over.
     async fn refresh(&self, kid: &str, published: &dyn PublishedKeys, now: Timestamp) {
         let KeyLocation::Published(brand_json) = &self.agent.keys.source else { return };
-        let mut attempted = self.attempted.lock().await;
+        let _fetching = self.fetching.lock().await;
         let elapsed = published.elapsed();
         // Another caller may have fetched them while this one waited for the lock.
-        let paused = attempted.is_some_and(|last| elapsed.saturating_sub(last) < PAUSE);
-        if paused || !self.is_needed(kid, now, elapsed) {
+        let may_ask = self.held().may_ask(elapsed);
+        if !may_ask || !self.is_needed(kid, now, elapsed) {
             return;
         }
-        // Set before the attempt, so that a failed one counts, too.
-        *attempted = Some(elapsed);
+        // Set before the attempt, so that one that does not end counts, too.
+        self.held_mut().begin(elapsed);
         let url = self.agent.url.as_deref();
         let fetched = fetch(published, url, brand_json.as_deref(), now).await;
         // Locked only after fetching, so that others can use the known keys meanwhile.
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held_mut();
         match fetched {
             Ok((keys, revocations)) => {
+                let keys = keys.into();
                 let revocations = revocations.map(Arc::new);
-                *held =
-                    HeldKeys { keys: keys.into(), revocations, since: Some(elapsed), why: None };
+                held.succeeded(elapsed, AgentKeySet { keys, revocations });
             }
             Err(why) => {
                 published.failed(&self.agent.id, why);
-                held.why = Some(why);
-                if held.since.is_none_or(|since| elapsed.saturating_sub(since) > STALE) {
-                    held.keys = Arc::default();
-                }
+                held.failed(elapsed, why);
             }
         }
     }
