@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
+use tradepost_document::backoff::Backoff;
+use tradepost_document::breaker::CircuitBreaker;
 use tradepost_document::format::hex;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -31,7 +33,7 @@ use watch::{AlertProblem, AlertWatch, WatchResult};
 const LOOK: Duration = Duration::from_secs(30);
 
 /// First pause after a message was not accepted; it doubles up to the usual interval.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Sends alerts to their destinations.
 pub struct AlertSender {
@@ -50,8 +52,8 @@ struct AlertChannel {
     carrier: Arc<dyn DeliveryCarrier>,
     /// Problems that the destination was told; `None` until they are read.
     board: Mutex<Option<Board>>,
-    /// Time until which no message is sent, and the length of that pause.
-    pause: Mutex<Option<(Timestamp, SignedDuration)>>,
+    /// Holds messages back after one that was not accepted.
+    breaker: Mutex<CircuitBreaker>,
 }
 
 opaque!(AlertSender);
@@ -155,12 +157,14 @@ impl AlertSender {
         store: Arc<Store>,
         clock: Clock,
     ) -> Result<Self, InternalError> {
+        let every = Duration::try_from(settings.every).unwrap_or_default();
+        let pauses = Backoff { first: FIRST_PAUSE, longest: every };
         let way = |delivery: &DeliveryConfig| {
             let carrier = channel::open(delivery, &clock)
                 .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
             let board = Mutex::default();
-            let pause = Mutex::default();
-            Ok(AlertChannel { delivery: delivery.clone(), carrier, board, pause })
+            let breaker = Mutex::new(CircuitBreaker::new(pauses));
+            Ok(AlertChannel { delivery: delivery.clone(), carrier, board, breaker })
         };
         let destinations =
             settings.destinations.iter().map(way).collect::<Result<_, InternalError>>()?;
@@ -215,8 +219,8 @@ impl AlertSender {
         now: Timestamp,
     ) {
         let name = &way.delivery.destination.name;
-        let pause = *lock(&way.pause);
-        if pause.is_some_and(|(until, _)| now < until) {
+        let elapsed = self.clock.elapsed();
+        if lock(&way.breaker).wait(elapsed).is_some() {
             return;
         }
         let board = self.board(way).await;
@@ -239,13 +243,11 @@ impl AlertSender {
             Err(_) => Some("no answer in time".to_owned()),
         };
         if let Some(answer) = why {
-            let last = pause.map_or(FIRST_PAUSE, |(_, last)| last.saturating_mul(2));
-            let last = last.min(self.settings.every);
-            *lock(&way.pause) = Some((now.saturating_add(last).unwrap_or(Timestamp::MAX), last));
+            lock(&way.breaker).failed(elapsed, ());
             tracing::warn!(destination = %name, answer, "an alert was not taken");
             return;
         }
-        *lock(&way.pause) = None;
+        lock(&way.breaker).succeeded();
         *lock(&way.board) = Some(after.clone());
         let destination = name.clone();
         let rows = after.rows();
@@ -279,6 +281,8 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::slice::from_ref;
+
+    use jiff::SignedDuration;
 
     use super::*;
     use crate::config::AccessThresholds;

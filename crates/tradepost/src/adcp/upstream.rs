@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use tradepost_document::backoff::Backoff;
 use tradepost_document::http::trace::TRACEPARENT;
+use tradepost_document::stale::{StaleTerms, StaleValue};
 use tradepost_publisher::services::{Stale, Supply, Unavailable};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
@@ -27,7 +28,7 @@ const SETTING: &str = "publishers.upstream.url";
 /// Maximum response size in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// Backoff after failures.
+/// Backoff after failures: a second, then twice as long each time.
 const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// Client of an ad server.
@@ -37,21 +38,11 @@ pub struct AdServer {
     client: Client,
     clock: Clock,
     // Callers during a request wait, and get its response.
-    state: Mutex<AdServerState>,
+    known: Mutex<SoldOut>,
 }
 
 /// Last response and failures. Times are of the monotonic clock.
-#[derive(Debug, Default)]
-struct AdServerState {
-    /// Last response and its time.
-    known: Option<(Vec<String>, Duration)>,
-    /// Number of consecutive failures.
-    failures: u32,
-    /// End of the backoff.
-    paused_until: Option<Duration>,
-    /// Last failure.
-    trouble: Option<AdServerError>,
-}
+type SoldOut = StaleValue<Vec<String>, AdServerError>;
 
 /// Kind of a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +67,14 @@ impl AdServer {
     pub fn new(settings: config::UpstreamConfig, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
         let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
-        Ok(Self { settings, client, clock: clock.clone(), state: Mutex::default() })
+        let terms = StaleTerms {
+            fresh_for: span(settings.freshness),
+            usable_for: span(settings.keep),
+            pace: Duration::ZERO,
+            waits: PAUSES,
+        };
+        let known = Mutex::new(StaleValue::new(terms));
+        Ok(Self { settings, client, clock: clock.clone(), known })
     }
 
     /// Returns the sold-out products.
@@ -84,48 +82,40 @@ impl AdServer {
     /// # Errors
     /// Fails when it cannot be reached and no earlier response is usable.
     pub async fn supply(&self) -> Result<Supply, Unavailable> {
-        let mut state = self.state.lock().await;
+        let mut known = self.known.lock().await;
         let now = self.clock.elapsed();
-        if let Some((sold_out, at)) = &state.known
-            && now.saturating_sub(*at) < span(self.settings.freshness)
-        {
-            return Ok(supply(sold_out, age(*at, now), None));
+        if let Some(sold_out) = known.fresh(now) {
+            return Ok(supply(sold_out, age(&known, now), None));
         }
-        if state.paused_until.is_none_or(|until| until <= now) {
+        if known.may_ask(now) {
             match self.ask().await {
                 Ok(sold_out) => {
                     let fresh = supply(&sold_out, 0, None);
-                    let known = Some((sold_out, self.clock.elapsed()));
-                    *state = AdServerState { known, ..AdServerState::default() };
+                    known.succeeded(self.clock.elapsed(), sold_out);
                     return Ok(fresh);
                 }
                 Err((trouble, cause)) => {
                     tracing::warn!(cause, "the ad server could not be asked");
-                    state.failures = state.failures.saturating_add(1);
-                    state.trouble = Some(trouble);
-                    let pause = pause(state.failures);
-                    state.paused_until = Some(self.clock.elapsed().saturating_add(pause));
+                    known.failed(self.clock.elapsed(), trouble);
                 }
             }
         }
-        self.earlier(&state)
+        self.earlier(&known)
     }
 
     /// Returns the last response, when it is still usable.
-    fn earlier(&self, state: &AdServerState) -> Result<Supply, Unavailable> {
+    fn earlier(&self, known: &SoldOut) -> Result<Supply, Unavailable> {
         let now = self.clock.elapsed();
-        if let Some((sold_out, at)) = &state.known
-            && now.saturating_sub(*at) < span(self.settings.keep)
-        {
+        if let Some(sold_out) = known.usable(now) {
             let target = self.settings.freshness.as_secs().unsigned_abs();
             let stale = Stale { upstream: NAME.to_owned(), freshness_target_seconds: target };
-            return Ok(supply(sold_out, age(*at, now), Some(stale)));
+            return Ok(supply(sold_out, age(known, now), Some(stale)));
         }
-        match state.trouble {
+        match known.breaker().error() {
             Some(AdServerError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
             Some(AdServerError::Silent) | None => {
-                let until = state.paused_until.unwrap_or(now);
-                Err(Unavailable::Down { retry_after: Some(until.saturating_sub(now)) })
+                let wait = known.breaker().wait(now).unwrap_or_default();
+                Err(Unavailable::Down { retry_after: Some(wait) })
             }
         }
     }
@@ -166,17 +156,13 @@ fn supply(sold_out: &[String], age_seconds: u64, stale: Option<Stale>) -> Supply
     Supply { sold_out: sold_out.to_vec(), age_seconds, stale }
 }
 
-fn age(at: Duration, now: Duration) -> u64 {
-    now.saturating_sub(at).as_secs()
+/// Returns the age of the last response in seconds.
+fn age(known: &SoldOut, now: Duration) -> u64 {
+    known.age(now).unwrap_or_default().as_secs()
 }
 
 fn span(setting: SignedDuration) -> Duration {
     Duration::try_from(setting).unwrap_or_default()
-}
-
-/// Returns the backoff after so many consecutive failures: a second, then twice as long each time.
-fn pause(failures: u32) -> Duration {
-    PAUSES.pause(failures.saturating_sub(1))
 }
 
 #[cfg(test)]

@@ -14,8 +14,10 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tradepost_client::Url;
 use tradepost_client::transport::{HttpTransport, TransportLimits};
+use tradepost_document::backoff::Backoff;
 use tradepost_document::http::own_page::is_loopback_host;
 use tradepost_document::json::{self, Value};
+use tradepost_document::stale::{StaleTerms, StaleValue};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::IssuerKeys;
@@ -37,11 +39,20 @@ pub(super) const BACK: &str = "sign-in/oidc/back";
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Time for which the provider's metadata are cached.
-const FRESH: SignedDuration = SignedDuration::from_mins(60);
+const FRESH: Duration = Duration::from_mins(60);
 
 /// Time for which a failure to read the metadata is cached, so that later sign-ins do not wait for
 /// another timeout.
-const AWAY_FOR: SignedDuration = SignedDuration::from_secs(30);
+const AWAY_FOR: Duration = Duration::from_secs(30);
+
+/// Terms of the provider's metadata. None serve when they are older: without the provider nobody can sign in
+/// anyway.
+const METADATA: StaleTerms = StaleTerms {
+    fresh_for: FRESH,
+    usable_for: FRESH,
+    pace: Duration::ZERO,
+    waits: Backoff::constant(AWAY_FOR),
+};
 
 /// Tolerance by which the provider's clock may be behind ours.
 const AUTH_TIME_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
@@ -76,7 +87,7 @@ pub(super) struct OidcProvider {
     transport: HttpTransport,
     means: AuthDeps,
     /// Cached metadata; the lock is held while they are read.
-    found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
+    found: tokio::sync::Mutex<StaleValue<Arc<ProviderAddresses>, String>>,
     /// Limits the sign-ins that wait for the provider.
     asking: Semaphore,
     /// Limits the codes that are being redeemed, by address.
@@ -223,7 +234,7 @@ impl OidcProvider {
             back: format!("{base}{PATH}/{BACK}"),
             transport: HttpTransport::new(LIMITS),
             means: means.clone(),
-            found: tokio::sync::Mutex::default(),
+            found: tokio::sync::Mutex::new(StaleValue::new(METADATA)),
             asking: Semaphore::new(ASKING_AT_ONCE),
             exchanging: AddressPlaces::new(EXCHANGES_PER_ADDRESS),
             ended: Mutex::default(),
@@ -320,16 +331,21 @@ impl OidcProvider {
     /// Returns the provider's endpoints from its metadata (OpenID Connect Discovery §4).
     async fn found(&self) -> Discovered {
         let mut known = self.found.lock().await;
-        let now = self.means.clock.now();
-        if let Some((at, found)) = known.as_ref() {
-            let lasts = if found.is_ok() { FRESH } else { AWAY_FOR };
-            if now.duration_since(*at) < lasts {
-                return found.clone();
-            }
+        let now = self.means.clock.elapsed();
+        if let Some(found) = known.fresh(now) {
+            return Ok(Arc::clone(found));
+        }
+        if let Some(reason) = known.breaker().refusal(now) {
+            return Err(reason.clone());
         }
         // With the lock held, so that concurrent sign-ins wait for this answer and do not ask again.
         let found = self.discover().await.map(Arc::new);
-        *known = Some((now, found.clone()));
+        match &found {
+            Ok(found) => known.succeeded(now, Arc::clone(found)),
+            Err(reason) => {
+                known.failed(now, reason.clone());
+            }
+        }
         found
     }
 
