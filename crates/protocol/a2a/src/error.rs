@@ -1,6 +1,5 @@
 //! Errors of JSON-RPC 2.0 and A2A 1.0 (A2A 1.0 §5.4, §9.5), one row each.
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -172,7 +171,8 @@ pub struct FieldViolation {
 }
 
 /// A protocol error with its details.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
 #[non_exhaustive]
 pub struct A2aRefusal {
     /// Error code.
@@ -186,14 +186,6 @@ pub struct A2aRefusal {
     /// Retry-after, where retrying helps.
     pub wait: Option<Duration>,
 }
-
-impl fmt::Display for A2aRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-impl std::error::Error for A2aRefusal {}
 
 impl A2aRefusal {
     /// Creates an error with a message of its own.

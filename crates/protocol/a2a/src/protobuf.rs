@@ -9,8 +9,6 @@
 //! so integers beyond 2^53 and decimals of more than seventeen digits are rounded, a number too
 //! large for a double becomes the largest one, and `1.0` becomes `1`.
 
-use std::fmt;
-
 use crate::error::A2aCode;
 
 mod read;
@@ -92,7 +90,8 @@ pub enum Rule {
 }
 
 /// The reason why bytes are rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 #[non_exhaustive]
 pub struct ProtobufReject {
     /// `ParseError` or `InvalidRequest`.
@@ -100,14 +99,6 @@ pub struct ProtobufReject {
     /// The problem, without any of the bytes.
     pub message: &'static str,
 }
-
-impl fmt::Display for ProtobufReject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message)
-    }
-}
-
-impl std::error::Error for ProtobufReject {}
 
 /// Field numbers of `google.protobuf.Value` and related messages, which have no table because they
 /// are JSON.

@@ -1,8 +1,6 @@
 //! Signatures of AdCP requests and webhooks: covered components, terms, verification steps, and
 //! signing (AdCP 3.1, "Signed requests" and "Webhook callbacks").
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
@@ -202,27 +200,18 @@ pub struct PostToSign<'p> {
 }
 
 /// Reason why a message cannot be signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
     /// The address is invalid.
+    #[error("the request cannot be signed: {0}")]
     Target(TargetUriError),
     /// A header is invalid.
+    #[error("the request cannot be signed: {0}")]
     Header(HttpSignatureError),
     /// The machine has no random source.
+    #[error("the machine has no random numbers")]
     Random,
 }
-
-impl fmt::Display for SignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Target(bad) => write!(f, "the request cannot be signed: {bad}"),
-            Self::Header(bad) => write!(f, "the request cannot be signed: {bad}"),
-            Self::Random => f.write_str("the machine has no random numbers"),
-        }
-    }
-}
-
-impl std::error::Error for SignError {}
 
 /// Bytes of a nonce.
 pub type Nonce = [u8; NONCE_BYTES];

@@ -2,8 +2,6 @@
 //! 9530). Requirements on a signature belong to a profile (module `adcp`, with the
 //! feature of that name).
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
@@ -18,16 +16,9 @@ const MAX_MEMBERS: usize = 8;
 const MAX_COMPONENTS: usize = 32;
 
 /// A malformed header or value; with the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct HttpSignatureError(pub &'static str);
-
-impl fmt::Display for HttpSignatureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for HttpSignatureError {}
 
 /// The parts of a request that a signature can cover.
 #[derive(Debug, Clone, Copy)]

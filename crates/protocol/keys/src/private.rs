@@ -1,6 +1,5 @@
 //! Private keys: PKCS#8 in PEM, or a JWK.
 
-use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -44,16 +43,9 @@ enum KeyPair {
 }
 
 /// Reason why a key cannot be used: a lower-case fragment that quotes nothing of the key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct KeyError(String);
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 fn bad(message: impl Into<String>) -> KeyError {
     KeyError(message.into())

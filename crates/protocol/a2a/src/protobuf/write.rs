@@ -1,8 +1,6 @@
 //! Writes protocol buffers from JSON. Only our own documents are written, so a value that does not
 //! fit its field is an internal error and never a caller's.
 
-use std::fmt;
-
 use jiff::Timestamp;
 
 use super::{Field, Kind, Message, Rule, layout, schema, well_known};
@@ -10,21 +8,14 @@ use tradepost_document::format;
 use tradepost_document::json::{Map, Value};
 
 /// A member that does not fit its field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{field} does not fit {message}")]
 pub struct Mismatch {
     /// The message.
     pub message: &'static str,
     /// The member; empty for the message itself.
     pub field: &'static str,
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} does not fit {}", self.field, self.message)
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// Writes a JSON object as a message. Unknown members are ignored.
 ///

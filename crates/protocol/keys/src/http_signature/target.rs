@@ -1,8 +1,6 @@
 //! Address of a request in the canonical form that both sides sign (RFC 3986 §6.2.2 and §6.2.3, and
 //! AdCP's rules for comparing URLs).
 
-use std::fmt;
-
 /// A canonical address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetUri {
@@ -13,27 +11,18 @@ pub struct TargetUri {
 }
 
 /// Reason why an address cannot be signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TargetUriError {
     /// Characters that are not ASCII: international names are written as `xn--…`.
+    #[error("the address has characters that are not ASCII")]
     Characters,
     /// No host, or one that two readers could read differently.
+    #[error("the address does not name one host")]
     Authority,
     /// Not an absolute web address.
+    #[error("the address is not an absolute web address")]
     Shape,
 }
-
-impl fmt::Display for TargetUriError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Characters => "the address has characters that are not ASCII",
-            Self::Authority => "the address does not name one host",
-            Self::Shape => "the address is not an absolute web address",
-        })
-    }
-}
-
-impl std::error::Error for TargetUriError {}
 
 impl TargetUri {
     /// Reads an address. User name, password and fragment are left out.
