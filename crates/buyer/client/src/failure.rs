@@ -19,15 +19,19 @@ use crate::transport::CertificateProblem;
 pub const MAX_KEPT: usize = 64 * 1024;
 
 /// Failure of a call.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CallFailure {
     /// The request was not sent: the seller knows nothing of it.
+    #[error(transparent)]
     Unsent(Unsent),
     /// The request was sent, or may have been, and no answer came: it may have had an effect.
+    #[error(transparent)]
     Unanswered(Unanswered),
     /// The answer cannot be understood: the request may have had an effect.
+    #[error("{}", .0.defect)]
     Garbled(Box<Garbled>),
     /// The seller understood the request and refused it.
+    #[error("{0}")]
     Refused(Box<SellerRefusal>),
 }
 
@@ -287,25 +291,6 @@ impl CallFailure {
             },
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
-    }
-}
-
-impl fmt::Display for CallFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsent(unsent) => unsent.fmt(f),
-            Self::Unanswered(unanswered) => unanswered.fmt(f),
-            Self::Garbled(garbled) => garbled.defect.fmt(f),
-            Self::Refused(refused) => refused.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CallFailure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The message is that of the inner error, so the cause is its cause.
-        let Self::Unsent(unsent) = self else { return None };
-        std::error::Error::source(unsent)
     }
 }
 

@@ -76,16 +76,9 @@ pub enum Put {
 }
 
 /// Error of a delivery that could not be stored. The cause is for the log.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct DeliveryNotKept(pub String);
-
-impl fmt::Display for DeliveryNotKept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for DeliveryNotKept {}
 
 /// Calls an inbox on a thread for blocking work.
 async fn within<T: Send + 'static>(

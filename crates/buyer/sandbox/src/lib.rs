@@ -50,16 +50,9 @@ pub const REPORT_PATH: &str = "/_sandbox/report";
 pub const MAX_BUYERS: usize = 50;
 
 /// Error that closes the connection without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the script ends the connection")]
 pub struct Dropped;
-
-impl fmt::Display for Dropped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the script ends the connection")
-    }
-}
-
-impl std::error::Error for Dropped {}
 
 /// Dealer that speaks AAP and answers truthfully, without limits on the rate of requests.
 pub trait TruthfulDealer: fmt::Debug + Send + Sync {

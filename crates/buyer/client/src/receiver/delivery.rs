@@ -2,7 +2,6 @@
 //! event, and a polled task repeats several events. AdCP gives them keys, which are unique for each sender.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use jiff::Timestamp;
 use tradepost_adcp::webhook::{self, SellerWebhook, WebhookError};
@@ -92,32 +91,17 @@ pub struct PushDelivery {
 }
 
 /// Reason why a body is no delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoDelivery {
     /// The body can be read in two ways.
+    #[error("it can be read in two ways")]
     Ambiguous,
     /// The body is not JSON, or JSON of another kind.
+    #[error("{0}")]
     Other(&'static str),
     /// The body is meant as an AdCP webhook, but invalid.
+    #[error(transparent)]
     Webhook(WebhookError),
-}
-
-impl fmt::Display for NoDelivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ambiguous => f.write_str("it can be read in two ways"),
-            Self::Other(why) => f.write_str(why),
-            Self::Webhook(no) => fmt::Display::fmt(no, f),
-        }
-    }
-}
-
-impl std::error::Error for NoDelivery {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The message is that of the webhook's error, so the cause is its cause.
-        let Self::Webhook(no) = self else { return None };
-        std::error::Error::source(no)
-    }
 }
 
 impl ReceivedDelivery {

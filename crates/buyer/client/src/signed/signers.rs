@@ -79,16 +79,9 @@ pub enum DocumentUnread {
 }
 
 /// Error of a key file that cannot be used. The cause is for the person who configured it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BadFile(pub String);
-
-impl fmt::Display for BadFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadFile {}
 
 /// Reads a text file; passed in, because this crate does not access the disk.
 pub type ReadFile = fn(&Path) -> std::io::Result<String>;

@@ -46,7 +46,8 @@ impl fmt::Debug for Proxies {
 }
 
 /// Error of an environment variable that names no proxy. Its value is not repeated, because it may hold a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} {why}")]
 pub struct BadProxy {
     /// Name of the variable.
     pub variable: &'static str,
@@ -54,33 +55,16 @@ pub struct BadProxy {
     pub why: &'static str,
 }
 
-impl fmt::Display for BadProxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.variable, self.why)
-    }
-}
-
-impl std::error::Error for BadProxy {}
-
 /// Error of a certificate file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadAuthorities {
     /// The file has no PEM certificate.
+    #[error("has no certificate (PEM, -----BEGIN CERTIFICATE-----)")]
     None,
     /// A certificate in the file cannot be read.
+    #[error("has a certificate that cannot be read")]
     Damaged,
 }
-
-impl fmt::Display for BadAuthorities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "has no certificate (PEM, -----BEGIN CERTIFICATE-----)",
-            Self::Damaged => "has a certificate that cannot be read",
-        })
-    }
-}
-
-impl std::error::Error for BadAuthorities {}
 
 /// Reason why the certificate of a server is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
