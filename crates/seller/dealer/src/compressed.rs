@@ -22,16 +22,9 @@ const SAMPLES: usize = 256;
 const LONGEST: usize = 64 * 1024 * 1024;
 
 /// Reason why a text could not be compressed or decompressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct CompressionError(pub(crate) &'static str);
-
-impl fmt::Display for CompressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for CompressionError {}
 
 /// A compression dictionary.
 #[derive(Clone, Default)]

@@ -19,24 +19,14 @@ mod messages;
 pub const LOOKING: &str = "looking at the inventory";
 
 /// Error of a skill.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// The request is refused.
-    Refused(AapRefusal),
+    #[error(transparent)]
+    Refused(#[from] AapRefusal),
     /// An internal error.
-    Broken(InternalError),
-}
-
-impl From<AapRefusal> for SkillError {
-    fn from(refusal: AapRefusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<InternalError> for SkillError {
-    fn from(error: InternalError) -> Self {
-        Self::Broken(error)
-    }
+    #[error(transparent)]
+    Broken(#[from] InternalError),
 }
 
 /// Number of similar vehicles in a refusal.

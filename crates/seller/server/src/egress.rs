@@ -83,16 +83,9 @@ pub struct CheckedAddress {
 }
 
 /// Reason why an address may not be called: what it must be, without naming what it resolves to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct AddressRefusal(pub &'static str);
-
-impl fmt::Display for AddressRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for AddressRefusal {}
 
 const SHAPE: AddressRefusal = AddressRefusal(
     "must be an absolute web address of at most 2048 characters, such as \
@@ -229,31 +222,15 @@ impl Egress {
 }
 
 /// Reason why a name cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
     /// The name could not be resolved.
-    Failed(io::Error),
+    #[error("the name could not be resolved")]
+    Failed(#[source] io::Error),
     /// The name resolves to a forbidden address.
+    #[error("the name leads to an address that may not be called")]
     Forbidden,
-}
-
-impl fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Failed(_) => "the name could not be resolved",
-            Self::Forbidden => "the name leads to an address that may not be called",
-        })
-    }
-}
-
-impl std::error::Error for ResolveError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Failed(error) => Some(error),
-            Self::Forbidden => None,
-        }
-    }
 }
 
 /// Returns true when a host is this machine by its name or address.

@@ -3,7 +3,6 @@
 //! Versions 1.2 and 1.3 are supported, with the cipher suites of rustls and ring. A running server
 //! has an [`ServerIdentity`], which follows the files.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -49,21 +48,14 @@ pub struct PemFiles {
 }
 
 /// Reason why a file cannot be used, without any of its content.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {message}")]
 pub struct TlsFileError {
     /// Dotted configuration key of the file.
     pub key: &'static str,
     /// Message: what is wrong, and what is needed.
     pub message: String,
 }
-
-impl fmt::Display for TlsFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.message)
-    }
-}
-
-impl std::error::Error for TlsFileError {}
 
 /// The files, read and checked.
 #[derive(Debug)]

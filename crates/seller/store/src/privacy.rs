@@ -8,7 +8,6 @@
 //! encrypted.
 
 use std::borrow::Cow;
-use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -144,30 +143,21 @@ impl OperatorKeys {
 }
 
 /// Reason why a value could not be decrypted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unopened {
     /// No key was given.
+    #[error(
+        "personal data is encrypted, and its key was not given: name its file with --key-file, \
+         or set TRADEPOST_PRIVACY_KEY"
+    )]
     Locked,
     /// The key of this name was not given.
+    #[error("it is encrypted with the key {0}, which was not given")]
     Unknown(String),
     /// The value, or the row it belongs to, was changed.
+    #[error("it was changed, or moved here from another row")]
     Changed,
 }
-
-impl fmt::Display for Unopened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Locked => f.write_str(
-                "personal data is encrypted, and its key was not given: name its file with --key-file, \
-                 or set TRADEPOST_PRIVACY_KEY",
-            ),
-            Self::Unknown(id) => write!(f, "it is encrypted with the key {id}, which was not given"),
-            Self::Changed => f.write_str("it was changed, or moved here from another row"),
-        }
-    }
-}
-
-impl Error for Unopened {}
 
 /// Separates values that cannot be decrypted from other errors, so that a damaged row does not hide the others. Without
 /// any key, reading fails.

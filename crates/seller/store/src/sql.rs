@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -344,38 +343,23 @@ pub(crate) enum RowSource<'r> {
 }
 
 /// Error of reading a column.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ColumnError {
     /// The result has no column of this name.
+    #[error("the result has no column {0:?}")]
     Absent(String),
     /// The result has this many columns, and its only one was asked for.
+    #[error("the result has {0} columns instead of one")]
     NotOne(usize),
     /// The column holds something else.
+    #[error("the column {name:?} cannot be read")]
     Unreadable {
         /// Name of the column.
         name: String,
         /// The reason.
+        #[source]
         cause: RowError,
     },
-}
-
-impl fmt::Display for ColumnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent(name) => write!(f, "the result has no column {name:?}"),
-            Self::NotOne(columns) => write!(f, "the result has {columns} columns instead of one"),
-            Self::Unreadable { name, .. } => write!(f, "the column {name:?} cannot be read"),
-        }
-    }
-}
-
-impl Error for ColumnError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Absent(_) | Self::NotOne(_) => None,
-            Self::Unreadable { cause, .. } => Some(&**cause),
-        }
-    }
 }
 
 impl<'r> SqlRow<'r> {

@@ -1,9 +1,6 @@
 //! Moving the data of a folder into a database: row by row, in complete parts, so that an interrupted move continues,
 //! and compared at the end.
 
-use std::error::Error;
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 use tradepost_document::fault::InternalError;
 
@@ -25,36 +22,26 @@ pub struct MovedRows {
 }
 
 /// Reason why the data of a folder was not moved, or not all of it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NotMoved {
     /// The database holds other data; the name of a table.
+    #[error("it holds other data ({0})")]
     Used(String),
     /// Other data was moved or is being moved there, or the folder has changed since.
+    #[error("something else was moved there, or the folder has changed since")]
     Other,
     /// A server uses the database at the moment.
+    #[error("a server uses it")]
     Served,
     /// The rows that arrived differ from those sent; the name of a table.
+    #[error("{0} is not the same there")]
     Differs(String),
     /// One of the two cannot be used.
+    #[error("{}", .0.chain())]
     Broken(InternalError),
 }
 
-impl fmt::Display for NotMoved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Used(table) => write!(f, "it holds other data ({table})"),
-            Self::Other => {
-                f.write_str("something else was moved there, or the folder has changed since")
-            }
-            Self::Served => f.write_str("a server uses it"),
-            Self::Differs(table) => write!(f, "{table} is not the same there"),
-            Self::Broken(fault) => f.write_str(&fault.chain()),
-        }
-    }
-}
-
-impl Error for NotMoved {}
-
+// By hand: `#[from]` would make it the source as well, and the text has the whole chain.
 impl From<InternalError> for NotMoved {
     fn from(fault: InternalError) -> Self {
         Self::Broken(fault)

@@ -24,16 +24,9 @@ use crate::query::Lexicon;
 use crate::query::fold::TextKind;
 
 /// Defect of a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the inventory's snapshot is broken: {0}")]
 pub struct SnapshotError(pub(super) &'static str);
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the inventory's snapshot is broken: {}", self.0)
-    }
-}
-
-impl std::error::Error for SnapshotError {}
 
 const MAGIC: &[u8] = b"tradepost inventory 1\n";
 

@@ -1,22 +1,23 @@
 //! Errors of a database server, and what follows from them.
 
-use std::error::Error;
-use std::fmt;
-
 use tokio_postgres::error::SqlState;
 use tradepost_document::fault::{InternalError, chain};
 
 /// Reason why the server did not do what it was asked to. Of its error only the message is kept: the details quote
 /// values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum PgError {
     /// Error reported by the server.
+    #[error("{1} ({code})", code = .0.code())]
     Refused(SqlState, String),
     /// Server that cannot be reached, or a lost connection.
+    #[error("the database cannot be reached: {0}")]
     Gone(String),
     /// No answer within the time limit.
+    #[error("the database does not answer")]
     Silent,
     /// A commit was sent and its outcome is unknown.
+    #[error("the connection was lost during a commit")]
     Doubtful,
 }
 
@@ -80,19 +81,6 @@ impl PgError {
         if is_passing { fault.transient() } else { fault }
     }
 }
-
-impl fmt::Display for PgError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(state, said) => write!(f, "{said} ({})", state.code()),
-            Self::Gone(why) => write!(f, "the database cannot be reached: {why}"),
-            Self::Silent => f.write_str("the database does not answer"),
-            Self::Doubtful => f.write_str("the connection was lost during a commit"),
-        }
-    }
-}
-
-impl Error for PgError {}
 
 #[cfg(test)]
 mod tests {

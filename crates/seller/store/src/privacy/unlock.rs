@@ -1,8 +1,6 @@
 //! Unlocking a store with the operator's keys, reporting how much is encrypted, and encrypting it with another key.
 
 use std::collections::BTreeSet;
-use std::error::Error;
-use std::fmt;
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
@@ -16,36 +14,26 @@ use crate::verification::Unreadable;
 const BATCH: u32 = 200;
 
 /// Reason why a store was not unlocked.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Locked {
     /// The data is encrypted with these keys, and none was given.
+    #[error(
+        "personal data is encrypted with the key {}, and no key was given",
+        .0.join(" and ")
+    )]
     NoKey(Vec<String>),
     /// The data is encrypted with these keys, which are not among those given.
+    #[error(
+        "personal data is encrypted with the key {}, which is not the one given",
+        .0.join(" and ")
+    )]
     OtherKey(Vec<String>),
     /// Unlocking failed.
+    #[error("{}", .0.chain())]
     Broken(InternalError),
 }
 
-impl fmt::Display for Locked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoKey(ids) => write!(
-                f,
-                "personal data is encrypted with the key {}, and no key was given",
-                ids.join(" and ")
-            ),
-            Self::OtherKey(ids) => write!(
-                f,
-                "personal data is encrypted with the key {}, which is not the one given",
-                ids.join(" and ")
-            ),
-            Self::Broken(fault) => f.write_str(&fault.chain()),
-        }
-    }
-}
-
-impl Error for Locked {}
-
+// By hand: `#[from]` would make it the source as well, and the text has the whole chain.
 impl From<InternalError> for Locked {
     fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
