@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_aap::{Filters, Search, VehicleQuery};
-use tradepost_demo::dealer as demo;
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
+use tradepost_demo::dealer as demo;
 
 static PAYLOAD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let now = "2026-04-30T12:00:00Z".parse().expect("a moment");

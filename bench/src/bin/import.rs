@@ -7,9 +7,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tradepost_demo::dealer::{self as demo, feed::formats::DemoFormat};
 use tradepost_dealer::import;
 use tradepost_dealer::inventory::Inventory;
+use tradepost_demo::dealer::{self as demo, feed::formats::DemoFormat};
 
 /// That of the program that is shipped.
 #[global_allocator]

@@ -239,7 +239,10 @@ fn no_circle_of_files_is_larger_than_permitted() {
         let arrows: usize = files.0.keys().map(|file| files.named_by(file).len()).sum();
         // The files of a small crate may have no use of each other but their parents'.
         let is_small = files.0.len() < 10;
-        assert!(arrows > files.0.len() || is_small && arrows > 0, "the imports of {folder} were not found");
+        assert!(
+            arrows > files.0.len() || is_small && arrows > 0,
+            "the imports of {folder} were not found"
+        );
         let circle = files.largest_circle();
         assert!(circle.len() <= MOST, "{folder}: {} in {circle:?}", circle.len());
     }
