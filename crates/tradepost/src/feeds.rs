@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Notify;
+use tradepost_admin::feeds::{FeedName, FeedStanding};
 use tradepost_dealer::import::Mapping;
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
@@ -83,6 +84,12 @@ impl FeedSource {
         dealer.feeds.iter().map(source).collect()
     }
 
+    /// Returns the name of the feed with its dealer, for operations.
+    #[must_use]
+    pub fn name(&self) -> FeedName {
+        FeedName { dealer_id: self.id().to_owned(), feed: self.feed.name.clone() }
+    }
+
     fn id(&self) -> &str {
         &self.dealer.terms.id
     }
@@ -107,11 +114,17 @@ impl<'a> FeedStatus<'a> {
     pub fn of_all(store: &Store, dealer: &'a DealerConfig) -> Result<Vec<Self>, InternalError> {
         let id = &dealer.terms.id;
         let of = |feed: &'a FeedConfig| {
-            let state = store.feed_state(id, &feed.name)?;
-            let last = store.feed_runs(id, &feed.name, 1)?.into_iter().next();
-            Ok(Self { feed, state, last })
+            let standing = FeedStanding::read(store, id, &feed.name)?;
+            Ok(Self::from_standing(feed, standing))
         };
         dealer.feeds.iter().map(of).collect()
+    }
+
+    /// Creates the status of a configured feed.
+    #[must_use]
+    pub fn from_standing(feed: &'a FeedConfig, standing: FeedStanding) -> Self {
+        let FeedStanding { state, last } = standing;
+        Self { feed, state, last }
     }
 
     /// Returns the last run if its feed was not stored.

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod appointments;
 pub mod context;
 pub mod decisions;
+pub mod feeds;
 pub mod keys;
 pub mod leads;
 pub mod operation;

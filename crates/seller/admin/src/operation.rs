@@ -66,6 +66,12 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
+    /// Lists inventory feeds.
+    ListFeeds = "list-feeds" { permission: StaffPermission::Operate }
+    /// Returns a feed with its runs.
+    ShowFeed = "show-feed" { permission: StaffPermission::Operate }
+    /// Runs a feed now.
+    RunFeed = "run-feed" { permission: StaffPermission::RunServer }
     /// Adds a staff member.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.

@@ -153,6 +153,8 @@ words! {
         ApiKeyCreated = "api_key_created",
         /// Revoked an API key; the detail is its name.
         ApiKeyRevoked = "api_key_revoked",
+        /// Ran an inventory feed; the detail is the id of the run and its outcome.
+        FeedRun = "feed_run",
     }
 }
 

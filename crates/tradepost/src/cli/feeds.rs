@@ -10,11 +10,17 @@ use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_demo::dealer as demo;
 use tradepost_demo::dealer::feed::formats::DemoFormat;
+use tradepost_admin::AdminError;
+use tradepost_admin::feeds::{
+    FeedHistory, FeedRefusal, FeedStanding, ListFeeds, RunFeed, ShowFeed, list_feeds, run_feed,
+    show_feed,
+};
 use tradepost_document::json::{Value, json, object};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
 use super::context::runtime;
+use super::operator::{admin, failure};
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, unreadable, word};
@@ -104,7 +110,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let (source, store) = find(&which, context)?;
             let max_drop = max_drop.unwrap_or(source.feed.guard.max_drop);
             let guard = Guard { max_drop, force };
-            let run = run_now(&source, &store, file, guard)?;
+            let run = run_now(&source, &store, file, guard, context)?;
             report(&run, context)
         }
         Command::Demo { format, size } => {
@@ -154,14 +160,15 @@ fn find(which: &NamedFeed, context: &Context) -> Result<(FeedSource, Store), Com
 fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context) -> Outcome {
     let config = dealers.load_with_hosted(place, context)?;
     let store = place.create(Some(&config), context)?;
-    let mut found = Vec::new();
-    for source in sources(&config.dealers)? {
-        let dealer = source.dealer.terms.id.as_str();
-        let feed = source.feed.name.as_str();
-        let state = store.feed_state(dealer, feed)?;
-        let last = store.feed_runs(dealer, feed, 1)?.into_iter().next();
-        found.push(KnownFeed { source, state, last });
-    }
+    let sources = sources(&config.dealers)?;
+    let input = ListFeeds { feeds: sources.iter().map(FeedSource::name).collect() };
+    let standings = list_feeds(&admin(&store, &[]), &context.operator(), input);
+    let standings = standings.map_err(refused)?;
+    let found = sources.into_iter().zip(standings).map(|(source, standing)| {
+        let FeedStanding { state, last } = standing;
+        KnownFeed { source, state, last }
+    });
+    let found: Vec<_> = found.collect();
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let stale = |state: &FeedState| if state.stale_since.is_some() { "stale" } else { "" };
     let columns: [Cells<'_, KnownFeed>; 7] = [
@@ -216,20 +223,13 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
 
 fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
-    let dealer = source.dealer.terms.id.as_str();
-    let feed = source.feed.name.as_str();
-    // All stored runs, so that a named one is found.
-    let runs = store.feed_runs(dealer, feed, u32::MAX)?;
-    let shown = match wanted {
-        Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
-            CommandFailure::usage("no such run is stored").hint("see tradepost feeds show NAME")
-        })?),
-        None => runs.first(),
-    };
+    let input = ShowFeed { name: source.name(), run_id: wanted.map(str::to_owned) };
+    let history = show_feed(&admin(&store, &[]), &context.operator(), input);
+    let FeedHistory { runs, shown, state: _ } = history.map_err(refused)?;
     let listed: Vec<_> = runs.iter().take(RUNS).collect();
     if context.output.is_json() {
         let listed: Vec<_> = listed.iter().map(|run| document(run, false)).collect();
-        let shown = shown.map(|run| document(run, true));
+        let shown = shown.as_ref().map(|run| document(run, true));
         context.output.document(&json!({"runs": listed, "run": shown}));
         return Ok(());
     }
@@ -244,7 +244,7 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
         (Text("outcome"), &|run| run.outcome.to_string()),
     ];
     context.output.line(table::items(TableWidth::Terminal, &listed, &columns));
-    context.output.line(format!("\n{}", described(shown)));
+    context.output.line(format!("\n{}", described(&shown)));
     Ok(())
 }
 
@@ -273,6 +273,7 @@ fn run_now(
     store: &Store,
     file: Option<PathBuf>,
     guard: Guard,
+    context: &Context,
 ) -> Result<FeedRun, CommandFailure> {
     let clock = Clock::system();
     let (bytes, name) = match (&file, &source.feed.from) {
@@ -292,13 +293,30 @@ fn run_now(
             return Err(CommandFailure::usage(message).hint("name a file with --file"));
         }
     };
-    // A running server takes the same lease: two runs never replace one inventory at once.
-    let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
-        run::FeedResultSink { store, clock: &clock, source }.bytes(bytes, &name, guard)
+    let input = RunFeed { name: source.name() };
+    let done = run_feed(&admin(store, &[]), &context.operator(), input, |record| {
+        // A running server takes the same lease: two runs never replace one inventory at once.
+        run::leased(store, &clock, &[&source.dealer.terms.id], || {
+            let sink = run::FeedResultSink { store, clock: &clock, source };
+            sink.bytes(bytes, &name, guard, Some(record))
+        })
     });
-    done?.ok_or_else(|| {
-        CommandFailure::new(1, "another feed of this dealer is being imported")
-            .hint("try again in a moment")
+    done.map_err(refused)
+}
+
+/// Returns the failure of an operation on feeds that was not done.
+fn refused(error: AdminError<FeedRefusal>) -> CommandFailure {
+    failure(error, |refusal| match refusal {
+        FeedRefusal::UnknownDealer(_) => {
+            CommandFailure::usage("no such feed is configured").hint("see tradepost feeds list")
+        }
+        FeedRefusal::UnknownRun(_) => {
+            CommandFailure::usage("no such run is stored").hint("see tradepost feeds show NAME")
+        }
+        FeedRefusal::Busy => {
+            CommandFailure::new(1, "another feed of this dealer is being imported")
+                .hint("try again in a moment")
+        }
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::feeds::FeedRunRecord;
 use tradepost_dealer::import::{self, FeedReport, FeedTarget, FeedUnit, Units};
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
@@ -121,7 +122,7 @@ impl FeedResultSink<'_> {
             Ok(file) => self.judge(file, self.source.feed.guard, began_at)?,
             Err(error) => failed(format!("the file cannot be read: {}", error.kind())),
         };
-        self.end(began_at, found.name.clone(), judged, Some(found.mark.clone()))
+        self.end(began_at, found.name.clone(), judged, Some(found.mark.clone()), None)
     }
 
     /// Runs a feed that was downloaded; `None` when it has not changed.
@@ -149,17 +150,24 @@ impl FeedResultSink<'_> {
             }
             Err(why) => (failed(why), None),
         };
-        self.end(began_at, "pull".to_owned(), judged, mark).map(Some)
+        self.end(began_at, "pull".to_owned(), judged, mark, None).map(Some)
     }
 
-    /// Runs a feed from an open file, with the caller's limits.
+    /// Runs a feed from an open file, with the caller's limits. `record` is that of a person who has
+    /// started the run.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn bytes(&self, file: File, name: &str, guard: Guard) -> Result<FeedRun, InternalError> {
+    pub fn bytes(
+        &self,
+        file: File,
+        name: &str,
+        guard: Guard,
+        record: Option<FeedRunRecord>,
+    ) -> Result<FeedRun, InternalError> {
         let began_at = self.clock.now();
         let judged = self.judge(file, guard, began_at)?;
-        self.end(began_at, name.to_owned(), judged, None)
+        self.end(began_at, name.to_owned(), judged, None, record)
     }
 
     fn judge(
@@ -208,13 +216,14 @@ impl FeedResultSink<'_> {
         Ok(FeedVerdict { outcome: FeedOutcome::Taken, message: None, report })
     }
 
-    /// Stores a run.
+    /// Stores a run, with the record of the person who has started it.
     fn end(
         &self,
         began_at: Timestamp,
         from: String,
         judged: FeedVerdict,
         mark: Option<String>,
+        record: Option<FeedRunRecord>,
     ) -> Result<FeedRun, InternalError> {
         let run = FeedRun {
             run_id: format!("run_{}", uuid::Uuid::now_v7().simple()),
@@ -235,7 +244,11 @@ impl FeedResultSink<'_> {
             if kept.outcome == FeedOutcome::Taken {
                 tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;
             }
-            tx.end_feed_run(&kept)
+            tx.end_feed_run(&kept)?;
+            match &record {
+                Some(record) => record.write(tx, &kept),
+                None => Ok(()),
+            }
         })?;
         Ok(run)
     }

@@ -122,7 +122,7 @@ async fn upload(
         let clock = &worker.clock;
         let guard = source.feed.guard;
         let run = run::leased(store, clock, &[source.id()], || {
-            FeedResultSink { store, clock, source: &source }.bytes(file, "upload", guard)
+            FeedResultSink { store, clock, source: &source }.bytes(file, "upload", guard, None)
         })?;
         if let Some(run) = &run {
             worker.finished(run);

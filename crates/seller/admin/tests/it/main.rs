@@ -6,6 +6,7 @@
     reason = "all of this crate is tests, whose helpers the exceptions of clippy.toml do not reach"
 )]
 
+mod feeds;
 mod keys;
 mod people;
 mod publisher;

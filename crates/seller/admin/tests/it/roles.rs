@@ -2,6 +2,7 @@
 
 use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
+use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
 use tradepost_admin::leads::{
     self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
@@ -69,6 +70,11 @@ fn decide(context: &AdminContext<'_>, actor: &Actor, step: Step) -> Verdict {
             why: None,
         },
     ))
+}
+
+/// A feed of the dealer whose staff is tried.
+fn nightly() -> FeedName {
+    FeedName { dealer_id: SHOP.to_owned(), feed: "nightly".to_owned() }
 }
 
 /// Performs an operation on something that does not exist.
@@ -172,6 +178,17 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::RevokeKey => {
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
         }
+        AdminOperation::ListFeeds => {
+            verdict(feeds::list_feeds(context, actor, ListFeeds { feeds: Vec::new() }))
+        }
+        AdminOperation::ShowFeed => {
+            let input = ShowFeed { name: nightly(), run_id: None };
+            verdict(feeds::show_feed(context, actor, input))
+        }
+        AdminOperation::RunFeed => {
+            let input = RunFeed { name: nightly() };
+            verdict(feeds::run_feed(context, actor, input, |_| Ok(None)))
+        }
         AdminOperation::AddMember => {
             let employer = StaffEmployer::Dealer(SHOP.to_owned());
             // Not a role at a dealer, so that no member is added.
@@ -225,6 +242,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
+    ("list-feeds", &["manager", "engineer"]),
+    ("show-feed", &["manager", "engineer"]),
+    ("run-feed", &[]),
     ("add-member", &[]),
     ("set-password", &[]),
     ("remove-member", &[]),

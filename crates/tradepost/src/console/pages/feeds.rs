@@ -2,6 +2,10 @@
 
 use askama::Template;
 use jiff::Timestamp;
+use tradepost_admin::AdminError;
+use tradepost_admin::feeds::{
+    FeedHistory, FeedName, FeedRefusal, FeedStanding, ListFeeds, ShowFeed, list_feeds, show_feed,
+};
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::{
@@ -9,15 +13,12 @@ use super::{
     link, thousands,
 };
 use crate::aap::seller::DealerAgent;
-use crate::config::feeds::Extent;
+use crate::config::feeds::{Extent, FeedConfig};
 use crate::feeds::FeedStatus;
 use crate::feeds::report::{ReportCount, ReportSkip, RunReport};
 
 /// Maximum number of skipped rows on a page.
 const SKIPS: usize = 200;
-
-/// Maximum number of runs that the store keeps; all are listed.
-const RUNS: u32 = 50;
 
 #[derive(Debug, Template)]
 #[template(path = "console/feeds.html")]
@@ -93,7 +94,17 @@ impl Console {
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
             let here = self.local(std::slice::from_ref(&seller));
-            let standings = FeedStatus::of_all(&self.store, &seller.dealer)?;
+            let name = |feed: &FeedConfig| FeedName {
+                dealer_id: seller.dealer.terms.id.clone(),
+                feed: feed.name.clone(),
+            };
+            let input = ListFeeds { feeds: seller.dealer.feeds.iter().map(name).collect() };
+            let standings = list_feeds(&self.admin(&[]), &visitor.actor(), input);
+            let standings = standings.map_err(refused)?;
+            let configured = seller.dealer.feeds.iter().zip(standings);
+            let standings: Vec<_> = configured
+                .map(|(feed, standing)| FeedStatus::from_standing(feed, standing))
+                .collect();
             let row = |standing: &FeedStatus<'_>| FeedRow {
                 name: standing.feed.name.clone(),
                 href: address(&seller, &standing.feed.name, None),
@@ -115,21 +126,24 @@ impl Console {
         let dealer = visitor.asked.asked_for("dealer").ok_or(PageError::NotFound)?;
         let seller = self.dealer(visitor, Some(dealer))?;
         let name = visitor.asked.asked_for("feed").ok_or(PageError::NotFound)?;
-        let standings = FeedStatus::of_all(&self.store, &seller.dealer)?;
-        let standing = standings.iter().find(|standing| standing.feed.name == name);
-        let standing = standing.ok_or(PageError::NotFound)?;
-        let runs = self.store.feed_runs(dealer, name, RUNS)?;
-        let shown = match visitor.asked.asked_for("run") {
-            Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or(PageError::NotFound)?),
-            None => runs.first(),
+        let configured = seller.dealer.feeds.iter().find(|feed| feed.name == name);
+        let configured = configured.ok_or(PageError::NotFound)?;
+        let input = ShowFeed {
+            name: FeedName { dealer_id: dealer.to_owned(), feed: name.to_owned() },
+            run_id: visitor.asked.asked_for("run").map(str::to_owned),
         };
+        let history = show_feed(&self.admin(&[]), &visitor.actor(), input).map_err(refused)?;
+        let FeedHistory { state: feed_state, runs, shown } = history;
+        let last = runs.first().cloned();
+        let standing =
+            FeedStatus::from_standing(configured, FeedStanding { state: feed_state, last });
         let here = self.local(std::slice::from_ref(&seller));
         let run = |run: &FeedRun| FeedRunView {
             href: address(&seller, name, Some(&run.run_id)),
             source: run.source.clone(),
             outcome: outcome(run.outcome),
             when: here.when(run.ended_at),
-            is_here: shown.is_some_and(|shown| shown.run_id == run.run_id),
+            is_here: shown.as_ref().is_some_and(|shown| shown.run_id == run.run_id),
         };
         let from = standing.feed.from.name();
         let extent = match standing.feed.extent {
@@ -141,12 +155,20 @@ impl Console {
             dealer: dealer.to_owned(),
             name: name.to_owned(),
             about: format!("{} of {}, by {from}", headed(extent), seller.dealer.terms.name),
-            state: state(standing),
+            state: state(&standing),
             runs: runs.iter().map(run).collect(),
-            shown: shown.map(|run| report(run, name, &here)),
+            shown: shown.as_ref().map(|run| report(run, name, &here)),
         };
         Ok(ConsoleReply::page(&page))
     }
+}
+
+/// Returns the page for an operation on feeds that was not done.
+fn refused(error: AdminError<FeedRefusal>) -> PageError {
+    PageError::from_admin(error, |refusal| match refusal {
+        FeedRefusal::UnknownDealer(_) | FeedRefusal::UnknownRun(_) => PageError::NotFound,
+        FeedRefusal::Busy => PageError::Conflict("Another feed is being imported.".to_owned()),
+    })
 }
 
 /// Returns the link to a feed, or to one of its runs.

@@ -226,6 +226,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::RightsRevoked => ("revoked permissions on", false),
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
+        AuditAction::FeedRun => ("ran the feed", false),
     }
 }
 
