@@ -10,6 +10,7 @@ pub mod leads;
 pub mod operation;
 pub mod people;
 pub mod permission;
+pub mod privacy;
 
 pub use actor::Actor;
 pub use context::{AdminContext, AdminError, DealerScope, MissingPermission};

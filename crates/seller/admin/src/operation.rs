@@ -66,6 +66,14 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
+    /// Takes all data of a customer to a file.
+    ExportCustomer = "export-customer" { permission: StaffPermission::Decide }
+    /// Returns which keys encrypt personal data.
+    ShowEncryption = "show-encryption" { permission: StaffPermission::RunServer }
+    /// Encrypts personal data with another key.
+    ChangeKey = "change-key" { permission: StaffPermission::RunServer }
+    /// Erases what only lost keys can decrypt.
+    ForgetKeys = "forget-keys" { permission: StaffPermission::RunServer }
     /// Lists inventory feeds.
     ListFeeds = "list-feeds" { permission: StaffPermission::Operate }
     /// Returns a feed with its runs.

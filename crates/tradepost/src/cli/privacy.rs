@@ -5,22 +5,26 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
+use tradepost_admin::AdminError;
+use tradepost_admin::privacy::{
+    ChangeKey, ChangedKey, CustomerData, CustomerLead, ExportCustomer, PrivacyRefusal, change_key,
+    export_customer, show_encryption,
+};
+use tradepost_dealer::staff::LeadNote;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
-use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::verification::{RowOwner, Unreadable};
 
 use super::leads::consent::{self, CustomerOptions};
 use super::leads::export::{ExportedLead, record};
-use super::leads::export_recorded;
+use super::operator::{admin, failure};
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{CommandFailure, save};
 use super::serve::lock::lock;
-use super::store_location::{StoreOptions, unlock};
+use super::store_location::{StoreOptions, still_locked};
 use super::{Context, Outcome, dealers};
 use crate::evidence;
 
@@ -102,7 +106,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Status { place } => status(&place.open(None, context)?, context),
         Command::Rekey { place } => rekey(&place, context),
-        Command::ForgetKey { lost, place } => forget::forget_keys(&lost, &place, context),
+        Command::ForgetKey { lost, place } => forget::run(&lost, &place, context),
         Command::Export { customer, dealer, format, out, place } => {
             let store = place.open(None, context)?;
             dealers::check_known(dealer.as_deref(), &store, &place, context)?;
@@ -119,7 +123,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 fn status(store: &Store, context: &Context) -> Outcome {
-    let sealing = store.sealing()?;
+    let sealing = show_encryption(&admin(store, &[]), &context.operator());
+    let sealing = sealing.map_err(not_done)?;
     let clear: u64 = sealing.rows.iter().filter(|(key, _)| key.is_none()).map(|(_, n)| n).sum();
     if context.output.is_json() {
         let row = |(key, rows): &(Option<String>, u64)| json!({"key": key, "rows": rows});
@@ -148,8 +153,7 @@ fn status(store: &Store, context: &Context) -> Outcome {
 fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
     let Some(first) = keys.ids().first().map(|id| (*id).to_owned()) else {
-        return Err(CommandFailure::usage("there is no key to encrypt with")
-            .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"));
+        return Err(refused(PrivacyRefusal::NoKey));
     };
     let store = place.open(None, context)?;
     let known = store.privacy_keys()?;
@@ -161,20 +165,15 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     // So far it was opened without starting encryption with the new key.
     drop(store);
     let store = place.connect(None, context)?;
-    unlock(&store, &keys, true)?;
     let mut said = 0;
-    let done = store.rekey(|rows| {
+    let input = ChangeKey { keys: &keys };
+    let changed = change_key(&admin(&store, &[]), &context.operator(), input, |rows| {
         if rows >= said + 10_000 {
             said = rows;
             context.output.talk(format!("{rows} rows"));
         }
-    })?;
-    let detail = Some(format!("{} rows", done.rows));
-    let entry =
-        NewAuditEntry { detail, ..context.entry(EVERYBODY, AuditAction::KeyChanged, Some(&first)) };
-    store.record_all(vec![entry])?;
-    let left = store.privacy_keys()?;
-    let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
+    });
+    let ChangedKey { key: first, done, other_keys: others } = changed.map_err(not_done)?;
     let rows = done.rows;
     if context.output.is_json() {
         let row = |row: &Unreadable| object!({"table": row.table, "lead": row.lead(), "member"?: row.member()});
@@ -222,53 +221,72 @@ fn export(
     dealer: Option<&str>,
     context: &Context,
 ) -> Result<(Value, BTreeSet<String>), CommandFailure> {
-    let now = Clock::system().now();
-    let mut ids: Vec<String> = customer.leads.clone();
-    let mut unreadable = BTreeSet::new();
-    for contact in customer.contacts() {
-        let found = store.leads_of_contact(dealer, &contact)?;
-        ids.extend(found.leads.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
-        unreadable.extend(found.unreadable);
-    }
-    let mut histories = Vec::new();
-    for id in &ids {
-        histories.extend(store.lead_history(id)?);
-    }
-    let damaged = histories.iter().filter(|history| !history.is_readable());
-    unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
-    // Before anything is shown: data is not exported unless the export is recorded.
-    let exported = histories.iter().map(|history| &history.lead);
-    export_recorded(store, exported, "privacy export", context)?;
-    let mut leads = Vec::new();
-    for history in histories {
-        let id = history.lead.lead_id.clone();
-        let (progress, notes) = store.lead_work(&id)?;
-        let deliveries = store.deliveries(None, Some(&id), None)?;
-        let entries = store.entries_about(&id)?;
-        let submissions = history.submissions.iter().map(|sent| {
-            json!({
-                "received_at": rfc3339(sent.received_at), "version": sent.version.name(),
-                "sent_by": sent.principal, "address": sent.address, "rooftop": sent.rooftop,
-                "payload": sent.payload, "unreadable": sent.unreadable,
-            })
-        });
-        let submissions: Vec<Value> = submissions.collect();
-        let note = |note: &LeadNote| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
-        leads.push(json!({
-            "lead": record(&ExportedLead::now(history, None)),
-            "submissions": submissions,
-            "stage": progress.stage,
-            "notes": notes.iter().map(note).collect::<Vec<_>>(),
-            "deliveries": deliveries.iter().map(evidence::delivery).collect::<Vec<_>>(),
-            "record": entries.iter().map(|(entry, _)| evidence::entry(entry)).collect::<Vec<_>>(),
-        }));
-    }
+    let surroundings = admin(store, &[]);
+    let input = ExportCustomer {
+        lead_ids: customer.leads.clone(),
+        contacts: customer.contacts(),
+        dealer_id: dealer.map(str::to_owned),
+    };
+    let data = export_customer(&surroundings, &context.operator(), input).map_err(not_done)?;
+    let CustomerData { leads, unreadable } = data;
     if leads.is_empty() {
         context.output.talk("no lead names this customer, except erased ones");
     }
-    let made = json!({"at": rfc3339(now), "by": context.actor()});
+    let leads: Vec<Value> = leads.into_iter().map(lead_document).collect();
+    let made = json!({"at": rfc3339(surroundings.now), "by": context.actor()});
     let document = json!({
         "customer": customer.contacts(), "leads": leads, "unreadable": unreadable, "made": made,
     });
     Ok((document, unreadable))
+}
+
+/// Returns everything that is stored about a lead as JSON.
+fn lead_document(lead: CustomerLead) -> Value {
+    let CustomerLead { history, progress, notes, deliveries, entries } = lead;
+    let submissions = history.submissions.iter().map(|sent| {
+        json!({
+            "received_at": rfc3339(sent.received_at), "version": sent.version.name(),
+            "sent_by": sent.principal, "address": sent.address, "rooftop": sent.rooftop,
+            "payload": sent.payload, "unreadable": sent.unreadable,
+        })
+    });
+    let submissions: Vec<Value> = submissions.collect();
+    let note =
+        |note: &LeadNote| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
+    json!({
+        "lead": record(&ExportedLead::now(history, None)),
+        "submissions": submissions,
+        "stage": progress.stage,
+        "notes": notes.iter().map(note).collect::<Vec<_>>(),
+        "deliveries": deliveries.iter().map(evidence::delivery).collect::<Vec<_>>(),
+        "record": entries.iter().map(evidence::entry).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the failure of an operation on personal data that was not done.
+fn not_done(error: AdminError<PrivacyRefusal>) -> CommandFailure {
+    failure(error, refused)
+}
+
+/// Returns the failure of a refused operation on personal data.
+fn refused(refusal: PrivacyRefusal) -> CommandFailure {
+    match refusal {
+        PrivacyRefusal::NoKey => CommandFailure::usage("there is no key to encrypt with")
+            .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"),
+        PrivacyRefusal::KeyGiven(given) => CommandFailure::usage(format!(
+            "the key {given} was given to the command, so it is not lost"
+        ))
+        .hint("encrypt with another key by `tradepost privacy rekey`"),
+        PrivacyRefusal::UnknownKey { key, known } => {
+            let message = format!("no data is encrypted with a key {key}");
+            CommandFailure::usage(message).hint(match known.is_empty() {
+                true => "no data is encrypted".to_owned(),
+                false => format!("the data is encrypted with {}", known.join(" and ")),
+            })
+        }
+        PrivacyRefusal::Locked(locked) => still_locked(&locked),
+        PrivacyRefusal::UnknownDealer(id) => {
+            CommandFailure::usage(format!("there is no dealer {id:?}"))
+        }
+    }
 }

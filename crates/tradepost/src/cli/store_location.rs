@@ -290,20 +290,24 @@ impl StoreOptions {
 /// # Errors
 /// Fails when other keys are needed.
 pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, CommandFailure> {
-    store.unlock(keys, begin, Clock::system().now()).map_err(|locked| {
-        let hint = match &locked {
-            Locked::NoKey(_) => {
-                "name its file with --key-file or privacy.key_file, or set TRADEPOST_PRIVACY_KEY"
-            }
-            Locked::OtherKey(_) => {
-                "also give the key that encrypted it, in the line after the new one, until \
-                 `tradepost privacy rekey` is done; if that key is lost, `tradepost privacy \
-                 forget-key` erases the data that only it can decrypt"
-            }
-            Locked::Broken(_) => return CommandFailure::new(1, locked.to_string()),
-        };
-        CommandFailure::usage(locked.to_string()).hint(hint)
-    })
+    let now = Clock::system().now();
+    store.unlock(keys, begin, now).map_err(|locked| still_locked(&locked))
+}
+
+/// Returns the failure for a store that other keys encrypt.
+pub fn still_locked(locked: &Locked) -> CommandFailure {
+    let hint = match locked {
+        Locked::NoKey(_) => {
+            "name its file with --key-file or privacy.key_file, or set TRADEPOST_PRIVACY_KEY"
+        }
+        Locked::OtherKey(_) => {
+            "also give the key that encrypted it, in the line after the new one, until \
+             `tradepost privacy rekey` is done; if that key is lost, `tradepost privacy \
+             forget-key` erases the data that only it can decrypt"
+        }
+        Locked::Broken(_) => return CommandFailure::new(1, locked.to_string()),
+    };
+    CommandFailure::usage(locked.to_string()).hint(hint)
 }
 
 /// Reads the keys in a file.

@@ -9,6 +9,7 @@
 mod feeds;
 mod keys;
 mod people;
+mod privacy;
 mod publisher;
 mod roles;
 

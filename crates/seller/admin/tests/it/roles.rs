@@ -11,6 +11,7 @@ use tradepost_admin::leads::{
 use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
 };
+use tradepost_admin::privacy::{self, ChangeKey, ExportCustomer, ForgetKeys, LostKeys};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
 use tradepost_dealer::calendar::Department;
@@ -19,7 +20,10 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::decision::Step;
 use tradepost_publisher::staff::Matter;
 use tradepost_store::ApiKey;
+use tradepost_store::lost_key::OnlyBy;
+use tradepost_store::privacy::OperatorKeys;
 
+use crate::privacy::operator_keys;
 use crate::publisher::{GAZETTE, gazette};
 use crate::{SHOP, Scene, member, now};
 
@@ -178,6 +182,24 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::RevokeKey => {
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
         }
+        AdminOperation::ExportCustomer => {
+            verdict(privacy::export_customer(context, actor, ExportCustomer::default()))
+        }
+        AdminOperation::ShowEncryption => verdict(privacy::show_encryption(context, actor)),
+        AdminOperation::ChangeKey => {
+            // Without a key, so that nothing is encrypted.
+            let keys = OperatorKeys::default();
+            verdict(privacy::change_key(context, actor, ChangeKey { keys: &keys }, |_| {}))
+        }
+        AdminOperation::ForgetKeys => {
+            let keys = operator_keys("1");
+            let lost = ["0123".to_owned()];
+            let keys = LostKeys { lost: &lost, keys: &keys };
+            let found = verdict(privacy::find_lost_data(context, actor, keys));
+            let input = ForgetKeys { keys, agreed: &OnlyBy::default() };
+            assert_eq!(verdict(privacy::forget_keys(context, actor, input)), found);
+            found
+        }
         AdminOperation::ListFeeds => {
             verdict(feeds::list_feeds(context, actor, ListFeeds { feeds: Vec::new() }))
         }
@@ -242,6 +264,10 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
+    ("export-customer", &["manager"]),
+    ("show-encryption", &[]),
+    ("change-key", &[]),
+    ("forget-keys", &[]),
     ("list-feeds", &["manager", "engineer"]),
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),

@@ -2,30 +2,21 @@
 
 use std::io::BufRead as _;
 
-use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
+use tradepost_admin::privacy::{ForgetKeys, LostKeys, PrivacyRefusal, find_lost_data, forget_keys};
 use tradepost_document::json::json;
-use tradepost_store::Locked;
 use tradepost_store::lost_key::OnlyBy;
 
+use crate::cli::operator::{admin, failure};
 use crate::cli::output::CommandFailure;
 use crate::cli::serve::lock::lock;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome};
 
 /// Erases data that only lost keys can decrypt, after a typed confirmation.
-pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Context) -> Outcome {
+pub(super) fn run(lost: &[String], place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
-    if keys.is_empty() {
-        return Err(CommandFailure::usage("there is no key to continue with").hint(
-            "create a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
-        ));
-    }
-    if let Some(given) = lost.iter().find(|id| keys.ids().contains(&id.as_str())) {
-        return Err(CommandFailure::usage(format!(
-            "the key {given} was given to the command, so it is not lost"
-        ))
-        .hint("encrypt with another key by `tradepost privacy rekey`"));
-    }
+    let input = LostKeys { lost, keys: &keys };
+    input.check().map_err(refused)?;
     // Opening would create the store, which would hide a mistyped folder.
     let is_folder = place.database(None, context)?.is_none();
     if is_folder {
@@ -33,28 +24,16 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
     }
     let _lock = is_folder.then(|| lock(place)).transpose()?;
     let store = place.connect(None, context)?;
-    let known = store.privacy_keys()?;
-    if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
-        let message = format!("no data is encrypted with a key {unknown}");
-        return Err(CommandFailure::usage(message).hint(match known.is_empty() {
-            true => "no data is encrypted".to_owned(),
-            false => format!("the data is encrypted with {}", known.join(" and ")),
-        }));
-    }
-    let found = store.only_by(lost, &keys)?;
+    let actor = context.operator();
+    let found = find_lost_data(&admin(&store, &[]), &actor, input);
+    let found = found.map_err(|error| failure(error, refused))?;
     let names = lost.join(" and ");
     confirm(&names, &found, context)?;
-    let OnlyBy { leads, notes, replies, second_factors: _, is_last } = &found;
-    let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
-    let entry = NewAuditEntry {
-        detail,
-        ..context.entry(EVERYBODY, AuditAction::KeyForgotten, Some(&names))
-    };
-    let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
-        Locked::Broken(fault) => CommandFailure::fault(fault),
-        Locked::NoKey(_) | Locked::OtherKey(_) => CommandFailure::usage(locked.to_string())
-            .hint("give every other key, too, or name all lost keys in one call"),
-    })?;
+    // The time of the answer, and not that of the question.
+    let forget = ForgetKeys { keys: input, agreed: &found };
+    let done = forget_keys(&admin(&store, &[]), &actor, forget);
+    let done = done.map_err(|error| failure(error, refused))?;
+    let OnlyBy { notes, replies, is_last, leads: _, second_factors: _ } = &found;
     if context.output.is_json() {
         context.output.document(&json!({
             "forgotten": lost, "key": keys.ids().first(), "leads": done.leads, "notes": notes,
@@ -66,6 +45,20 @@ pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Conte
         context.output.talk("the server starts again with the keys that you have given");
     }
     Ok(())
+}
+
+/// Returns the failure of a refusal; keys that are missing are named as this command takes them.
+fn refused(refusal: PrivacyRefusal) -> CommandFailure {
+    match refusal {
+        PrivacyRefusal::NoKey => CommandFailure::usage("there is no key to continue with").hint(
+            "create a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
+        ),
+        PrivacyRefusal::Locked(locked) => CommandFailure::usage(locked.to_string())
+            .hint("give every other key, too, or name all lost keys in one call"),
+        other @ (PrivacyRefusal::KeyGiven(_)
+        | PrivacyRefusal::UnknownKey { .. }
+        | PrivacyRefusal::UnknownDealer(_)) => super::refused(other),
+    }
 }
 
 /// Asks the user to type what is about to happen. Nothing else counts as consent.
