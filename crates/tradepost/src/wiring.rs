@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
+use tradepost_admin::Actor;
 use tradepost_client::transport::TransportLimits;
 use tradepost_client::{HttpTransport, Url};
 use tradepost_server::agent::SharedAgent;
@@ -289,16 +290,23 @@ impl Wiring {
         self.roster.lock().unwrap_or_else(PoisonError::into_inner).waits(id)
     }
 
-    /// Returns the hosting of dealers over the API; `None` unless the configuration enables it.
+    /// Returns true when the configuration enables the hosting of dealers.
     #[must_use]
-    pub fn house(&self) -> Option<House> {
+    pub const fn hosts_dealers(&self) -> bool {
+        self.hosting
+    }
+
+    /// Returns the hosting of dealers over the API, for a person; `None` unless the configuration enables
+    /// it.
+    #[must_use]
+    pub fn house(&self, actor: Actor) -> Option<House> {
         if !self.hosting {
             return None;
         }
         let fixed = Arc::clone(&self.fixed.read().unwrap_or_else(PoisonError::into_inner));
         let store = Arc::clone(&self.store);
         let clock = self.clock.clone();
-        Some(House { store, fixed, clock, is_local: false })
+        Some(House { store, fixed, clock, actor, is_local: false })
     }
 
     /// Returns the authentication of administrators.

@@ -5,6 +5,7 @@ pub mod appointments;
 pub mod context;
 pub mod decisions;
 pub mod feeds;
+pub mod hosting;
 pub mod keys;
 pub mod leads;
 pub mod operation;

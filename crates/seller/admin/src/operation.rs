@@ -66,6 +66,16 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
+    /// Lists the dealers of the file and of the store.
+    ListDealers = "list-dealers" { permission: StaffPermission::RunServer }
+    /// Returns a dealer with its settings, without secrets.
+    ShowDealer = "show-dealer" { permission: StaffPermission::RunServer }
+    /// Adds hosted dealers.
+    AddDealers = "add-dealers" { permission: StaffPermission::RunServer }
+    /// Changes the settings of a hosted dealer.
+    ChangeDealer = "change-dealer" { permission: StaffPermission::RunServer }
+    /// Suspends, resumes or removes a hosted dealer.
+    SetDealerState = "set-dealer-state" { permission: StaffPermission::RunServer }
     /// Takes all data of a customer to a file.
     ExportCustomer = "export-customer" { permission: StaffPermission::Decide }
     /// Returns which keys encrypt personal data.

@@ -155,6 +155,16 @@ words! {
         ApiKeyRevoked = "api_key_revoked",
         /// Ran an inventory feed; the detail is the id of the run and its outcome.
         FeedRun = "feed_run",
+        /// Added a hosted dealer; the detail is its hosts.
+        DealerAdded = "dealer_added",
+        /// Changed the settings of a hosted dealer; the detail is which, without their values.
+        DealerChanged = "dealer_changed",
+        /// Suspended a hosted dealer.
+        DealerSuspended = "dealer_suspended",
+        /// Let a hosted dealer answer again.
+        DealerResumed = "dealer_resumed",
+        /// Removed a hosted dealer.
+        DealerRemoved = "dealer_removed",
     }
 }
 
@@ -166,7 +176,8 @@ pub struct NewAuditEntry {
     pub chain: String,
     /// Time, with millisecond precision.
     pub at: Timestamp,
-    /// Actor: a member's name, `cli:` with an operating-system user, or a part of the server.
+    /// Actor: a member's name, `cli:` with an operating-system user, `key:` with the name of an
+    /// administrators' key, or a part of the server.
     pub actor: String,
     /// Action.
     pub action: AuditAction,

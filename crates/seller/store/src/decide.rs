@@ -13,7 +13,7 @@ impl Store {
     ///
     /// # Errors
     /// The refusal, or the error of the job or of the database.
-    pub(crate) fn decide<T: Send + 'static, R: Send + 'static>(
+    pub fn decide<T: Send + 'static, R: Send + 'static>(
         &self,
         mut job: impl FnMut(&StoreTransaction<'_>) -> Result<T, TransactionError<R>> + Send + 'static,
     ) -> Result<T, TransactionError<R>> {

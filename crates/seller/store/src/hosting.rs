@@ -1,10 +1,9 @@
-//! Queries and changes of the dealers that are hosted at run time.
+//! Queries of the dealers that are hosted at run time. Changes are made in transactions, with their audit entries.
 
-use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use super::Store;
-use super::tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
+use super::tables::hosting::{HostedDealer, HostingConflict};
 use super::transaction_error::TransactionError;
 
 /// Outcome of a change: its revision, or the conflict that prevents it.
@@ -24,42 +23,5 @@ impl Store {
             }
             db.hosted_since(revision)
         })
-    }
-
-    /// Adds dealers, all or none. With `again` an id may be that of a removed dealer: the data kept under it then
-    /// belongs to the new one.
-    ///
-    /// # Errors
-    /// The conflict, or when the database fails.
-    pub fn host_dealers(&self, dealers: Vec<NewHosted>, again: bool, now: Timestamp) -> Hosted {
-        self.decide(move |tx| tx.host_dealers(&dealers, again, now))
-    }
-
-    /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
-    ///
-    /// # Errors
-    /// The conflict, or when the database fails.
-    pub fn change_hosted(
-        &self,
-        dealer: NewHosted,
-        expected: Option<i64>,
-        now: Timestamp,
-    ) -> Hosted {
-        self.decide(move |tx| tx.change_hosted(&dealer, expected, now))
-    }
-
-    /// Changes the state of a dealer. Removing a dealer frees its host names and revokes its keys; its data stays.
-    ///
-    /// # Errors
-    /// The conflict, or when the database fails.
-    pub fn set_hosted_state(
-        &self,
-        dealer_id: &str,
-        state: HostedState,
-        expected: Option<i64>,
-        now: Timestamp,
-    ) -> Hosted {
-        let dealer_id = dealer_id.to_owned();
-        self.decide(move |tx| tx.set_hosted_state(&dealer_id, state, expected, now))
     }
 }

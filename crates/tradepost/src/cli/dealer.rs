@@ -199,6 +199,7 @@ impl Whereto {
             store: Arc::new(store),
             fixed: Arc::new(config.as_ref().map(Fixed::from_config).unwrap_or_default()),
             clock: Clock::system(),
+            actor: context.operator(),
             is_local: true,
         }))
     }

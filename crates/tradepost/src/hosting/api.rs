@@ -14,6 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
+use tradepost_admin::Actor;
 use tradepost_admin::keys::ADMINISTRATORS;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::http::{MediaType, RetryAfter};
@@ -71,7 +72,9 @@ struct Api {
 
 /// Returns the routes, if the configuration allows hosted dealers.
 pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
-    wiring.house()?;
+    if !wiring.hosts_dealers() {
+        return None;
+    }
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     let door = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
     let door = door.inspect_err(|fault| {
@@ -165,7 +168,7 @@ impl ApiAnswer {
 
 /// Operation of a request.
 #[derive(Debug, Clone, Copy)]
-enum AdminOperation {
+enum DealerRequest {
     List,
     Add,
     Show,
@@ -174,7 +177,7 @@ enum AdminOperation {
     Set(HostedState),
 }
 
-impl AdminOperation {
+impl DealerRequest {
     fn from_request(method: &Method, rest: &[&str]) -> Option<Self> {
         Some(match (method.as_str(), rest) {
             ("GET", []) => Self::List,
@@ -218,7 +221,7 @@ impl Api {
         let principal = self.who(parts).await.map_err(ApiError::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
-        let Some(operation) = AdminOperation::from_request(&parts.method, &rest) else {
+        let Some(operation) = DealerRequest::from_request(&parts.method, &rest) else {
             let message = "this address does not take that method";
             return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         };
@@ -274,7 +277,7 @@ impl Api {
     fn act(
         &self,
         who: &Principal,
-        operation: AdminOperation,
+        operation: DealerRequest,
         id: Option<&str>,
         document: Option<&Value>,
         said: &RequestParameters,
@@ -282,18 +285,18 @@ impl Api {
         let missing = || {
             HostingError::from(HostingRefusal::new(HostingErrorCode::NotFound, "nothing is here"))
         };
-        let house = self.wiring.house().ok_or_else(missing)?;
+        let house = self.wiring.house(administrator(who)).ok_or_else(missing)?;
         let nothing = Value::Null;
         let id = id.unwrap_or_default();
         let document = document.unwrap_or(&nothing);
         match operation {
-            AdminOperation::List => {
+            DealerRequest::List => {
                 let limit = said.limit.unwrap_or(PAGE.0);
                 let (dealers, next) = house.list(&said.after, limit, said.all)?;
                 return Ok(ApiAnswer::ok(json!({"dealers": dealers, "next": next})));
             }
-            AdminOperation::Show => return house.show(id).map(ApiAnswer::ok),
-            AdminOperation::Add => {
+            DealerRequest::Show => return house.show(id).map(ApiAnswer::ok),
+            DealerRequest::Add => {
                 let added = house.add(std::slice::from_ref(document), said.reuse)?;
                 let id = added.into_iter().next().unwrap_or_default();
                 let is_served = self.changed(who, "added", &id);
@@ -302,12 +305,12 @@ impl Api {
                 let answer = ApiAnswer { status: StatusCode::CREATED, body, location };
                 return Ok(answer.of_change(is_served));
             }
-            AdminOperation::Replace => house.change(id, document, false, said.expected)?,
-            AdminOperation::Patch => house.change(id, document, true, said.expected)?,
-            AdminOperation::Set(state) => house.set_state(id, state, said.expected)?,
+            DealerRequest::Replace => house.change(id, document, false, said.expected)?,
+            DealerRequest::Patch => house.change(id, document, true, said.expected)?,
+            DealerRequest::Set(state) => house.set_state(id, state, said.expected)?,
         }
         let is_served = self.changed(who, "changed", id);
-        let answer = if matches!(operation, AdminOperation::Set(HostedState::Removed)) {
+        let answer = if matches!(operation, DealerRequest::Set(HostedState::Removed)) {
             ApiAnswer { status: StatusCode::NO_CONTENT, body: None, location: None }
         } else {
             ApiAnswer::ok(house.show(id)?)
@@ -358,6 +361,12 @@ impl Api {
         }
         response
     }
+}
+
+/// Returns who acts with an administrators' key. The key's scopes were checked before the body was read;
+/// within them, it does what the operator of the server does.
+fn administrator(who: &Principal) -> Actor {
+    Actor::operator(format!("key:{}", who.name))
 }
 
 fn refuse(trouble: &HostingError) -> Response {

@@ -71,7 +71,9 @@ impl Roster {
             return Err(InternalError::new("reading the dealers of the file", why));
         }
         for seller in self.hosted.values() {
-            if let Some(host) = seller.dealer.hosts.iter().find(|host| fixed.hosts.contains(host)) {
+            if let Some(host) =
+                seller.dealer.hosts.iter().find(|host| fixed.sellers.hosts.contains(host))
+            {
                 let id = &seller.dealer.terms.id;
                 let why = format!("the host {host} is that of the hosted dealer {id}");
                 return Err(InternalError::new("reading the dealers of the file", why));
@@ -200,7 +202,7 @@ impl Roster {
     /// Logs the hosts of a hosted dealer that belong to a dealer or publisher of the file.
     fn tell_of_hosts(&self, dealer: &DealerConfig) {
         let id = &dealer.terms.id;
-        for host in dealer.hosts.iter().filter(|host| self.fixed.hosts.contains(host)) {
+        for host in dealer.hosts.iter().filter(|host| self.fixed.sellers.hosts.contains(host)) {
             tracing::error!(dealer = %id, %host, "the file has this host; the hosted dealer is not reached there");
         }
     }
@@ -234,7 +236,7 @@ fn open_all(dealers: Vec<ToOpen>, ground: &DealerDeps) -> Vec<Opened> {
     let open = |(known, dealer): ToOpen| {
         let is_suspended = known.state == HostedState::Suspended;
         let opened = usable(&dealer)
-            .map_err(|why| InternalError::new("opening a hosted dealer", why.problems.to_string()))
+            .map_err(|why| InternalError::new("opening a hosted dealer", why.to_string()))
             .and_then(|()| DealerAgent::open(&dealer, is_suspended, ground));
         (known, opened)
     };

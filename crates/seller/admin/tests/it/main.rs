@@ -7,6 +7,7 @@
 )]
 
 mod feeds;
+mod hosting;
 mod keys;
 mod people;
 mod privacy;

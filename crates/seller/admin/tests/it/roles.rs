@@ -3,6 +3,9 @@
 use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
 use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
+use tradepost_admin::hosting::{
+    self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
+};
 use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
 use tradepost_admin::leads::{
     self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
@@ -17,12 +20,14 @@ use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, Want
 use tradepost_dealer::calendar::Department;
 use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::Value;
 use tradepost_publisher::decision::Step;
 use tradepost_publisher::staff::Matter;
-use tradepost_store::ApiKey;
 use tradepost_store::lost_key::OnlyBy;
 use tradepost_store::privacy::OperatorKeys;
+use tradepost_store::{ApiKey, HostedState};
 
+use crate::hosting::rules;
 use crate::privacy::operator_keys;
 use crate::publisher::{GAZETTE, gazette};
 use crate::{SHOP, Scene, member, now};
@@ -182,6 +187,37 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::RevokeKey => {
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
         }
+        AdminOperation::ListDealers => {
+            let file = &FileSellers::default();
+            let input = ListDealers { file, after: "", limit: 10, with_removed: true };
+            verdict(hosting::list_dealers(context, actor, input))
+        }
+        AdminOperation::ShowDealer => {
+            let file = &FileSellers::default();
+            verdict(hosting::show_dealer(context, actor, ShowDealer { file, dealer_id: SHOP }))
+        }
+        AdminOperation::AddDealers => {
+            let file = &FileSellers::default();
+            let input = AddDealers { rules: rules(file), documents: &[], may_reuse: false };
+            verdict(hosting::add_dealers(context, actor, input))
+        }
+        AdminOperation::ChangeDealer => {
+            let file = &FileSellers::default();
+            let input = ChangeDealer {
+                rules: rules(file),
+                dealer_id: SHOP,
+                said: &Value::Null,
+                is_patch: true,
+                expected: None,
+            };
+            verdict(hosting::change_dealer(context, actor, input))
+        }
+        AdminOperation::SetDealerState => {
+            let file = &FileSellers::default();
+            let state = HostedState::Suspended;
+            let input = SetDealerState { file, dealer_id: SHOP, state, expected: None };
+            verdict(hosting::set_dealer_state(context, actor, input))
+        }
         AdminOperation::ExportCustomer => {
             verdict(privacy::export_customer(context, actor, ExportCustomer::default()))
         }
@@ -264,6 +300,11 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
+    ("list-dealers", &[]),
+    ("show-dealer", &[]),
+    ("add-dealers", &[]),
+    ("change-dealer", &[]),
+    ("set-dealer-state", &[]),
     ("export-customer", &["manager"]),
     ("show-encryption", &[]),
     ("change-key", &[]),

@@ -157,13 +157,11 @@ impl Store {
 
 impl StoreTransaction<'_> {
     /// Adds dealers, all or none. With `again` an id may be that of a removed dealer: the data kept under it then
-    /// belongs to the new one.
-    pub(crate) fn host_dealers(
-        &self,
-        dealers: &[NewHosted],
-        again: bool,
-        now: Timestamp,
-    ) -> Hosted {
+    /// belongs to the new one. Returns the last revision.
+    ///
+    /// # Errors
+    /// The conflict, or when the database fails.
+    pub fn host_dealers(&self, dealers: &[NewHosted], again: bool, now: Timestamp) -> Hosted {
         self.0.lock(EVERYBODY)?;
         let mut taken = Vec::new();
         for dealer in dealers {
@@ -212,7 +210,10 @@ impl StoreTransaction<'_> {
     }
 
     /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
-    pub(crate) fn change_hosted(
+    ///
+    /// # Errors
+    /// The conflict, or when the database fails.
+    pub fn change_hosted(
         &self,
         dealer: &NewHosted,
         expected: Option<i64>,
@@ -239,19 +240,22 @@ impl StoreTransaction<'_> {
     }
 
     /// Changes the state of a dealer. Removing a dealer frees its host names, revokes its keys and ends its staff's
-    /// sessions; it cannot be undone by this call.
-    pub(crate) fn set_hosted_state(
+    /// sessions; it cannot be undone by this call. Returns the new revision; `None` when the dealer stood so already.
+    ///
+    /// # Errors
+    /// The conflict, or when the database fails.
+    pub fn set_hosted_state(
         &self,
         dealer_id: &str,
         state: HostedState,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Hosted {
+    ) -> Result<Option<i64>, TransactionError<HostingConflict>> {
         self.0.lock(EVERYBODY)?;
         let known = self.is_there(dealer_id, expected)?;
         // Nothing changes, and without a new revision no process has to look.
         if known.0 == state {
-            return Ok(known.1);
+            return Ok(None);
         }
         if state == HostedState::Removed {
             self.release(dealer_id)?;
@@ -275,7 +279,7 @@ impl StoreTransaction<'_> {
             params![dealer_id, state.name(), revision, now],
         )?;
         self.0.tell(ChangeNotice::Changed);
-        Ok(revision)
+        Ok(Some(revision))
     }
 
     /// Returns true when a dealer was removed by this change. It stays so until the transaction ends.

@@ -227,6 +227,11 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
         AuditAction::FeedRun => ("ran the feed", false),
+        AuditAction::DealerAdded => ("added the dealer", false),
+        AuditAction::DealerChanged => ("changed the settings of the dealer", false),
+        AuditAction::DealerSuspended => ("suspended the dealer", false),
+        AuditAction::DealerResumed => ("resumed the dealer", false),
+        AuditAction::DealerRemoved => ("removed the dealer", false),
     }
 }
 

@@ -147,10 +147,15 @@ fn a_removed_dealers_old_leads_stay_once_it_is_back() {
         document: "{}".to_owned(),
         hosts: Vec::new(),
     };
-    store.host_dealers(vec![hosted()], false, at(NOW)).unwrap();
+    let host = |again: bool| {
+        let added = store.decide(move |tx| tx.host_dealers(&[hosted()], again, at(NOW)));
+        added.unwrap();
+    };
+    host(false);
     let remove = || {
-        let removed = store.set_hosted_state(dealer::ID, HostedState::Removed, None, at(NOW));
-        removed.unwrap()
+        let removed =
+            store.decide(|tx| tx.set_hosted_state(dealer::ID, HostedState::Removed, None, at(NOW)));
+        removed.unwrap().expect("the dealer was there")
     };
     let old = |revision| Old {
         dealer_id: dealer::ID.to_owned(),
@@ -159,7 +164,7 @@ fn a_removed_dealers_old_leads_stay_once_it_is_back() {
         removed_by: Some(revision),
     };
     let first = remove();
-    store.host_dealers(vec![hosted()], true, at(NOW)).unwrap();
+    host(true);
     assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0);
     let second = remove();
     assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0, "that was another time");
