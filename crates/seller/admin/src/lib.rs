@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod appointments;
+pub mod audit;
 pub mod context;
 pub mod decisions;
 pub mod feeds;

@@ -66,6 +66,12 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
+    /// Lists entries of the audit record.
+    ListRecord = "list-record" { permission: StaffPermission::ReadRecord }
+    /// Verifies the audit record and what it vouches for.
+    VerifyRecord = "verify-record" { permission: StaffPermission::RunServer }
+    /// Takes the audit record to a file.
+    ExportRecord = "export-record" { permission: StaffPermission::RunServer }
     /// Lists the dealers of the file and of the store.
     ListDealers = "list-dealers" { permission: StaffPermission::RunServer }
     /// Returns a dealer with its settings, without secrets.

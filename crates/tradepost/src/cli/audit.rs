@@ -5,13 +5,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use tradepost_dealer::consent::{ConsentCheck, ConsentFault, Sha256Hash, from_hex, hex};
-use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, RecordCheck};
+use tradepost_admin::AdminError;
+use tradepost_admin::audit::{
+    ChainChecks, ChainHead, ExportRecord, ListRecord, MissingHead, NotedHeads, RecordRefusal,
+    RecordScope, RecordVerdict, VerifyEvidence, VerifyRecord, export_heads, export_record,
+    list_record, verify_evidence, verify_record,
+};
+use tradepost_dealer::consent::{ConsentCheck, ConsentFault, from_hex, hex};
+use tradepost_dealer::staff::{AuditEntry, EVERYBODY, RecordCheck};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
+use super::operator::{admin, failure};
 use super::output::table::{Cells, TableColumn};
 use super::output::{CommandFailure, read_text, save};
 use super::store_location::StoreOptions;
@@ -105,7 +112,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             }
         },
         Command::Export { head: true, out, place, .. } => {
-            let heads = heads(&place.open(None, context)?)?;
+            let heads = heads(&place.open(None, context)?, context)?;
             save(out.as_deref(), format!("{heads:#}\n").as_bytes(), context.output)
         }
         Command::Export { dealer, out, place, .. } => {
@@ -133,20 +140,14 @@ fn list(
     limit: u32,
     context: &Context,
 ) -> Outcome {
-    let mut found: Vec<AuditEntry> = Vec::new();
-    if let Some(lead) = lead {
-        found.extend(store.entries_about(lead)?.into_iter().map(|(entry, _)| entry));
-    } else {
-        let chains = match dealer {
-            Some(dealer) => vec![dealer.to_owned()],
-            None => store.chains()?,
-        };
-        for chain in chains {
-            found.extend(store.entries(&chain, i64::MAX, limit)?);
-        }
-    }
-    found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
-    found.truncate(limit as usize);
+    let scope = match (lead, dealer) {
+        (Some(lead), _) => RecordScope::Lead(lead.to_owned()),
+        (None, Some(dealer)) => RecordScope::Chain(dealer.to_owned()),
+        (None, None) => RecordScope::All,
+    };
+    let input = ListRecord { scope, limit };
+    let found = list_record(&admin(store, &[]), &context.operator(), input);
+    let found = found.map_err(not_done)?;
     let record: Cells<'_, AuditEntry> =
         (TableColumn::Text("RECORD"), &|entry| entry.said.chain.clone());
     let now = Clock::system().now();
@@ -156,29 +157,29 @@ fn list(
 
 /// Exports the audit log, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
-    let entry = context.entry(dealer.unwrap_or(EVERYBODY), AuditAction::RecordExported, None);
-    store.record_all(vec![entry])?;
     let mut text = String::new();
     let mut take = |entry: &AuditEntry| {
         text.push_str(&evidence::entry(entry).to_string());
         text.push('\n');
     };
-    store.each_entry(dealer, &mut take)?;
+    let input = ExportRecord { chain: dealer.map(str::to_owned) };
+    let exported = export_record(&admin(store, &[]), &context.operator(), input, &mut take);
+    exported.map_err(not_done)?;
     save(out, text.as_bytes(), context.output)
 }
 
-/// Number and hash of the last entry of each chain, by its name.
-type Heads = BTreeMap<String, (i64, Sha256Hash)>;
-
-/// Heads of all chains, as they were noted earlier.
-struct NotedHeads {
-    records: Heads,
-    consents: Heads,
+/// Returns the failure of an operation on the audit record that was not done.
+pub(super) fn not_done(error: AdminError<RecordRefusal>) -> CommandFailure {
+    failure(error, |refusal| match refusal {
+        RecordRefusal::UnknownChain(chain) => {
+            CommandFailure::usage(format!("there is no audit log of {chain:?}"))
+        }
+    })
 }
 
-fn heads(store: &Store) -> Result<Value, CommandFailure> {
-    let records = store.check_records()?;
-    let consents = store.check_consents(None, None)?;
+fn heads(store: &Store, context: &Context) -> Result<Value, CommandFailure> {
+    let exported = export_heads(&admin(store, &[]), &context.operator());
+    let ChainChecks { records, consents } = exported.map_err(not_done)?;
     Ok(json!({
         "format": HEADS,
         "at": rfc3339(Clock::system().now()),
@@ -217,11 +218,11 @@ fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
     let read =
         read.filter(|document| document.get("format").and_then(Value::as_str) == Some(HEADS));
     let read = read.ok_or_else(unusable)?;
-    let list = |name: &str| -> Option<Heads> {
+    let list = |name: &str| -> Option<BTreeMap<String, ChainHead>> {
         let one = |head: &Value| {
             let hash = from_hex(head.get("head")?.as_str()?)?;
             let of = head.get("of")?.as_str()?.to_owned();
-            Some((of, (head.get("entries")?.as_i64()?, hash)))
+            Some((of, ChainHead { seq: head.get("entries")?.as_i64()?, hash }))
         };
         read.get(name)?.as_array()?.iter().map(one).collect()
     };
@@ -232,8 +233,11 @@ fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
 
 /// Checks every chain, and that each head noted earlier is still part of its chain.
 fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcome {
-    let records = store.check_records()?;
-    let consents = store.check_consents(None, None)?;
+    let input = VerifyRecord { heads };
+    let verdict = verify_record(&admin(store, &[]), &context.operator(), input);
+    let verdict = verdict.map_err(not_done)?;
+    let RecordVerdict { chains, missing_entries, missing_consents, contents } = verdict;
+    let ChainChecks { records, consents } = chains;
     let mut faults: Vec<String> = Vec::new();
     for RecordCheck { chain, faults: found, .. } in &records {
         let what = "of the audit log does not match, or one before it is missing";
@@ -245,22 +249,14 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
         };
         faults.extend(found.iter().map(said));
     }
-    if let Some(NotedHeads { records: of_records, consents: of_consents }) = heads {
-        let gone = "whose hash was exported, is missing or different";
-        for (of, (seq, hash)) in of_records {
-            if store.entry_hash(of, *seq)? != Some(*hash) {
-                faults.push(format!("{of}: entry {seq} of the audit log, {gone}"));
-            }
-        }
-        for (of, (seq, hash)) in of_consents {
-            // The head of an empty chain: it matches whatever was added since.
-            let is_start = *seq == 0;
-            if !is_start && store.consent_hash(of, *seq)? != Some(*hash) {
-                faults.push(format!("{of}: record {seq} of the consents, {gone}"));
-            }
-        }
+    let gone = "whose hash was exported, is missing or different";
+    for MissingHead { chain, seq } in missing_entries {
+        faults.push(format!("{chain}: entry {seq} of the audit log, {gone}"));
     }
-    let contents = stored::ContentsCheck::read(store)?;
+    for MissingHead { chain, seq } in missing_consents {
+        faults.push(format!("{chain}: record {seq} of the consents, {gone}"));
+    }
+    let contents = stored::ContentsCheck::from(contents);
     faults.extend(contents.fault_lines());
     let mut document = json!({
         "intact": faults.is_empty(),
@@ -351,12 +347,10 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     let mut faults = checked.faults.clone();
     let digest = hex(&checked.digest);
     if let Some(store) = store {
-        let entries = store.entries_about(&checked.lead_id)?;
-        let names_it = |entry: &AuditEntry| {
-            entry.said.action == AuditAction::EvidenceTaken
-                && entry.said.detail.as_deref() == Some(&digest)
-        };
-        if !entries.iter().any(|(entry, _)| names_it(entry)) {
+        let lead_id = checked.lead_id.clone();
+        let input = VerifyEvidence { lead_id, digest: checked.digest };
+        let is_recorded = verify_evidence(&admin(store, &[]), &context.operator(), input);
+        if !is_recorded.map_err(not_done)? {
             faults.push("the audit log names no file with this content".to_owned());
         }
     }

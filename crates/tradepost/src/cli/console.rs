@@ -6,6 +6,7 @@ use std::io::Read as _;
 use clap::{Subcommand, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tradepost_admin::audit::{PageRecord, page_record, verify_chains};
 use tradepost_admin::people::{
     AddMember, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer, StaffRefusal,
     add_member, remove_member, reset_second_factor, set_password,
@@ -21,6 +22,7 @@ use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
 
+use super::audit::not_done;
 use super::operator::{admin, failure};
 use super::output::CommandFailure;
 use super::output::table::Cells;
@@ -322,7 +324,9 @@ fn list(store: &Store, context: &Context) -> Outcome {
 }
 
 fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
-    let entries = store.entries(chain, i64::MAX, ENTRIES)?;
+    let input = PageRecord { chain: chain.to_owned(), before: None, limit: ENTRIES };
+    let entries = page_record(&admin(store, &[]), &context.operator(), input);
+    let entries = entries.map_err(not_done)?;
     let document = |entry: &AuditEntry| {
         json!({
             "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
@@ -357,7 +361,7 @@ pub(super) fn entries_of(
 }
 
 fn check(store: &Store, context: &Context) -> Outcome {
-    let checks = store.check_records()?;
+    let checks = verify_chains(&admin(store, &[]), &context.operator()).map_err(not_done)?;
     if context.output.is_json() {
         let document = |check: &RecordCheck| {
             json!({

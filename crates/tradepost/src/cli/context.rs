@@ -1,9 +1,7 @@
 //! Input and result of every command.
 
 use tokio::runtime::{Builder, Runtime};
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::auth::key::is_name;
-use tradepost_server::clock::Clock;
 
 use super::output::{CommandFailure, Output};
 
@@ -38,19 +36,6 @@ impl Context {
         // With sudo, the original user is recorded and not root.
         let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
         format!("cli:{}", user.unwrap_or("unknown"))
-    }
-
-    /// Returns an audit entry of this moment for a dealer's log, or for the one of all dealers.
-    #[must_use]
-    pub fn entry(&self, chain: &str, action: AuditAction, subject: Option<&str>) -> NewAuditEntry {
-        NewAuditEntry {
-            chain: chain.to_owned(),
-            at: Clock::system().now(),
-            actor: self.actor(),
-            action,
-            subject: subject.map(ToOwned::to_owned),
-            detail: None,
-        }
     }
 }
 

@@ -184,7 +184,7 @@ pub const TABLE: &[ConsoleRoute] = &[
     perform("members/{id}/factor/reset", AdminOperation::ResetSecondFactor, Console::reset_factor)
         .with_password(),
     perform("sessions/{id}/end", AdminOperation::EndSession, Console::end_session),
-    get("audit", StaffPermission::ReadRecord, Console::audit),
+    get("audit", AdminOperation::ListRecord.permission(), Console::audit),
 ];
 
 /// Maximum size in bytes of a form without free text: names, a password, the proof, and what browsers add.

@@ -6,6 +6,7 @@
     reason = "all of this crate is tests, whose helpers the exceptions of clippy.toml do not reach"
 )]
 
+mod audit;
 mod feeds;
 mod hosting;
 mod keys;

@@ -1,6 +1,9 @@
 //! Every operation with every role.
 
 use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
+use tradepost_admin::audit::{
+    self, ExportRecord, ListRecord, RecordScope, VerifyConsents, VerifyEvidence, VerifyRecord,
+};
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
 use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::hosting::{
@@ -187,6 +190,25 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::RevokeKey => {
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
         }
+        AdminOperation::ListRecord => {
+            let input = ListRecord { scope: RecordScope::All, limit: 10 };
+            verdict(audit::list_record(context, actor, input))
+        }
+        AdminOperation::VerifyRecord => {
+            let found = verdict(audit::verify_record(context, actor, VerifyRecord::default()));
+            assert_eq!(verdict(audit::verify_chains(context, actor)), found);
+            let consents = VerifyConsents::default();
+            assert_eq!(verdict(audit::verify_consents(context, actor, consents)), found);
+            let evidence = VerifyEvidence { lead_id, digest: [0; 32] };
+            assert_eq!(verdict(audit::verify_evidence(context, actor, evidence)), found);
+            found
+        }
+        AdminOperation::ExportRecord => {
+            let found = verdict(audit::export_heads(context, actor));
+            let input = ExportRecord::default();
+            assert_eq!(verdict(audit::export_record(context, actor, input, &mut |_| {})), found);
+            found
+        }
         AdminOperation::ListDealers => {
             let file = &FileSellers::default();
             let input = ListDealers { file, after: "", limit: 10, with_removed: true };
@@ -300,6 +322,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
+    ("list-record", &["manager", "approver"]),
+    ("verify-record", &[]),
+    ("export-record", &[]),
     ("list-dealers", &[]),
     ("show-dealer", &[]),
     ("add-dealers", &[]),

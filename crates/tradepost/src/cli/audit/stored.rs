@@ -1,14 +1,13 @@
-//! Checks data beside the chains: notes and staff against the audit log, and that everything
+//! Reports checks of data beside the chains: notes and staff against the audit log, and that everything
 //! encrypted can be decrypted.
 
+use tradepost_admin::audit::StoredContents;
 use tradepost_document::json::{Value, json, object};
-use tradepost_store::Store;
 use tradepost_store::verification::{
     NoteCheck, NoteFault, RowOwner, SealedCheck, StaffCheck, StaffFault, Unreadable,
 };
 
 use crate::cli::Context;
-use crate::cli::output::CommandFailure;
 
 /// Result of these checks.
 pub(super) struct ContentsCheck {
@@ -17,20 +16,14 @@ pub(super) struct ContentsCheck {
     sealed: SealedCheck,
 }
 
-impl ContentsCheck {
-    /// Checks a store.
-    ///
-    /// # Errors
-    /// Fails when the store cannot be read, also because something is encrypted and no key was
-    /// given.
-    pub(super) fn read(store: &Store) -> Result<Self, CommandFailure> {
-        Ok(Self {
-            notes: store.check_notes()?,
-            staff: store.check_staff()?,
-            sealed: store.check_sealed()?,
-        })
+impl From<StoredContents> for ContentsCheck {
+    fn from(contents: StoredContents) -> Self {
+        let StoredContents { notes, staff, sealed } = contents;
+        Self { notes, staff, sealed }
     }
+}
 
+impl ContentsCheck {
     /// Describes the mismatches, line by line.
     pub(super) fn fault_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tradepost_admin::audit::{RecordRefusal, VerifyConsents, verify_consents};
 use tradepost_admin::leads::{EraseCustomer, LeadRefusal, erase_customer};
 use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Sha256Hash, hex};
 use tradepost_document::format;
@@ -122,7 +123,15 @@ pub(super) fn verify(
     head: Option<Sha256Hash>,
     context: &Context,
 ) -> Outcome {
-    let checks = store.check_consents(dealer, head)?;
+    let input = VerifyConsents { dealer_id: dealer, expected: head };
+    let checks = verify_consents(&admin(store, &[]), &context.operator(), input);
+    let checks = checks.map_err(|error| {
+        failure(error, |refusal| match refusal {
+            RecordRefusal::UnknownChain(id) => {
+                CommandFailure::usage(format!("there is no dealer {id:?}"))
+            }
+        })
+    })?;
     let document = json!({"chains": checks.iter().map(chain).collect::<Vec<_>>()});
     let lines: Vec<String> = checks.iter().flat_map(complaints).collect();
     let is_unknown = head.is_some() && !checks.iter().any(|check| check.has_expected == Some(true));

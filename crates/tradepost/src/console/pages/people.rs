@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use tradepost_admin::audit::{PageRecord, RecordRefusal, page_record};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, readable_detail};
 
@@ -142,7 +143,13 @@ impl Console {
             Err(fault) => return Err(fault.into()),
         }
         let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
-        let entries = self.store.entries(&chain, before.unwrap_or(i64::MAX), ON_A_PAGE)?;
+        let input = PageRecord { chain: chain.clone(), before, limit: ON_A_PAGE };
+        let entries = page_record(&self.admin(&[]), &visitor.actor(), input);
+        let entries = entries.map_err(|error| {
+            PageError::from_admin(error, |refusal| match refusal {
+                RecordRefusal::UnknownChain(_) => PageError::NotFound,
+            })
+        })?;
         let last = entries.last().map(|entry| entry.seq).filter(|seq| *seq > 1);
         let address = |id: &str, before: Option<i64>| {
             let before = before.map(|seq| seq.to_string());
