@@ -8,13 +8,13 @@ use std::sync::Arc;
 use clap::Subcommand;
 use jiff::Timestamp;
 use tokio::runtime::Builder;
-use tradepost_demo::dealer as demo;
-use tradepost_demo::dealer::feed::formats::DemoFormat;
 use tradepost_admin::AdminError;
 use tradepost_admin::feeds::{
     FeedHistory, FeedRefusal, FeedStanding, ListFeeds, RunFeed, ShowFeed, list_feeds, run_feed,
     show_feed,
 };
+use tradepost_demo::dealer as demo;
+use tradepost_demo::dealer::feed::formats::DemoFormat;
 use tradepost_document::json::{Value, json, object};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};

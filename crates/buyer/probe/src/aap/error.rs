@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "The object has no member that the schema does not have", "Buyers that validate refuse the whole answer.",
     "put everything else into details" => closed();
     "aap.error.code", End, Must, ["R-ER-01", "R-ER-09"], "AAP errors, error code reference",
-    "The code is one of AAP's twelve", WHY,
+    "The code is one of AAP's", WHY,
     "map your errors to AAP's" => code();
     "aap.error.jsonrpc-code", End, Should, ["R-ER-09"], "AAP errors, error code reference",
     "The JSON-RPC code is the one of the table", "Clients without AAP see this number alone.",

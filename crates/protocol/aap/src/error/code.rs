@@ -1,4 +1,4 @@
-//! Catalog of the twelve AAP error codes. Every fact about a code is a column of its row; CONTRIBUTING.md lists what
+//! Catalog of the AAP error codes. Every fact about a code is a column of its row; CONTRIBUTING.md lists what
 //! else a new code needs.
 // The rows are those of AAP 1.1 errors (R-ER-01 to R-ER-09).
 
