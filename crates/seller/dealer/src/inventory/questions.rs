@@ -12,6 +12,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use super::*;
 
 mod readings;
+mod shoppers;
 
 const CARS: &str = include_str!("questions/cars.txt");
 const QUESTIONS: &str = include_str!("questions/questions.txt");
