@@ -1,6 +1,6 @@
 //! A dealer's inventory in memory: an immutable value, built from the store and replaced as a
 //! whole. This module is the interface; its submodules may change freely.
-//! know.
+//!
 //! The implementation: rows in the default order, one dictionary-encoded column per attribute whose
 //! rows are also listed in the order of their values, and bitmaps for common values. `query`
 //! interprets the text of a query as predicates on these columns. The JSON of a listing is written

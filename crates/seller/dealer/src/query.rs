@@ -18,7 +18,6 @@ mod vocabulary;
 pub(crate) use lexicon::{Attribute, AttributeValue, Lexicon};
 pub(crate) use numbers::{NumberRange, NumericAttribute};
 #[cfg(test)]
-#[cfg(test)]
 pub(crate) use spelling::uncorrected_words;
 pub(crate) use understand::understand;
 #[cfg(test)]

@@ -11,6 +11,9 @@ use super::vocabulary::vocabulary;
 /// and `crv` are equal.
 const LONGEST_RUN: usize = 4;
 
+/// Number of parts that a phrase can be of one value: whole, start and middle.
+const MOST_PARTS: usize = 3;
+
 catalog! {
     /// Attributes with words, by the name of the filter or of the member of a listing.
     pub(crate) enum Attribute {
@@ -23,34 +26,34 @@ catalog! {
         /// Other attributes that its values may state. Feeds often have fuel and driveline only in
         /// the name of the car, and list the latter among its features. An electric parking brake
         /// is no fuel.
-        tells: &'static [Attribute],
+        implies: &'static [Attribute],
     }
     /// The manufacturer.
-    Make = "make" { field: TextKind::Make, filter: "make", is_coded: false, tells: &[] }
+    Make = "make" { field: TextKind::Make, filter: "make", is_coded: false, implies: &[] }
     /// The model.
-    Model = "model" { field: TextKind::Plain, filter: "model", is_coded: false, tells: FUEL_AND_WHEELS }
+    Model = "model" { field: TextKind::Plain, filter: "model", is_coded: false, implies: FUEL_AND_WHEELS }
     /// The trim.
-    Trim = "trim" { field: TextKind::Plain, filter: "trim", is_coded: false, tells: FUEL_AND_WHEELS }
+    Trim = "trim" { field: TextKind::Plain, filter: "trim", is_coded: false, implies: FUEL_AND_WHEELS }
     /// New, used or certified.
-    Condition = "condition" { field: TextKind::Condition, filter: "condition", is_coded: true, tells: &[] }
+    Condition = "condition" { field: TextKind::Condition, filter: "condition", is_coded: true, implies: &[] }
     /// The transmission.
-    Transmission = "transmission" { field: TextKind::Transmission, filter: "transmission", is_coded: true, tells: &[] }
+    Transmission = "transmission" { field: TextKind::Transmission, filter: "transmission", is_coded: true, implies: &[] }
     /// The fuel.
-    Fuel = "fuel" { field: TextKind::Fuel, filter: "fuel", is_coded: true, tells: &[] }
+    Fuel = "fuel" { field: TextKind::Fuel, filter: "fuel", is_coded: true, implies: &[] }
     /// The driven wheels.
-    Driveline = "driveline" { field: TextKind::Driveline, filter: "driveline", is_coded: true, tells: &[] }
+    Driveline = "driveline" { field: TextKind::Driveline, filter: "driveline", is_coded: true, implies: &[] }
     /// The body style.
-    Body = "body" { field: TextKind::Body, filter: "body", is_coded: false, tells: &[] }
+    Body = "body" { field: TextKind::Body, filter: "body", is_coded: false, implies: &[] }
     /// The exterior colour.
-    ExteriorColor = "exterior_color" { field: TextKind::Colour, filter: "exterior_color", is_coded: false, tells: &[] }
+    ExteriorColor = "exterior_color" { field: TextKind::Colour, filter: "exterior_color", is_coded: false, implies: &[] }
     /// The interior colour.
-    InteriorColor = "interior_color" { field: TextKind::Colour, filter: "interior_color", is_coded: false, tells: &[] }
+    InteriorColor = "interior_color" { field: TextKind::Colour, filter: "interior_color", is_coded: false, implies: &[] }
     /// The location.
-    Rooftop = "rooftop" { field: TextKind::Plain, filter: "rooftops", is_coded: false, tells: &[] }
+    Rooftop = "rooftop" { field: TextKind::Plain, filter: "rooftops", is_coded: false, implies: &[] }
     /// The engine.
-    Engine = "engine" { field: TextKind::Plain, filter: "engine", is_coded: false, tells: FUEL_AND_WHEELS }
+    Engine = "engine" { field: TextKind::Plain, filter: "engine", is_coded: false, implies: FUEL_AND_WHEELS }
     /// A feature.
-    Feature = "feature" { field: TextKind::Plain, filter: "feature", is_coded: false, tells: &[Attribute::Driveline] }
+    Feature = "feature" { field: TextKind::Plain, filter: "feature", is_coded: false, implies: &[Attribute::Driveline] }
 }
 
 const FUEL_AND_WHEELS: &[Attribute] = &[Attribute::Fuel, Attribute::Driveline];
@@ -189,7 +192,7 @@ impl Lexicon {
         for class in classes {
             self.classes.entry((attribute, class)).or_default().push(value.id);
         }
-        for said in attribute.tells() {
+        for said in attribute.implies() {
             if let Some(class) = vocabulary().class_in_name(said.field(), text) {
                 self.elsewhere.entry((*said, class)).or_default().push(value);
             }
@@ -230,7 +233,8 @@ impl Lexicon {
             return;
         }
         match self.terms.get_mut(key) {
-            Some(senses) if senses.contains(&sense) => {}
+            // Values are added one by one, so the same one can only be among the last.
+            Some(senses) if senses.iter().rev().take(MOST_PARTS).any(|known| *known == sense) => {}
             Some(senses) => senses.push(sense),
             None => {
                 self.terms.insert(key.into(), vec![sense]);

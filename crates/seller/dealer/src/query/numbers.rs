@@ -345,7 +345,7 @@ fn single(
 }
 
 /// Interprets a number without context that is no name: a year, or a maximum price.
-pub(super) fn alone(token: &QueryToken) -> Option<(NumericAttribute, NumberRange)> {
+pub(super) fn bare_number(token: &QueryToken) -> Option<(NumericAttribute, NumberRange)> {
     let value = token.text.parse().ok()?;
     if YEARS.contains(&value) {
         return Some((NumericAttribute::Year, (Some(value), Some(value))));
@@ -496,7 +496,7 @@ fn phrase(tokens: &[QueryToken], at: usize, kind: &str) -> Option<(usize, &'stat
 }
 
 fn word(text: &str, kind: &str) -> Option<&'static str> {
-    vocabulary().said(kind, text)
+    vocabulary().meaning_of(kind, text)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn stated(vehicle: &Vehicle) -> Option<u32> {
 
 /// Reads seats from a text: `7-Passenger Seating`, `Seats 8`, `Seating for 5`.
 fn in_words(words: &[String]) -> Option<u32> {
-    let is_seats = |word: &String| vocabulary().said("unit", word) == Some("seats");
+    let is_seats = |word: &String| vocabulary().meaning_of("unit", word) == Some("seats");
     let before = words.windows(2).find_map(|pair| match pair {
         [number, unit] if is_seats(unit) => number.parse().ok().filter(is_likely),
         _ => None,

@@ -22,7 +22,7 @@ type ClassifyingPhrase = (Vec<String>, &'static str);
 #[derive(Debug, Default)]
 pub(crate) struct QueryVocabulary {
     /// Meanings of phrases in queries, by kind of line.
-    said: HashMap<&'static str, PhraseTable>,
+    meanings: HashMap<&'static str, PhraseTable>,
     /// Squeezed phrases that are written as several words.
     spaced: HashSet<String>,
     /// Meanings of whole values, by kind of line.
@@ -55,8 +55,8 @@ impl QueryVocabulary {
     }
 
     /// Returns the meaning of a squeezed phrase in a query.
-    pub(crate) fn said(&self, kind: &str, key: &str) -> Option<&'static str> {
-        self.said.get(kind)?.get(key).copied()
+    pub(crate) fn meaning_of(&self, kind: &str, key: &str) -> Option<&'static str> {
+        self.meanings.get(kind)?.get(key).copied()
     }
 
     /// Returns true when a squeezed phrase is written as several words.
@@ -66,9 +66,15 @@ impl QueryVocabulary {
 
     /// Iterates over every phrase about cars, for the correction of misspellings.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = &str> {
-        let kinds = KINDS.iter().filter_map(|(kind, _)| self.said.get(kind));
-        let said = kinds.flat_map(HashMap::keys);
-        said.chain(self.colours.keys()).map(String::as_str)
+        let kinds = KINDS.iter().filter_map(|(kind, _)| self.meanings.get(kind));
+        let meanings = kinds.flat_map(HashMap::keys);
+        meanings.chain(self.colours.keys()).map(String::as_str)
+    }
+
+    /// Returns true when a squeezed text is a phrase about cars.
+    pub(super) fn is_phrase(&self, key: &str) -> bool {
+        let mut kinds = KINDS.iter().filter_map(|(kind, _)| self.meanings.get(kind));
+        kinds.any(|phrases| phrases.contains_key(key)) || self.colours.contains_key(key)
     }
 
     /// Returns additional meanings of a word.
@@ -181,7 +187,7 @@ impl QueryVocabulary {
     }
 
     fn read_meaning(&mut self, kind: &'static str, meaning: &'static str, phrases: &'static str) {
-        let said = self.said.entry(kind).or_default();
+        let meanings = self.meanings.entry(kind).or_default();
         let whole = self.whole.entry(kind).or_default();
         let marks = self.marks.entry(kind).or_default();
         for phrase in std::iter::once(meaning).chain(list(phrases)) {
@@ -193,7 +199,7 @@ impl QueryVocabulary {
                     whole.insert(squeeze(alone), meaning);
                 }
                 None => {
-                    said.insert(squeeze(phrase), meaning);
+                    meanings.insert(squeeze(phrase), meaning);
                     whole.insert(squeeze(phrase), meaning);
                     marks.push((words(phrase), meaning));
                 }
@@ -313,7 +319,7 @@ mod tests {
     fn what_is_meant_as_well_exists() {
         for ((kind, meaning), others) in &vocabulary().also {
             for other in others.iter().chain([meaning]) {
-                assert_eq!(vocabulary().said(kind, other), Some(*other), "{kind} {meaning}");
+                assert_eq!(vocabulary().meaning_of(kind, other), Some(*other), "{kind} {meaning}");
             }
         }
     }

@@ -131,7 +131,7 @@ fn no_common_word_becomes_a_make_model_or_colour() {
         let (_, understood) = rows(&inventory, word);
         let corrected =
             understood.remarks.iter().any(|remark| matches!(remark, QueryRemark::Corrected { .. }));
-        let is_colour = vocabulary().said("shadename", word.trim_end_matches('s')).is_some();
+        let is_colour = vocabulary().meaning_of("shadename", word.trim_end_matches('s')).is_some();
         let is_named = !is_colour
             && !known.contains(word)
             && !known.contains(word.trim_end_matches('s'))

@@ -8,7 +8,7 @@ use super::Interpreter;
 
 impl Interpreter<'_> {
     /// Interprets a stock number, a VIN or its end, without an announcing word.
-    pub(super) fn identified(&self, key: &str) -> Option<RequiredPhrase> {
+    pub(super) fn read_identifier(&self, key: &str) -> Option<RequiredPhrase> {
         let has_digit = key.bytes().any(|b| b.is_ascii_digit());
         let letters = key.chars().count();
         // Ordinary words may occur among stock numbers, and two characters at the end of many VINs.
@@ -32,7 +32,7 @@ impl Interpreter<'_> {
     pub(super) fn identifier_named(&mut self, at: usize) -> Option<usize> {
         let (length, kind) = (1..=4).rev().find_map(|length| {
             let key = together(self.tokens.get(at..at + length)?);
-            let kind = vocabulary().said("word", &key)?;
+            let kind = vocabulary().meaning_of("word", &key)?;
             matches!(kind, "vin" | "stock").then_some((length, kind))
         })?;
         let first = at + length;

@@ -24,10 +24,11 @@ impl Interpreter<'_> {
                 token.text = "inch".to_owned();
             }
             let negates = |before: &QueryToken| {
-                matches!(vocabulary().said("word", &before.text), Some("no" | "non" | "not"))
+                matches!(vocabulary().meaning_of("word", &before.text), Some("no" | "non" | "not"))
             };
-            let is_article =
-                |before: &QueryToken| vocabulary().said("word", &before.text) == Some("article");
+            let is_article = |before: &QueryToken| {
+                vocabulary().meaning_of("word", &before.text) == Some("article")
+            };
             let second = separated.len().checked_sub(2).and_then(|place| separated.get(place));
             if before.is_some_and(negates)
                 || before.is_some_and(is_article) && second.is_some_and(negates)
@@ -62,7 +63,7 @@ impl Interpreter<'_> {
         };
         let is_name = !self.lexicon.senses(text).is_empty()
             || vocabulary().name(text).is_some()
-            || vocabulary().phrases().any(|phrase| phrase == text)
+            || vocabulary().is_phrase(text)
             || self.identifiers.has_stock(text);
         (!is_name).then(|| (number, unit.to_owned()))
     }
@@ -76,10 +77,10 @@ impl Interpreter<'_> {
         let engine = liters.iter().find_map(|unit| key.strip_suffix(unit));
         let engine = engine.map(|number| format!("{number}l"));
         let engine =
-            engine.and_then(|key| self.valued(&key, &[Attribute::Engine, Attribute::Trim]));
+            engine.and_then(|key| self.values_of(&key, &[Attribute::Engine, Attribute::Trim]));
         let want = engine
-            .or_else(|| self.valued(&key, &[Attribute::Feature]))
-            .or_else(|| self.featured(at, length));
+            .or_else(|| self.values_of(&key, &[Attribute::Feature]))
+            .or_else(|| self.read_feature_words(at, length));
         match want {
             Some(want) => self.push(want),
             None => {

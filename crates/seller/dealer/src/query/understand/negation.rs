@@ -164,27 +164,30 @@ impl Interpreter<'_> {
         let rest = ["non", "not", "no"].iter().find_map(|start| {
             let rest = word.strip_prefix(start)?;
             let is_known = |key: &str| {
-                self.classed(key).is_some()
-                    || self.named(key).is_some()
-                    || super::family(key).is_some()
+                self.read_class(key).is_some()
+                    || self.read_make_or_model(key).is_some()
+                    || super::facts::family(key).is_some()
             };
             let singular = rest.strip_suffix('s').unwrap_or(rest);
             (rest.len() > 2 && (is_known(rest) || is_known(singular))).then(|| rest.to_owned())
         });
-        rest.filter(|_| !super::is_english(word))
+        rest.filter(|_| !super::super::spelling::is_english(word))
     }
 
     /// Returns true when nothing but articles and words such as `like` stands between two tokens.
     fn are_articles(&self, from: usize, to: usize) -> bool {
         let mut between = self.tokens.get(from..to).unwrap_or_default().iter();
-        between
-            .all(|token| matches!(vocabulary().said("word", &token.text), Some("article" | "wish")))
+        between.all(|token| {
+            matches!(vocabulary().meaning_of("word", &token.text), Some("article" | "wish"))
+        })
     }
 
     /// Returns true when nothing but politeness stands between two tokens.
     fn is_courtesy(&self, from: usize, to: usize) -> bool {
         let between = self.tokens.get(from..to).unwrap_or_default().iter();
-        between.map(|token| &token.text).all(|text| vocabulary().said("courtesy", text).is_some())
+        between
+            .map(|token| &token.text)
+            .all(|text| vocabulary().meaning_of("courtesy", text).is_some())
     }
 
     /// Excludes the phrase before a negation that has none after it: `Honda? No`, `trucks, no thanks`. Returns true
@@ -206,7 +209,7 @@ impl Interpreter<'_> {
     /// before it.
     pub(super) fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
         let said = |kind: &str, at: usize| {
-            self.tokens.get(at).and_then(|token| vocabulary().said(kind, &token.text))
+            self.tokens.get(at).and_then(|token| vocabulary().meaning_of(kind, &token.text))
         };
         while past_articles && said("word", at) == Some("article") {
             at += 1;
@@ -215,7 +218,7 @@ impl Interpreter<'_> {
         let is_task = !matches!(said("word", at), None | Some("fabric" | "interior" | "shade"));
         let says_nothing = is_task || said("ignored", at).is_some();
         !token.after_pause
-            && (!says_nothing || self.named(&token.text).is_some())
+            && (!says_nothing || self.read_make_or_model(&token.text).is_some())
             && numbers::read(&self.tokens, at).is_none()
     }
 
@@ -296,7 +299,7 @@ impl Interpreter<'_> {
     fn is_enumeration_open(&self, at: usize) -> bool {
         for next in at + 1..self.tokens.len() {
             let Some(token) = self.tokens.get(next) else { return false };
-            match vocabulary().said("word", &token.text) {
+            match vocabulary().meaning_of("word", &token.text) {
                 Some("or" | "not") => return true,
                 Some("article") | None => {}
                 Some(_) => return false,

@@ -10,18 +10,18 @@ impl Interpreter<'_> {
     /// Returns true for a particle with the number of an amount behind it.
     pub(super) fn is_particle_of_amount(&self, at: usize, length: usize) -> bool {
         let Some(first) = self.tokens.get(at).filter(|_| length > 1) else { return false };
-        vocabulary().said("particle", &first.text).is_some()
+        vocabulary().meaning_of("particle", &first.text).is_some()
             && numbers::read(&self.tokens, at + 1).is_some()
     }
 
     /// Returns false for a word that holds sentences together and is a name only by chance: `is` means the Lexus IS
     /// before a number, and nowhere else. With its make it is a phrase of two words (`Lexus IS`).
     pub(super) fn may_be_name(&self, key: &str, at: usize, length: usize) -> bool {
-        if vocabulary().said("particle", key).is_none() {
+        if vocabulary().meaning_of("particle", key).is_none() {
             return true;
         }
         let is_make = |token: &QueryToken| {
-            let make = vocabulary().said("make", &token.text).unwrap_or(&token.text);
+            let make = vocabulary().meaning_of("make", &token.text).unwrap_or(&token.text);
             self.lexicon.senses(make).iter().any(|sense| {
                 matches!(sense, PhraseMeaning::Value(value, ValuePart::Whole)
                     if value.attribute == Attribute::Make)

@@ -1,0 +1,102 @@
+//! Words that are no phrase: numbers alone, beginnings of words, misspellings and unknown words.
+
+use super::super::lexicon::{Attribute, PhraseMeaning, ValuePart};
+use super::super::numbers;
+use super::super::spelling::{self, is_english};
+use super::super::tokens::QueryToken;
+use super::super::vocabulary::vocabulary;
+use super::super::{QueryRemark, RequiredPhrase};
+use super::facts::values_with;
+use super::{Interpreter, MAX_CORRECTIONS};
+
+impl Interpreter<'_> {
+    /// Reads a word that is no phrase: a number alone, the beginning of a word, a misspelling, or
+    /// an unknown word. Returns the number of tokens; 0 when a correction is to be read again.
+    pub(super) fn unknown(&mut self, at: usize) -> usize {
+        let joined = self.tokens.iter().skip(at + 1).take_while(|token| token.joined).count();
+        let length = if self.splits_name(at, 1) { 1 + joined } else { 1 };
+        let Some(token) = self.tokens.get(at) else { return 1 };
+        if length == 1 {
+            if let Some((number, bounds)) = numbers::bare_number(token) {
+                self.number(number, bounds);
+                return 1;
+            }
+            let word = token.text.clone();
+            if let Some(excluded) = self.glued_negation(&word) {
+                let rest = QueryToken { text: excluded, ..token.clone() };
+                self.tokens.splice(at..=at, [QueryToken::plain("not"), rest]);
+                return 0;
+            }
+            if let Some(want) = self.beginning(&word) {
+                self.push(want);
+                return 1;
+            }
+            if let Some(correction) = self.correction(&word) {
+                let read = self.spelt(&correction);
+                self.remark(QueryRemark::Corrected { said: word, read });
+                if let Some(token) = self.tokens.get_mut(at) {
+                    token.text = correction;
+                }
+                return 0;
+            }
+        }
+        let said = self.shown(at, length);
+        if self.is_negated() {
+            // Excluding an unknown word excludes nothing.
+            self.leave_out(said, "", at + length);
+        } else {
+            self.remark(QueryRemark::Unknown(said.clone()));
+            self.push(RequiredPhrase::nothing(format!("\"{said}\"")));
+        }
+        length
+    }
+
+    /// Finds the words that a word begins, names first.
+    pub(super) fn beginning(&self, word: &str) -> Option<RequiredPhrase> {
+        const TIERS: [&[Attribute]; 4] = [
+            &[Attribute::Make, Attribute::Model],
+            &[Attribute::ExteriorColor, Attribute::Trim, Attribute::Feature, Attribute::Engine],
+            &[Attribute::Rooftop],
+            &[Attribute::InteriorColor],
+        ];
+        if word.chars().count() < 3 || !word.chars().all(char::is_alphabetic) {
+            return None;
+        }
+        let senses = || self.lexicon.starting_with(word).flatten();
+        // `high` is no Highlander, and `heat` may mean heated seats.
+        if is_english(word) {
+            return self
+                .phrase_of_values(values_with(senses(), &[Attribute::Feature]).collect(), word);
+        }
+        TIERS
+            .iter()
+            .find_map(|tier| self.phrase_of_values(values_with(senses(), tier).collect(), word))
+    }
+
+    pub(super) fn correction(&mut self, word: &str) -> Option<String> {
+        // `keep` is no misspelt Jeep.
+        if is_english(word) || self.corrections >= MAX_CORRECTIONS {
+            return None;
+        }
+        self.corrections += 1;
+        // Words of vehicles on offer win over others.
+        let here = self.lexicon.words().map(|word| (0, word));
+        let said = vocabulary().phrases().map(|word| (1, word));
+        let elsewhere = vocabulary().names().map(|word| (2, word));
+        spelling::correct(word, here.chain(said).chain(elsewhere)).map(str::to_owned)
+    }
+
+    /// Returns the spelling of a corrected word for display.
+    pub(super) fn spelt(&self, key: &str) -> String {
+        let named = self.lexicon.senses(key).iter().find_map(|sense| match sense {
+            PhraseMeaning::Value(value, ValuePart::Whole) => {
+                Some(self.lexicon.name(*value).to_owned())
+            }
+            PhraseMeaning::Value(_, ValuePart::Start | ValuePart::Middle)
+            | PhraseMeaning::Pair(..) => None,
+        });
+        named
+            .or_else(|| vocabulary().name(key).map(str::to_owned))
+            .unwrap_or_else(|| key.to_owned())
+    }
+}
