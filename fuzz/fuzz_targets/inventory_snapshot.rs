@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_aap::{Filters, Search, VehicleQuery};
-use tradepost_dealer::inventory::{Inventory, Snapshot};
+use tradepost_dealer::inventory::{CurrentYear, Inventory, Snapshot};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_demo::dealer as demo;
@@ -34,14 +34,16 @@ fuzz_target!(|input: (Vec<(u32, u8)>, Option<u32>, Option<Vec<u8>>)| {
     }
     let Ok(inventory) = Inventory::read(&Snapshot::seal(payload).to_bytes()) else { return };
     let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
+    let year = CurrentYear::at(jiff::Timestamp::UNIX_EPOCH);
     let texts = |text: &str| vec![text.to_owned()];
     for filters in [
         Filters::default(),
         Filters { make: texts("Honda"), price_max: Some(30_000), ..Filters::default() },
         Filters { query: Some("white suv heated seats r10".into()), ..Filters::default() },
     ] {
-        let _ = skills::facets(&inventory, &filters);
-        let _ = skills::search(&inventory, &Search { filters, ..Search::default() }, policy);
+        let _ = skills::facets(&inventory, &filters, year);
+        let search = Search { filters, ..Search::default() };
+        let _ = skills::search(&inventory, &search, policy, year);
     }
     let query = VehicleQuery { stock: Some("R10018".into()), ..VehicleQuery::default() };
     let _ = inventory.find(&query, jiff::Timestamp::MIN);

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tradepost_aap::{Facets, Filters, ReplyData, Search, VehicleQuery};
-use tradepost_dealer::inventory::{Inventory, InventoryCache, MemoryUse, VehicleLookup};
+use tradepost_dealer::inventory::{
+    CurrentYear, Inventory, InventoryCache, MemoryUse, VehicleLookup,
+};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 
@@ -16,6 +18,11 @@ use crate::{Engine, Fallible, PAGE, Page};
 const RECENT: usize = 4096;
 
 pub struct Ours(Inventory);
+
+/// The year from which ages are counted back, which no measured question names.
+fn this_year() -> CurrentYear {
+    CurrentYear::at(Timestamp::UNIX_EPOCH)
+}
 
 /// What an inventory takes.
 pub struct Room {
@@ -57,7 +64,7 @@ impl Engine for Ours {
 
     fn page(&self, search: &Search) -> Fallible<Page> {
         let policy = SearchPolicy { default_limit: PAGE, max_limit: 100 };
-        let ReplyData::Page(page) = skills::search(&self.0, search, policy)?.data else {
+        let ReplyData::Page(page) = skills::search(&self.0, search, policy, this_year())?.data else {
             return Err("a search is answered otherwise".into());
         };
         let listings = page.vehicles.iter().map(|vehicle| vehicle.as_json().to_owned());
@@ -65,7 +72,7 @@ impl Engine for Ours {
     }
 
     fn facets(&self, filters: &Filters) -> Fallible<Arc<Facets>> {
-        match skills::facets(&self.0, filters).data {
+        match skills::facets(&self.0, filters, this_year()).data {
             ReplyData::Facets(facets) => Ok(facets),
             _ => Err("facets are answered otherwise".into()),
         }

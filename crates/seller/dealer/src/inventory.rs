@@ -17,6 +17,7 @@ use tradepost_aap::{
 use tradepost_document::fault::InternalError;
 
 use crate::compressed::Dictionary;
+pub use crate::query::CurrentYear;
 use crate::settings::SearchPolicy;
 
 mod advice;
@@ -33,6 +34,7 @@ mod groups;
 mod identifiers;
 mod index;
 mod listings;
+mod lookups;
 mod matching;
 mod order;
 mod snapshot;
@@ -195,15 +197,19 @@ impl Inventory {
         &self,
         search: &Search,
         policy: SearchPolicy,
+        this_year: CurrentYear,
     ) -> Result<(SearchPage, AnswerNotes), SnapshotError> {
         let wanted = search.limit.unwrap_or(policy.default_limit);
         let limit = wanted.min(policy.max_limit);
         let filters = &search.filters;
-        let query = self.index.understand(filters);
+        let query = self.index.understand(filters, this_year);
         let matches = self.index.matches(filters, query.as_ref());
+        // The order of the request wins over one that the query asks for (AAP 1.1, `R-IS-10`).
+        let order = query.as_ref().and_then(|query| query.order);
+        let sort = search.sort.or(order);
         let skip = search.skip as usize;
         let count = limit as usize;
-        let rows = self.index.page(&matches, filters, search.sort, skip, count);
+        let rows = self.index.page(&matches, filters, sort, skip, count);
         let vehicles = rows.into_iter().map(|row| self.listings.get(row));
         let page = SearchPage {
             total: matches.len(),
@@ -218,8 +224,12 @@ impl Inventory {
     /// under the spelling that is most frequent in the whole inventory; the most frequent come
     /// first.
     #[must_use]
-    pub(super) fn facets(&self, filters: &Filters) -> (Arc<Facets>, AnswerNotes) {
-        let query = self.index.understand(filters);
+    pub(super) fn facets(
+        &self,
+        filters: &Filters,
+        this_year: CurrentYear,
+    ) -> (Arc<Facets>, AnswerNotes) {
+        let query = self.index.understand(filters, this_year);
         let matches = self.index.matches(filters, query.as_ref());
         let facets = if matches.len() == self.len() {
             Arc::clone(&self.all)

@@ -4,16 +4,23 @@
 //! A query is read from left to right, the longest phrase first: amounts with the words around
 //! them, words of the trade, names and numbers of this inventory, and names of cars that exist
 //! elsewhere. Only a word that is none of these is read as the beginning of one, and only then as a
-//! misspelling. A vehicle must satisfy every phrase (C-39).
+//! misspelling. A vehicle must satisfy every phrase (C-39); a word that means nothing is reported.
 
+mod concepts;
+pub(crate) mod economy;
 pub(crate) mod fold;
 mod lexicon;
 mod numbers;
 pub(crate) mod seats;
 pub(crate) mod spelling;
+pub(crate) mod stated;
 mod tokens;
 mod understand;
 mod vocabulary;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_aap::inventory::Sort;
 
 pub(crate) use lexicon::{Attribute, AttributeValue, Lexicon};
 pub(crate) use numbers::{NumberRange, NumericAttribute};
@@ -28,6 +35,8 @@ pub(crate) use vocabulary::vocabulary;
 pub(crate) struct QueryInterpretation {
     /// Conditions that a vehicle must satisfy, all of them.
     pub(crate) wants: Vec<RequiredPhrase>,
+    /// Order of the answer, where the query asks for one.
+    pub(crate) order: Option<Sort>,
     /// Remarks for the caller about the interpretation.
     pub(crate) remarks: Vec<QueryRemark>,
 }
@@ -81,10 +90,68 @@ pub(crate) enum QueryRemark {
     Family { said: String, family: &'static str },
     /// Seats were taken from the model where the listing does not state them.
     UsualSeats,
+    /// Doors were taken from the body where the listing does not state them.
+    UsualDoors,
+    /// No listing of the inventory states what a phrase is about.
+    Unstated(String),
+    /// A wish about payments, for which AAP has no member.
+    Payment(String),
+    /// A wish about a place or distance, for which AAP has no member.
+    Place(String),
+    /// The car that others are compared with.
+    Similar(String),
+    /// The query was translated from this language.
+    Language(&'static str),
+    /// Only this many words of the query were read.
+    TooLong(usize),
 }
 
-/// Lookups of an inventory's identifiers, which are too many for the lexicon.
-pub(crate) trait Identifiers {
+/// The current year, from which ages are counted back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CurrentYear(u32);
+
+impl CurrentYear {
+    /// The year of tests.
+    #[cfg(test)]
+    pub(crate) const TEST: Self = Self(2024);
+
+    /// Returns the year of a moment in UTC.
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        let year = now.to_zoned(TimeZone::UTC).year();
+        Self(u32::try_from(year).unwrap_or_default())
+    }
+
+    /// Returns the model year of a car of this age.
+    pub(crate) fn years_ago(self, age: u32) -> u32 {
+        self.0.saturating_sub(age)
+    }
+}
+
+/// What the cars have in common that a query compares others with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Resemblance {
+    /// Their bodies.
+    pub(crate) bodies: Vec<AttributeValue>,
+    /// Names of the bodies.
+    pub(crate) body_names: Vec<String>,
+    /// Median number of seats.
+    pub(crate) seats: Option<u32>,
+    /// Median price.
+    pub(crate) price: Option<u32>,
+}
+
+/// Lookups of an inventory while a query is read: its identifiers, which are too many for the
+/// lexicon, and the cars themselves.
+pub(crate) trait InventoryLookups {
+    /// Returns true when a listing states a number.
+    fn states(&self, number: NumericAttribute) -> bool;
+    /// Returns what the cars of some names have in common; `None` without such a car.
+    fn resemblance(&self, names: &[RequiredPhrase]) -> Option<Resemblance>;
+    /// Returns the makes of the cars of some names.
+    fn makes(&self, names: &[RequiredPhrase]) -> Vec<AttributeValue>;
+    /// Returns true when a car satisfies both conditions.
+    fn has_both(&self, one: &RequiredPhrase, other: &RequiredPhrase) -> bool;
     /// Returns true when there is a stock number, without case and punctuation.
     fn has_stock(&self, key: &str) -> bool;
     /// Returns true when a VIN has this ending, in lower case.
@@ -110,8 +177,13 @@ impl RequiredPhrase {
 
     /// Returns true when no vehicle can satisfy both of two conditions about one attribute.
     fn excludes(&self, other: &Self) -> bool {
-        // A vehicle has one make and one body, and may have many features.
-        let single = matches!(self.attribute, Some(Attribute::Make | Attribute::Body));
+        // A vehicle has one make, body, condition and transmission, and may have many features.
+        let single = matches!(
+            self.attribute,
+            Some(
+                Attribute::Make | Attribute::Body | Attribute::Condition | Attribute::Transmission
+            )
+        );
         let has = |value: &AttributeValue| {
             let is = |meaning: &Predicate| matches!(meaning, Predicate::Values(mine) if mine.contains(value));
             self.any.iter().any(is)

@@ -10,7 +10,7 @@ use tradepost_aap::{
 };
 use tradepost_document::fault::InternalError;
 
-use crate::inventory::{CacheKey, Inventory, SnapshotError, Tombstone, VehicleLookup};
+use crate::inventory::{CacheKey, CurrentYear, Inventory, SnapshotError, Tombstone, VehicleLookup};
 use crate::settings::{DealerSettings, SearchPolicy};
 
 mod messages;
@@ -70,8 +70,10 @@ pub(super) fn answer(
     question: &CacheKey,
 ) -> Result<AapReply, SnapshotError> {
     match question {
-        CacheKey::Facets(filters) => Ok(facets(inventory, filters)),
-        CacheKey::Search(wanted, policy) => search(inventory, wanted, *policy),
+        CacheKey::Facets(filters, this_year) => Ok(facets(inventory, filters, *this_year)),
+        CacheKey::Search(wanted, policy, this_year) => {
+            search(inventory, wanted, *policy, *this_year)
+        }
     }
 }
 
@@ -83,8 +85,9 @@ pub fn search(
     inventory: &Inventory,
     search: &Search,
     policy: SearchPolicy,
+    this_year: CurrentYear,
 ) -> Result<AapReply, SnapshotError> {
-    let (page, notes) = inventory.search(search, policy)?;
+    let (page, notes) = inventory.search(search, policy, this_year)?;
     let message = messages::sentence(&notes, &search.filters);
     Ok(AapReply {
         skill: Skill::InventorySearch,
@@ -95,8 +98,8 @@ pub fn search(
 
 /// Answers `inventory.facets`.
 #[must_use]
-pub fn facets(inventory: &Inventory, filters: &Filters) -> AapReply {
-    let (facets, notes) = inventory.facets(filters);
+pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) -> AapReply {
+    let (facets, notes) = inventory.facets(filters, this_year);
     let message = messages::sentence(&notes, filters);
     AapReply {
         skill: Skill::InventoryFacets,

@@ -18,7 +18,7 @@ use tradepost_aap::{
 };
 use tradepost_client::trust::describe;
 use tradepost_dealer::consent::ConsentEvidence;
-use tradepost_dealer::inventory::CacheKey;
+use tradepost_dealer::inventory::{CacheKey, CurrentYear};
 use tradepost_dealer::lead::{self, Conversation, LeadAnswer, LeadSubmission};
 use tradepost_dealer::skills::{self, SkillError};
 use tradepost_document::catalog::Vocabulary as _;
@@ -274,9 +274,11 @@ impl DealerAgent {
         match call {
             // Needs no inventory, so it is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
-            AapRequest::InventoryFacets(filters) => self.repeat(CacheKey::Facets(filters)).await,
+            AapRequest::InventoryFacets(filters) => {
+                self.repeat(CacheKey::Facets(filters, CurrentYear::at(now))).await
+            }
             AapRequest::InventorySearch(search) => {
-                self.repeat(CacheKey::Search(search, terms.search)).await
+                self.repeat(CacheKey::Search(search, terms.search, CurrentYear::at(now))).await
             }
             AapRequest::InventoryVehicle(query) => {
                 let inventory = self.inventory.inventory().await?;

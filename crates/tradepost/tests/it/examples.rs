@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use tradepost_aap::vehicle::Vocabularies;
 use tradepost_aap::{self as aap, AapRequest, DealerTerms, ReplyData, Skill, Vehicle, Version};
 use tradepost_client::SellerCard;
-use tradepost_dealer::inventory::Inventory;
+use tradepost_dealer::inventory::{CurrentYear, Inventory};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_document::catalog::Vocabulary as _;
@@ -127,7 +127,8 @@ fn the_examples_of_the_request_schema_find_what_they_describe() {
         let call = aap::parse(Skill::InventorySearch, Version::V1_1, &request, &terms).unwrap();
         let AapRequest::InventorySearch(search) = call else { panic!("{request}") };
         let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
-        let ReplyData::Page(page) = skills::search(&inventory, &search, policy).unwrap().data
+        let year = CurrentYear::at(now);
+        let ReplyData::Page(page) = skills::search(&inventory, &search, policy, year).unwrap().data
         else {
             panic!("a search is answered with a page");
         };

@@ -7,15 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use tradepost_aap::{AapReply, Filters, RawJson, ReplyData, Search, Skill};
 
 use super::snapshot::SnapshotError;
+use crate::query::CurrentYear;
 use crate::settings::SearchPolicy;
 
-/// A question about a whole inventory. Together with the inventory it determines the answer.
+/// A question about a whole inventory. Together with the inventory it determines the answer; the
+/// year counts because queries name ages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CacheKey {
     /// `inventory.facets`.
-    Facets(Filters),
+    Facets(Filters, CurrentYear),
     /// `inventory.search`, with a dealer's limits.
-    Search(Search, SearchPolicy),
+    Search(Search, SearchPolicy, CurrentYear),
 }
 
 /// Maximum number of cached answers over all inventories that share the cache, and maximum size of
@@ -128,7 +130,7 @@ mod tests {
 
     fn search(make: &str, policy: SearchPolicy) -> CacheKey {
         let filters = Filters { make: vec![make.to_owned()], ..Filters::default() };
-        CacheKey::Search(Search { filters, ..Search::default() }, policy)
+        CacheKey::Search(Search { filters, ..Search::default() }, policy, CurrentYear::TEST)
     }
 
     fn text(reply: &AapReply) -> String {
@@ -139,7 +141,10 @@ mod tests {
     fn a_repeated_question_gets_the_answer_of_the_first_time() {
         let makes = ["Honda", "Ford"];
         let facets = |make: &str| {
-            CacheKey::Facets(Filters { make: vec![make.to_owned()], ..Filters::default() })
+            CacheKey::Facets(
+                Filters { make: vec![make.to_owned()], ..Filters::default() },
+                CurrentYear::TEST,
+            )
         };
         let small = SearchPolicy { default_limit: 1, max_limit: 1 };
         let questions = makes.map(|make| [search(make, POLICY), search(make, small), facets(make)]);
@@ -182,7 +187,7 @@ mod tests {
             (0..100).map(|number| format!("{number}{}", "x".repeat(900))).collect();
         let inventory = inventory(&makes.iter().map(String::as_str).collect::<Vec<_>>());
         let limit = SearchPolicy { default_limit: 1000, max_limit: 1000 };
-        let question = CacheKey::Search(Search::default(), limit);
+        let question = CacheKey::Search(Search::default(), limit, CurrentYear::TEST);
         let answers = AnswerCache::new(64);
         for _ in 0..3 {
             answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();

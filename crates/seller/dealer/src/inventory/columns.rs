@@ -9,8 +9,10 @@ use tradepost_document::catalog::Vocabulary;
 
 use super::column::{NumberColumn, TextColumn};
 use super::gather::InternedTexts;
+use crate::query::economy::{combined_mpg, whole_miles};
 use crate::query::fold::TextKind;
 use crate::query::seats::Seats;
+use crate::query::stated::StatedNumbers;
 
 /// Declares a struct with one value per column. Each row says how the column is built, and which
 /// value of a listing it takes.
@@ -78,7 +80,7 @@ columns! {
 
 columns! {
     /// One value per numeric attribute.
-    struct ByNumber, made by fn(NumberColumn) -> NumberColumn, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats)
+    struct ByNumber, made by fn(NumberColumn) -> NumberColumn, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats, stated: StatedNumbers)
     year = NumberColumn::for_ranges, vehicle.year.map(u32::from);
     price = NumberColumn::for_ranges, vehicle.price;
     list_price = identity, vehicle.list_price;
@@ -86,4 +88,13 @@ columns! {
     mileage = NumberColumn::for_ranges, vehicle.mileage;
     seats = NumberColumn::for_filters, room.seats;
     rows_of_seats = NumberColumn::for_filters, room.rows;
+    doors = NumberColumn::for_filters, stated.doors;
+    city_mpg = NumberColumn::for_filters, vehicle.city_mpg;
+    highway_mpg = NumberColumn::for_filters, vehicle.highway_mpg;
+    combined_mpg = NumberColumn::for_filters, combined_mpg(vehicle.city_mpg, vehicle.highway_mpg);
+    electric_range = NumberColumn::for_filters, whole_miles(vehicle.electric_range_mi);
+    towing = NumberColumn::for_filters, stated.towing;
+    horsepower = NumberColumn::for_filters, stated.horsepower;
+    owners = NumberColumn::for_filters, stated.owners;
+    accidents = NumberColumn::for_filters, stated.accidents;
 }

@@ -69,8 +69,9 @@ fn ask(inventory: &Inventory) {
         Filters { body: texts("suv"), year_min: Some(2020), ..Filters::default() },
         Filters { query: Some("white heated seats r10".into()), ..Filters::default() },
     ] {
-        let _ = inventory.facets(&filters);
-        let _ = inventory.search(&Search { filters, ..Search::default() }, policy);
+        let _ = inventory.facets(&filters, CurrentYear::TEST);
+        let _ =
+            inventory.search(&Search { filters, ..Search::default() }, policy, CurrentYear::TEST);
     }
     for (vin, stock) in [(Some("1FTFW1E50NFA00001"), None), (None, Some("R10018"))] {
         let vin = vin.map(str::to_owned);

@@ -12,6 +12,7 @@ use super::columns::{ByNumber, ByText};
 use super::texts::Texts;
 use crate::query::fold::{TextKind, fold, tidy};
 use crate::query::seats::seats;
+use crate::query::stated::stated_numbers;
 
 /// Values of listings by row.
 #[derive(Debug, Default)]
@@ -38,7 +39,7 @@ impl Gathered {
         self.vin.push(&identifier(&vehicle.vin).unwrap_or_default());
         self.stock.push(&identifier(&vehicle.stock).unwrap_or_default());
         self.texts.push(vehicle);
-        self.numbers.push(vehicle, seats(vehicle));
+        self.numbers.push(vehicle, seats(vehicle), stated_numbers(vehicle));
         self.updated_at.push(vehicle.updated_at);
         for feature in &vehicle.features {
             let rows = self.features.entry(tidy(feature)).or_default();

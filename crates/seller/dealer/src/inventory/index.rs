@@ -14,7 +14,9 @@ use super::gather::Gathered;
 use super::groups::ColumnGroups;
 use super::identifiers;
 use super::texts::Texts;
-use crate::query::{Attribute, AttributeValue, Lexicon, QueryInterpretation, understand};
+use crate::query::{
+    Attribute, AttributeValue, CurrentYear, Lexicon, QueryInterpretation, understand,
+};
 
 /// The search index. Rows are numbered in the default order: `updated_at` descending, then vehicle
 /// id (C-37).
@@ -135,10 +137,14 @@ impl SearchIndex {
     }
 
     /// Interprets the query of some filters.
-    pub(super) fn understand(&self, filters: &Filters) -> Option<QueryInterpretation> {
+    pub(super) fn understand(
+        &self,
+        filters: &Filters,
+        this_year: CurrentYear,
+    ) -> Option<QueryInterpretation> {
         // An empty query is no query.
         let query = filters.query.as_deref().filter(|query| !query.is_empty())?;
-        Some(understand(query, &self.lexicon, self))
+        Some(understand(query, &self.lexicon, self, this_year))
     }
 }
 

@@ -12,8 +12,8 @@ use super::codes::{Codes, StoredRows, index, is_dense};
 use super::column::{NumberColumn, TextColumn};
 use crate::query::fold::fold;
 use crate::query::{
-    Attribute, AttributeValue, Identifiers, NumberRange, NumericAttribute, Predicate,
-    QueryInterpretation, RequiredPhrase,
+    Attribute, AttributeValue, NumberRange, NumericAttribute, Predicate, QueryInterpretation,
+    RequiredPhrase,
 };
 
 /// Matching rows.
@@ -291,6 +291,15 @@ impl SearchIndex {
             NumericAttribute::Year => &self.numbers.year,
             NumericAttribute::Seats => &self.numbers.seats,
             NumericAttribute::Rows => &self.numbers.rows_of_seats,
+            NumericAttribute::Doors => &self.numbers.doors,
+            NumericAttribute::CityMpg => &self.numbers.city_mpg,
+            NumericAttribute::HighwayMpg => &self.numbers.highway_mpg,
+            NumericAttribute::CombinedMpg => &self.numbers.combined_mpg,
+            NumericAttribute::ElectricRange => &self.numbers.electric_range,
+            NumericAttribute::Towing => &self.numbers.towing,
+            NumericAttribute::Horsepower => &self.numbers.horsepower,
+            NumericAttribute::Owners => &self.numbers.owners,
+            NumericAttribute::Accidents => &self.numbers.accidents,
         }
     }
 
@@ -313,7 +322,7 @@ impl SearchIndex {
         }
     }
 
-    fn constraint<'a>(&'a self, want: &'a RequiredPhrase) -> Constraint<'a> {
+    pub(super) fn constraint<'a>(&'a self, want: &'a RequiredPhrase) -> Constraint<'a> {
         match (want.any.as_slice(), want.negated) {
             ([Predicate::Number(number, (min, max))], false) => {
                 range(self.number(*number), *min, *max)
@@ -385,20 +394,6 @@ impl SearchIndex {
             Some(column) => column.rows.rows(value.id),
             None => self.features.rows(value.id),
         }
-    }
-}
-
-impl Identifiers for SearchIndex {
-    fn has_stock(&self, key: &str) -> bool {
-        self.order.stocks(&self.stock, key).next().is_some()
-    }
-
-    fn vin_ends(&self, end: &str) -> bool {
-        !self.order.vins_ending(&self.vin, end).is_empty()
-    }
-
-    fn vin_starts(&self, start: &str) -> bool {
-        !self.vin.starting_with(start).is_empty()
     }
 }
 

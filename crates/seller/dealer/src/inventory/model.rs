@@ -227,7 +227,7 @@ fn is_wanted(inventory: &Inventory, v: &Vehicle, f: &Filters) -> bool {
         && within(v.year.map(u32::from), f.year_min, f.year_max)
         && within(v.price, f.price_min, f.price_max)
         && within(v.mileage, None, f.mileage_max)
-        && inventory.index.understand(f).is_none_or(|query| {
+        && inventory.index.understand(f, CurrentYear::TEST).is_none_or(|query| {
             query
                 .wants
                 .iter()
@@ -462,7 +462,7 @@ proptest! {
             let mut paged = Vec::new();
             loop {
                 let policy = SearchPolicy { default_limit: 20, max_limit: 30 };
-                let (page, _) = inventory.search(&search, policy).unwrap();
+                let (page, _) = inventory.search(&search, policy, CurrentYear::TEST).unwrap();
                 prop_assert_eq!(page.total, expected.len(), "{:?}", search);
                 prop_assert_eq!((page.skip, page.limit), (search.skip, size.min(30)));
                 prop_assert!(page.vehicles.len() <= page.limit as usize);
@@ -484,7 +484,7 @@ proptest! {
         for mut filters in filters {
             // An empty query is no query.
             filters.query = filters.query.filter(|query| !query.is_empty());
-            let (page, notes) = inventory.search(&Search { filters: filters.clone(), ..Search::default() }, SearchPolicy { default_limit: 1, max_limit: 1 }).unwrap();
+            let (page, notes) = inventory.search(&Search { filters: filters.clone(), ..Search::default() }, SearchPolicy { default_limit: 1, max_limit: 1 }, CurrentYear::TEST).unwrap();
             prop_assert_eq!(notes.total, page.total);
             if page.total > 0 {
                 prop_assert!(notes.reasons.is_empty());
@@ -505,7 +505,7 @@ proptest! {
             // A query of several phrases has several reasons.
             let of_filters = expected.len() - usize::from(filters.query.is_some());
             prop_assert_eq!(&said[..of_filters], &expected[..of_filters], "{:?}", filters);
-            let phrases = inventory.index.understand(&filters).map_or(0, |query| query.wants.len());
+            let phrases = inventory.index.understand(&filters, CurrentYear::TEST).map_or(0, |query| query.wants.len());
             prop_assert_eq!(said.len() - of_filters, phrases);
             if phrases == 1 {
                 prop_assert_eq!(said.last(), expected.last(), "{:?}", filters);
@@ -518,7 +518,7 @@ proptest! {
         let inventory = kept(&vehicles, Vec::new());
         for filters in filters {
             let expected = naive_facets(&inventory, &vehicles, &filters);
-            prop_assert_eq!(&*inventory.facets(&filters).0, &expected, "{:?}", filters);
+            prop_assert_eq!(&*inventory.facets(&filters, CurrentYear::TEST).0, &expected, "{:?}", filters);
         }
     }
 

@@ -68,7 +68,7 @@ fn found(inventory: &Inventory, query: &str) -> Vec<String> {
     let filters = Filters { query: Some(query.to_owned()), ..Filters::default() };
     let search = Search { filters, ..Search::default() };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
-    let (page, _) = inventory.search(&search, policy).unwrap();
+    let (page, _) = inventory.search(&search, policy, CurrentYear::TEST).unwrap();
     let id = |raw: &RawJson| {
         let vehicle: tradepost_document::json::Value =
             tradepost_document::json::from_str(raw.as_json()).unwrap();
@@ -115,7 +115,10 @@ fn said(filters: &tradepost_document::json::Value) -> String {
     let request = aap::parse(Skill::InventorySearch, Version::V1_1, &data, &terms).unwrap();
     let AapRequest::InventorySearch(search) = request else { panic!("{data}") };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
-    crate::skills::search(&inventory(), &search, policy).unwrap().message.unwrap()
+    crate::skills::search(&inventory(), &search, policy, CurrentYear::TEST)
+        .unwrap()
+        .message
+        .unwrap()
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn an_answer_to_a_query_says_how_it_was_read() {
     let said = asked.iter().map(|query| format!("{query}\n  {}\n", said(&json!({"query": query}))));
     expect![[r#"
         AWD hybrid SUV under 40k
-          1 vehicle matches; the query was read as: driveline awd, fuel hybrid or pluginhybrid, body suv, price_max 40000.
+          1 vehicle matches; the query was read as: driveline awd or 4wd, fuel hybrid or pluginhybrid, body suv, price_max 40000.
         hoonda
           7 vehicles match; the query was read as: make Honda. "hoonda" was read as Honda.
         toyta camry
@@ -198,7 +201,7 @@ fn an_answer_to_a_query_says_how_it_was_read() {
         navy suv
           2 vehicles match; the query was read as: exterior_color blue, body suv. No listing has the color "navy"; it was read as blue.
         7 seater with low miles
-          8 vehicles match; the query was read as: 7 or more seats. Seats are those of the listing, or those usual for the model where it states none. Left out, because no listing can be found by it: low miles (mileage_max finds it).
+          8 vehicles match; the query was read as: 7 or more seats, order mileage asc. Seats are those of the listing, or those usual for the model where it states none.
         not red sedan under 21k
           2 vehicles match; the query was read as: not exterior_color red, body sedan, price_max 21000.
         mazda 3
@@ -206,9 +209,9 @@ fn an_answer_to_a_query_says_how_it_was_read() {
         show me something nice
           39 vehicles match.
         $300 a month honda civic
-          2 vehicles match; the query was read as: make Honda, model "civic". Left out, because no listing can be found by it: $300 a month.
+          2 vehicles match; the query was read as: make Honda, model "civic". AAP has no payments; price_min and price_max find a price. Left out: $300 a month.
         heated seats
-          12 vehicles match; the query was read as: feature Heated front seats.
+          12 vehicles match; the query was read as: feature heated seats.
         red or blue toyota since 2022
           3 vehicles match; the query was read as: exterior_color red or exterior_color blue, make Toyota, year_min 2022.
     "#]].assert_eq(&said.collect::<String>());

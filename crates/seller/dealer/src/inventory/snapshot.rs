@@ -37,6 +37,8 @@ static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
         include_str!("../query/fold.rs"),
         include_str!("../query/vocabulary.rs"),
         include_str!("../query/seats.rs"),
+        include_str!("../query/stated.rs"),
+        include_str!("../query/economy.rs"),
         include_str!("../../data/words/vocabulary.txt"),
         include_str!("../../data/words/colours.txt"),
         include_str!("../../data/words/models.txt"),

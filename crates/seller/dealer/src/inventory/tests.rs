@@ -55,7 +55,7 @@ fn ids(page: &SearchPage) -> Vec<String> {
 #[track_caller]
 fn found(inventory: &Inventory, filters: Filters) -> Vec<String> {
     let search = Search { filters, ..Search::default() };
-    let mut ids = ids(&inventory.search(&search, POLICY).unwrap().0);
+    let mut ids = ids(&inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0);
     ids.sort();
     ids
 }
@@ -69,7 +69,7 @@ fn asked(inventory: &Inventory, query: &str) -> Vec<String> {
 #[track_caller]
 fn sorted(inventory: &Inventory, field: SortField, order: SortOrder) -> Vec<String> {
     let search = Search { sort: by(field, order), ..Search::default() };
-    ids(&inventory.search(&search, POLICY).unwrap().0)
+    ids(&inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0)
 }
 
 fn listed(lookup: VehicleLookup<'_>) -> Option<String> {
@@ -94,7 +94,7 @@ fn the_default_order_is_latest_first_then_id_c_37() {
         car("d", "Ford", "F-150", 5),
         car("a", "Ford", "F-150", 10),
     ]);
-    let page = inventory.search(&Search::default(), POLICY).unwrap().0;
+    let page = inventory.search(&Search::default(), POLICY, CurrentYear::TEST).unwrap().0;
     assert_eq!(ids(&page), ["b", "d", "a", "c"]);
     assert_eq!(sorted(&inventory, SortField::UpdatedAt, SortOrder::Desc), ["b", "d", "a", "c"]);
     assert_eq!(sorted(&inventory, SortField::UpdatedAt, SortOrder::Asc), ["a", "c", "d", "b"]);
@@ -144,7 +144,7 @@ fn page_size_is_clamped_and_echoed_c_08_e_052() {
     let inventory = inventory(cars.collect());
     let page = |limit, skip| {
         let search = Search { limit, skip, ..Search::default() };
-        let page = inventory.search(&search, POLICY).unwrap().0;
+        let page = inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0;
         (page.total, page.skip, page.limit, page.vehicles.len())
     };
     assert_eq!(page(None, 0), (150, 0, 20, 20));
@@ -161,7 +161,7 @@ fn impossible_bounds_and_makes_find_nothing_c_40_e_057() {
     assert!(found(&inventory, contradictory).is_empty());
     let unknown = Filters { make: vec!["Tatra".into()], ..Filters::default() };
     assert!(found(&inventory, unknown.clone()).is_empty());
-    assert_eq!(*inventory.facets(&unknown).0, Facets::default(), "R-FA-04");
+    assert_eq!(*inventory.facets(&unknown, CurrentYear::TEST).0, Facets::default(), "R-FA-04");
 }
 
 #[test]
@@ -344,7 +344,10 @@ fn facets_count_what_matches_r_fa() {
         coloured("d", "Audi", 2021, None, None),
         coloured("e", "BMW", 2019, None, None),
     ]);
-    let all = tradepost_document::json::to_value(inventory.facets(&Filters::default()).0).unwrap();
+    let all = tradepost_document::json::to_value(
+        inventory.facets(&Filters::default(), CurrentYear::TEST).0,
+    )
+    .unwrap();
     assert_eq!(
         all,
         json!({
@@ -368,7 +371,7 @@ fn facets_count_what_matches_r_fa() {
     );
     let audi = Filters { make: vec!["audi".into()], ..Filters::default() };
     assert_eq!(
-        tradepost_document::json::to_value(inventory.facets(&audi).0).unwrap(),
+        tradepost_document::json::to_value(inventory.facets(&audi, CurrentYear::TEST).0).unwrap(),
         json!({
             "makes": [{"value": "Audi", "count": 1}],
             "models": [{"value": "Model", "count": 1}],
@@ -464,9 +467,9 @@ fn an_empty_inventory_answers_everything() {
                 sort: by(SortField::Price, SortOrder::Desc),
                 ..Search::default()
             };
-            let page = inventory.search(&search, POLICY).unwrap().0;
+            let page = inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0;
             assert_eq!((page.total, page.vehicles.len()), (0, 0));
-            assert_eq!(*inventory.facets(&search.filters).0, Facets::default());
+            assert_eq!(*inventory.facets(&search.filters, CurrentYear::TEST).0, Facets::default());
         }
         assert!(inventory.similar(&gone("x", None, None), 3).is_empty());
     }
@@ -488,6 +491,6 @@ fn an_order_is_found_by_walking_and_by_sorting_alike() {
             ..Search::default()
         };
         let expected: Vec<String> = (first..first + 20).map(|n| format!("{n:04}")).collect();
-        assert_eq!(ids(&inventory.search(&search, POLICY).unwrap().0), expected);
+        assert_eq!(ids(&inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0), expected);
     }
 }

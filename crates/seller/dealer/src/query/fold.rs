@@ -42,6 +42,23 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(lower).collect()
 }
 
+/// Returns a text in lower case without the accents of Latin letters.
+pub(crate) fn without_accents(text: &str) -> String {
+    let plain = |c: char| match c {
+        'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'ö' | 'õ' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        other => other,
+    };
+    // A combining mark follows its letter.
+    let is_mark = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    lower(text).chars().filter(|c| !is_mark(c)).map(plain).collect()
+}
+
 /// Trims a text and collapses repeated white space, for display.
 pub(crate) fn tidy(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tradepost_document::catalog;
 
+use super::concepts::concepts;
 use super::fold::{TextKind, squeeze};
 use super::vocabulary::vocabulary;
 
@@ -94,6 +95,8 @@ pub(crate) struct Lexicon {
     classes: HashMap<(Attribute, &'static str), Vec<u32>>,
     /// Values of other attributes that imply a class, as `Bolt EV` implies electricity.
     elsewhere: HashMap<(Attribute, &'static str), Vec<AttributeValue>>,
+    /// Values that show a concept of a feature.
+    concepts: HashMap<&'static str, Vec<AttributeValue>>,
     /// Spellings of values.
     names: HashMap<AttributeValue, Box<str>>,
 }
@@ -139,6 +142,20 @@ impl Lexicon {
         self.elsewhere.get(&(attribute, class)).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the values of the same attribute that share a class with a value, and the value.
+    pub(crate) fn like(&self, value: AttributeValue) -> Vec<AttributeValue> {
+        let attribute = value.attribute;
+        let class = vocabulary().class(attribute.field(), self.name(value));
+        let ids = class.and_then(|class| self.classes.get(&(attribute, class)));
+        let ids = ids.map_or(&[][..], Vec::as_slice).iter();
+        ids.map(|id| AttributeValue { attribute, id: *id }).chain([value]).collect()
+    }
+
+    /// Returns the values that show a concept of a feature.
+    pub(super) fn concept(&self, concept: &str) -> &[AttributeValue] {
+        self.concepts.get(concept).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns the meanings of a phrase.
     pub(super) fn senses(&self, phrase: &str) -> &[PhraseMeaning] {
         self.terms.get(phrase).map_or(&[], Vec::as_slice)
@@ -154,6 +171,16 @@ impl Lexicon {
         terms
             .take_while(move |(term, _)| term.starts_with(start))
             .map(|(_, senses)| senses.as_slice())
+    }
+
+    /// Returns true when a phrase is the name of a make or model.
+    pub(super) fn is_name(&self, phrase: &str) -> bool {
+        self.senses(phrase).iter().any(|sense| match sense {
+            PhraseMeaning::Value(value, _) => {
+                matches!(value.attribute, Attribute::Make | Attribute::Model)
+            }
+            PhraseMeaning::Pair(..) => true,
+        })
     }
 
     /// Iterates over all phrases without spaces.
@@ -192,9 +219,14 @@ impl Lexicon {
         for class in classes {
             self.classes.entry((attribute, class)).or_default().push(value.id);
         }
-        for said in attribute.implies() {
-            if let Some(class) = vocabulary().class_in_name(said.field(), text) {
-                self.elsewhere.entry((*said, class)).or_default().push(value);
+        for implied in attribute.implies() {
+            if let Some(class) = vocabulary().class_in_name(implied.field(), text) {
+                self.elsewhere.entry((*implied, class)).or_default().push(value);
+            }
+        }
+        if matches!(attribute, Attribute::Feature | Attribute::Trim | Attribute::InteriorColor) {
+            for concept in concepts().of_text(text) {
+                self.concepts.entry(concept).or_default().push(value);
             }
         }
     }

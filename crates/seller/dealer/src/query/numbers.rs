@@ -6,6 +6,11 @@ use tradepost_document::words;
 use super::tokens::{QueryToken, together};
 use super::vocabulary::vocabulary;
 
+mod units;
+
+pub(super) use units::is_unit;
+use units::{NumberUnit, counted_by, heading_at, in_stated_unit, uncounted, unit_at};
+
 words! {
     /// Numeric attributes.
     pub(crate) enum NumericAttribute {
@@ -19,21 +24,51 @@ words! {
         Seats = "seats",
         /// Rows of seats.
         Rows = "rows of seats",
+        /// Doors.
+        Doors = "doors",
+        /// Miles per gallon in the city.
+        CityMpg = "mpg in the city",
+        /// Miles per gallon on the highway.
+        HighwayMpg = "mpg on the highway",
+        /// Miles per gallon, combined from city and highway.
+        CombinedMpg = "mpg, combined from city and highway",
+        /// Electric range in miles.
+        ElectricRange = "miles of electric range",
+        /// Towing capacity in pounds.
+        Towing = "pounds of towing capacity",
+        /// Horsepower.
+        Horsepower = "horsepower",
+        /// Owners before.
+        Owners = "owners",
+        /// Accidents.
+        Accidents = "accidents",
     }
 }
 
 impl NumericAttribute {
+    /// Returns true for numbers that a filter of AAP bounds, or could: they are named as it is.
+    pub(crate) const fn has_filter(self) -> bool {
+        matches!(self, Self::Price | Self::Mileage | Self::Year)
+    }
+
     /// Describes bounds in terms of the filters.
     pub(crate) fn in_filters(self, bounds: NumberRange) -> String {
         let name = self.name();
         match bounds {
-            (Some(min), Some(max)) if min == max => format!("{name} {min}"),
+            (Some(min), Some(max))
+                if min == max
+                    && (self.has_filter() || self == Self::Seats || self == Self::Rows) =>
+            {
+                format!("{name} {min}")
+            }
+            (Some(min), Some(max)) if min == max => format!("{min} {name}"),
+            (Some(min), Some(max)) if !self.has_filter() => format!("{min} to {max} {name}"),
             (Some(min), Some(max)) => format!("{name}_min {min} and {name}_max {max}"),
-            (Some(min), None) if matches!(self, Self::Seats | Self::Rows) => {
+            (Some(min), None) if !self.has_filter() => {
                 format!("{min} or more {name}")
             }
             (Some(min), None) => format!("{name}_min {min}"),
-            (None, Some(max)) if matches!(self, Self::Seats | Self::Rows) => {
+            (None, Some(max)) if !self.has_filter() => {
                 format!("{max} or fewer {name}")
             }
             (None, Some(max)) => format!("{name}_max {max}"),
@@ -52,8 +87,12 @@ pub(super) enum NumberPhrase {
     Range(NumericAttribute, NumberRange),
     /// Something that no listing states.
     Unsearchable,
-    /// An age of a car, which would need the current date.
-    Age,
+    /// An age of a car in years, with bounds; both are inclusive.
+    Age(NumberRange),
+    /// Money by the month, or a part of a price.
+    Payment,
+    /// A distance to the dealer.
+    Distance,
 }
 
 words! {
@@ -78,60 +117,18 @@ words! {
     }
 }
 
-/// Unit before or after a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NumberUnit {
-    Of(NumericAttribute),
-    /// Kilometres driven; listings count miles.
-    Kilometers,
-    /// Years of age.
-    Age,
-    /// Range of a car with one charge or tank; also a range of prices.
-    Range,
-    /// `city`, `speed` and the like, which belong to small numbers only.
-    Weak,
-    Unsearchable,
-}
-
-impl NumberUnit {
-    /// Returns true when an amount is plausible for the unit. In `under 30k seats 7` the seats
-    /// belong to the 7.
-    fn fits(self, amount: NumberAmount) -> bool {
-        let is_large = amount.is_large || amount.is_money;
-        match self {
-            Self::Of(NumericAttribute::Seats | NumericAttribute::Rows) => {
-                !is_large && amount.value <= 15
-            }
-            Self::Of(NumericAttribute::Year) => {
-                !is_large && (is_likely_year(amount) || amount.value <= 100)
-            }
-            Self::Age | Self::Weak => !is_large && amount.value < 1000,
-            Self::Of(NumericAttribute::Price | NumericAttribute::Mileage)
-            | Self::Kilometers
-            | Self::Range
-            | Self::Unsearchable => true,
-        }
-    }
-}
-
-/// Words before a number that say what it counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct NumberHeading {
-    unit: NumberUnit,
-    /// True for words that also describe cars without a number, as in `towing under 40k`.
-    is_trait: bool,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct NumberAmount {
     value: u32,
+    /// Digit behind the decimal point, where the unit does not make the amount thousands.
+    tenths: u32,
     /// True when written in thousands or with a dollar sign.
     is_large: bool,
     is_money: bool,
 }
 
 /// Numbers that may be a model year.
-const YEARS: std::ops::RangeInclusive<u32> = 1950..=2035;
+const YEARS: std::ops::RangeInclusive<u32> = 1950..=2099;
 
 /// Reads a phrase with a number from `at` on, and returns the number of its tokens. A number
 /// without any hint is none, because it may be a name.
@@ -149,6 +146,7 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     }
     let bound = bound_at(tokens, at, "before");
     let is_near = tokens.get(at).is_some_and(|token| token.text == "within");
+    let is_strict = bound.is_some_and(|(length, _)| is_strict(tokens, at, length));
     if let Some((length, _)) = bound {
         at = skip(tokens, at + length);
         // As in `under the price of 20k`.
@@ -163,6 +161,9 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     let bound = bound.map(|(_, bound)| bound);
     let (length, first) = amount_at(tokens, at)?;
     at += length;
+    if is_postal_code(tokens, at - 1) {
+        return Some((at - start, NumberPhrase::Distance));
+    }
     if let Some(heading) = heading
         && heading.is_trait
         && (first.is_money || first.is_large && bound == Some(BoundWord::Most))
@@ -202,10 +203,17 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     pass_unit(tokens, &mut at, &mut unit, second.unwrap_or(first));
     let largest = second.unwrap_or(first);
     let is_sum = largest.is_large || largest.is_money || largest.value >= 1000;
+    let is_towing =
+        heading.is_some_and(|heading| heading.unit == NumberUnit::Of(NumericAttribute::Towing));
     unit = match unit {
         // As in `in the 20k range`.
-        Some(NumberUnit::Range) => (!is_sum).then_some(NumberUnit::Unsearchable),
+        Some(NumberUnit::Range) => {
+            (!is_sum).then_some(NumberUnit::Of(NumericAttribute::ElectricRange))
+        }
         Some(NumberUnit::Weak) => Some(NumberUnit::Unsearchable),
+        Some(NumberUnit::Pounds) if is_towing => Some(NumberUnit::Of(NumericAttribute::Towing)),
+        Some(NumberUnit::Kilograms) if is_towing => Some(NumberUnit::TowingKilograms),
+        Some(NumberUnit::Pounds | NumberUnit::Kilograms) => Some(NumberUnit::Unsearchable),
         // `3 years` are an age, `within 50 miles` is a distance to the dealer.
         Some(NumberUnit::Of(NumericAttribute::Year)) if !is_likely_year(largest) => {
             Some(NumberUnit::Age)
@@ -213,13 +221,29 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         Some(NumberUnit::Of(NumericAttribute::Mileage) | NumberUnit::Kilometers)
             if is_near && !is_sum =>
         {
-            Some(NumberUnit::Unsearchable)
+            Some(NumberUnit::Distance)
         }
         other => other,
     };
+    // The second row is a row, `third row` a number of rows.
+    let is_ordinal =
+        tokens.get(start).is_some_and(|token| matches!(token.text.as_str(), "second" | "2nd"));
+    if is_ordinal && unit == Some(NumberUnit::Of(NumericAttribute::Rows)) {
+        return Some((at - start, NumberPhrase::Unsearchable));
+    }
     let said = match second {
         Some(second) => between(first, second, unit)?,
         None => single(first, bound, unit)?,
+    };
+    // `under 3 years` ends before the third one, `up to 3 years` with it.
+    let said = match said {
+        NumberPhrase::Age((None, Some(most))) if is_strict => {
+            NumberPhrase::Age((None, Some(most.saturating_sub(1))))
+        }
+        NumberPhrase::Age((Some(least), None)) if is_strict => {
+            NumberPhrase::Age((Some(least.saturating_add(1)), None))
+        }
+        other => other,
     };
     Some((at - start, said))
 }
@@ -241,6 +265,22 @@ fn bound_allows_range(bound: Option<BoundWord>, tokens: &[QueryToken], at: usize
     }
 }
 
+/// Returns true for a number that is more likely a postal code than a price: `near 90210`.
+fn is_postal_code(tokens: &[QueryToken], at: usize) -> bool {
+    let place = at.checked_sub(1).and_then(|before| tokens.get(before));
+    let is_after_place = place.is_some_and(|token| matches!(token.text.as_str(), "near" | "in"));
+    let Some(token) = tokens.get(at).filter(|token| is_after_place && !token.money) else {
+        return false;
+    };
+    let is_round = token.text.parse::<u32>().is_ok_and(|number| number.is_multiple_of(500));
+    token.text.len() == 5 && token.text.bytes().all(|b| b.is_ascii_digit()) && !is_round
+}
+
+/// Returns true when the number itself is not within a bound.
+fn is_strict(tokens: &[QueryToken], at: usize, length: usize) -> bool {
+    tokens.get(at..at + length).is_some_and(|run| word(&together(run), "strict").is_some())
+}
+
 fn between(
     first: NumberAmount,
     second: NumberAmount,
@@ -253,13 +293,18 @@ fn between(
         low = low.saturating_mul(1000);
     }
     let years = YEARS.contains(&low) && YEARS.contains(&high);
+    if unit == Some(NumberUnit::Age) {
+        return Some(NumberPhrase::Age((Some(low.min(high)), Some(low.max(high)))));
+    }
+    if unit == Some(NumberUnit::Consumption) {
+        low = low.saturating_mul(10).saturating_add(first.tenths);
+        high = high.saturating_mul(10).saturating_add(second.tenths);
+    }
     let number = match unit {
-        Some(NumberUnit::Unsearchable | NumberUnit::Range | NumberUnit::Weak) => {
-            return Some(NumberPhrase::Unsearchable);
-        }
-        Some(NumberUnit::Age) => return Some(NumberPhrase::Age),
-        Some(NumberUnit::Of(number)) => number,
-        Some(NumberUnit::Kilometers) => NumericAttribute::Mileage,
+        Some(unit) => match counted_by(unit) {
+            Some(number) => number,
+            None => return Some(uncounted(unit)),
+        },
         None if years && !first.is_money && !second.is_large => NumericAttribute::Year,
         None if high >= 1000 || first.is_money || second.is_money => NumericAttribute::Price,
         None => return None,
@@ -269,22 +314,7 @@ fn between(
         high = high.saturating_mul(1000);
     }
     let bounds = (Some(low.min(high)), Some(low.max(high)));
-    Some(NumberPhrase::Range(number, in_miles(bounds, unit)))
-}
-
-/// Converts bounds from kilometres to miles, where the unit is kilometres.
-fn in_miles(bounds: NumberRange, unit: Option<NumberUnit>) -> NumberRange {
-    let (min, max) = bounds;
-    if unit != Some(NumberUnit::Kilometers) {
-        return (min, max);
-    }
-    // A mile has 1,609,344 millimetres. Rounded so that a car is within the bounds in both units or
-    // in neither.
-    let miles = |kilometers: u32, up: u64| {
-        let miles = (u64::from(kilometers) * 1_000_000 + up) / 1_609_344;
-        u32::try_from(miles).unwrap_or(u32::MAX)
-    };
-    (min.map(|min| miles(min, 1_609_343)), max.map(|max| miles(max, 0)))
+    Some(NumberPhrase::Range(number, in_stated_unit(bounds, unit)))
 }
 
 fn is_likely_year(amount: NumberAmount) -> bool {
@@ -296,16 +326,20 @@ fn single(
     bound: Option<BoundWord>,
     unit: Option<NumberUnit>,
 ) -> Option<NumberPhrase> {
-    let NumberAmount { mut value, is_large, is_money } = amount;
+    let NumberAmount { mut value, tenths, is_large, is_money } = amount;
+    if unit == Some(NumberUnit::Age) {
+        return Some(NumberPhrase::Age(age_bounds(value, bound)));
+    }
+    if unit == Some(NumberUnit::Consumption) {
+        value = value.saturating_mul(10).saturating_add(tenths);
+    }
     // 2000 may be a year or a round sum; after `under` the sum is more likely.
     let year = YEARS.contains(&value) && !is_large && value != 2000;
     let number = match (unit, bound) {
-        (Some(NumberUnit::Unsearchable | NumberUnit::Range | NumberUnit::Weak), _) => {
-            return Some(NumberPhrase::Unsearchable);
-        }
-        (Some(NumberUnit::Age), _) => return Some(NumberPhrase::Age),
-        (Some(NumberUnit::Of(number)), _) => number,
-        (Some(NumberUnit::Kilometers), _) => NumericAttribute::Mileage,
+        (Some(unit), _) => match counted_by(unit) {
+            Some(number) => number,
+            None => return Some(uncounted(unit)),
+        },
         (
             None,
             Some(BoundWord::After | BoundWord::Since | BoundWord::Earlier | BoundWord::Until),
@@ -338,10 +372,50 @@ fn single(
         // Seven seats also fit into eight; for two, five are not wanted.
         None if counted && value > 2 => (Some(value), None),
         None if counted => (Some(value), Some(value)),
-        // A price or a mileage alone is a maximum.
-        None => (None, Some(value)),
+        None => bounds_of_bare(number, value, unit),
     };
-    Some(NumberPhrase::Range(number, in_miles(bounds, unit)))
+    Some(NumberPhrase::Range(number, in_stated_unit(bounds, unit)))
+}
+
+/// Returns the bounds of a number without a bound word.
+fn bounds_of_bare(number: NumericAttribute, value: u32, unit: Option<NumberUnit>) -> NumberRange {
+    match number {
+        // Feeds count the tailgate of some cars as a door.
+        NumericAttribute::Doors if value > 1 => {
+            let even = value - value % 2;
+            (Some(even), Some(even + 1))
+        }
+        NumericAttribute::Doors | NumericAttribute::Owners | NumericAttribute::Accidents => {
+            (Some(value), Some(value))
+        }
+        // Six litres are wanted at most, which is a minimum of miles per gallon.
+        NumericAttribute::CombinedMpg if unit == Some(NumberUnit::Consumption) => {
+            (None, Some(value))
+        }
+        NumericAttribute::CityMpg
+        | NumericAttribute::HighwayMpg
+        | NumericAttribute::CombinedMpg
+        | NumericAttribute::ElectricRange
+        | NumericAttribute::Towing
+        | NumericAttribute::Horsepower => (Some(value), None),
+        // A price or a mileage alone is a maximum.
+        NumericAttribute::Price
+        | NumericAttribute::Mileage
+        | NumericAttribute::Year
+        | NumericAttribute::Seats
+        | NumericAttribute::Rows => (None, Some(value)),
+    }
+}
+
+/// Returns the bounds of an age in years.
+fn age_bounds(value: u32, bound: Option<BoundWord>) -> NumberRange {
+    match bound {
+        Some(BoundWord::Most | BoundWord::Since | BoundWord::Until) => (None, Some(value)),
+        Some(BoundWord::Least | BoundWord::Between | BoundWord::Earlier) => (Some(value), None),
+        Some(BoundWord::After) => (None, Some(value)),
+        Some(BoundWord::About) => (Some(value.saturating_sub(1)), Some(value.saturating_add(1))),
+        None => (Some(value), Some(value)),
+    }
 }
 
 /// Interprets a number without context that is no name: a year, or a maximum price.
@@ -369,6 +443,7 @@ fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> 
     let scaled = !thousands && follows == Some("thousand");
     let is_large = thousands || scaled || token.money;
     let factor = if thousands || scaled { 1000 } else { 1 };
+    let mut tenths = 0;
     let value = match digits.split_once('.') {
         // In `19.5k` one decimal is enough.
         Some((whole, part)) if thousands || scaled || token.money => {
@@ -376,19 +451,23 @@ fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> 
             whole.parse::<u32>().ok()?.checked_mul(factor)?.checked_add(tenths * factor / 10)?
         }
         // `2.5` by itself is an engine, with a unit it is an amount.
-        Some((whole, _)) => {
+        Some((whole, part)) => {
             unit_at(tokens, at + 1)?;
+            tenths = part.get(..1)?.parse().ok()?;
             whole.parse().ok()?
         }
         None => {
             // `twenty five` is one number in two words.
-            let two = tokens.get(at + 1).map(|next| format!("{digits}{}", next.text));
+            let is_word = !digits.starts_with(|c: char| c.is_ascii_digit());
+            let next = tokens.get(at + 1).filter(|_| is_word);
+            let two = next.map(|next| format!("{digits}{}", next.text));
             if let Some(number) = two.and_then(|two| word(&two, "number")) {
                 let scaled = tokens.get(at + 2).and_then(|next| word(&next.text, "unit"));
                 let thousands = scaled == Some("thousand");
                 let value = number.parse::<u32>().ok()?;
                 let value = if thousands { value.checked_mul(1000)? } else { value };
-                let amount = NumberAmount { value, is_large: thousands, is_money: false };
+                let amount =
+                    NumberAmount { value, tenths: 0, is_large: thousands, is_money: false };
                 return Some((2 + usize::from(thousands), amount));
             }
             let number = digits.parse::<u32>().ok();
@@ -396,63 +475,7 @@ fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> 
             number.checked_mul(factor)?
         }
     };
-    Some((1 + usize::from(scaled), NumberAmount { value, is_large, is_money: token.money }))
-}
-
-/// Returns true when a word is a unit.
-pub(super) fn is_unit(text: &str) -> bool {
-    word(text, "unit").is_some()
-}
-
-/// Reads a unit after a number.
-fn unit_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberUnit)> {
-    let (length, unit) = phrase(tokens, at, "unit")?;
-    let unit = match unit {
-        "dollars" => NumberUnit::Of(NumericAttribute::Price),
-        "miles" | "kilometers" => {
-            // As in `300 miles of range`, `30 miles per gallon`, `50 miles from here`.
-            if let Some((more, _)) = phrase(tokens, at + length, "distance") {
-                return Some((length + more, NumberUnit::Unsearchable));
-            }
-            if unit == "miles" {
-                NumberUnit::Of(NumericAttribute::Mileage)
-            } else {
-                NumberUnit::Kilometers
-            }
-        }
-        "seats" => NumberUnit::Of(NumericAttribute::Seats),
-        "years" => NumberUnit::Of(NumericAttribute::Year),
-        "age" => NumberUnit::Age,
-        // As in `under 40k Range Rover`.
-        "range" if tokens.get(at + length).is_some_and(|next| next.text == "rover") => return None,
-        "range" => NumberUnit::Range,
-        "weak" => NumberUnit::Weak,
-        "unsearchable" => NumberUnit::Unsearchable,
-        "rows" => {
-            // `3rd row seating` is one phrase.
-            let (more, _) = phrase(tokens, at + length, "unit")
-                .filter(|(_, unit)| *unit == "seats")
-                .unwrap_or_default();
-            return Some((length + more, NumberUnit::Of(NumericAttribute::Rows)));
-        }
-        _ => return None,
-    };
-    Some((length, unit))
-}
-
-/// Reads words before a number that say what it counts.
-fn heading_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberHeading)> {
-    if let Some((length, heading)) = phrase(tokens, at, "heading") {
-        let unit = match heading {
-            "age" => NumberUnit::Age,
-            "range" => NumberUnit::Range,
-            _ => NumberUnit::Unsearchable,
-        };
-        return Some((length, NumberHeading { unit, is_trait: heading == "trait" }));
-    }
-    let (length, unit) = unit_at(tokens, at)?;
-    matches!(unit, NumberUnit::Of(_) | NumberUnit::Kilometers)
-        .then_some((length, NumberHeading { unit, is_trait: false }))
+    Some((1 + usize::from(scaled), NumberAmount { value, tenths, is_large, is_money: token.money }))
 }
 
 /// Skips a unit that fits the amount before it, if there is one. The first unit counts; a rate such
@@ -469,8 +492,28 @@ fn pass_unit(
         && said.fits(amount)
     {
         *at += length;
-        if said == NumberUnit::Unsearchable {
-            *unit = Some(said);
+        // A rate decides, and so does what is more exact than the words before the number.
+        let decides = matches!(
+            said,
+            NumberUnit::Unsearchable
+                | NumberUnit::Payment
+                | NumberUnit::Distance
+                | NumberUnit::RangeKilometers
+                | NumberUnit::Pounds
+                | NumberUnit::Kilograms
+                | NumberUnit::Of(
+                    NumericAttribute::CityMpg
+                        | NumericAttribute::HighwayMpg
+                        | NumericAttribute::CombinedMpg
+                        | NumericAttribute::ElectricRange
+                )
+        );
+        if decides || *unit == Some(NumberUnit::Range) && said == NumberUnit::Kilometers {
+            *unit = Some(if said == NumberUnit::Kilometers {
+                NumberUnit::RangeKilometers
+            } else {
+                said
+            });
         }
         unit.get_or_insert(said);
     }

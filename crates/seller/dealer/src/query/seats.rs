@@ -15,7 +15,7 @@ const MEMBERS: [&str; 6] =
 pub(crate) struct Seats {
     /// Number of seats.
     pub(crate) seats: Option<u32>,
-    /// Number of rows: 3 or unknown.
+    /// Number of rows: 3, 2 where the seats are at most six, or unknown.
     pub(crate) rows: Option<u32>,
 }
 
@@ -37,7 +37,9 @@ pub(crate) fn seats(vehicle: &Vehicle) -> Seats {
         || texts().any(|words| has_row(&words));
     let stated = stated(vehicle).or_else(|| texts().find_map(|words| in_words(&words)));
     let usual = if three { Some(7) } else { body.and_then(|body| vocabulary().seats(body)) };
-    Seats { seats: stated.or(usual), rows: three.then_some(3) }
+    let seats = stated.or(usual);
+    let two = seats.filter(|seats| (4..=6).contains(seats)).map(|_| 2);
+    Seats { seats, rows: if three { Some(3) } else { two } }
 }
 
 fn stated(vehicle: &Vehicle) -> Option<u32> {
@@ -93,11 +95,11 @@ mod tests {
             (json!({"others": {"seats": 6}, "features": ["3rd Row Seat"]}), (Some(6), Some(3))),
             (json!({"features": ["Third row seating"]}), (Some(7), Some(3))),
             (json!({"features": ["12-Passenger Seating"]}), (Some(12), None)),
-            (json!({"features": ["Seating for 5", "Sunroof"]}), (Some(5), None)),
+            (json!({"features": ["Seating for 5", "Sunroof"]}), (Some(5), Some(2))),
             (json!({"trim": "Touring 7 Passenger"}), (Some(7), None)),
             (json!({"make": "Kia", "model": "Telluride", "body": "suv"}), (Some(7), Some(3))),
             (json!({"body": "Minivan"}), (Some(7), Some(3))),
-            (json!({"body": "Sport Utility"}), (Some(5), None)),
+            (json!({"body": "Sport Utility"}), (Some(5), Some(2))),
             (json!({"body": "coupe", "features": ["6-way power driver seat"]}), (None, None)),
             (json!({"features": ["Power seats 8-way", "Memory seat 2"]}), (None, None)),
             (json!({"others": {"seats": 4000}}), (None, None)),

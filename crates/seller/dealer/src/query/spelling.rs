@@ -20,6 +20,11 @@ pub(crate) fn uncorrected_words() -> impl Iterator<Item = &'static str> {
     listed_words(ENGLISH)
 }
 
+/// Returns true when a word in lower case is in the list of common English words.
+pub(super) fn is_listed_english(word: &str) -> bool {
+    ENGLISH_WORDS.contains(word)
+}
+
 /// Returns true when a word in lower case is a common English word or a regular form of one, and
 /// therefore neither a misspelling nor the beginning of a name.
 pub(super) fn is_english(word: &str) -> bool {

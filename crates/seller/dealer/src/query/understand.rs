@@ -1,44 +1,76 @@
 //! Interpretation of a query.
 
+mod alternatives;
 mod facts;
 mod identifier;
+mod languages;
+mod likeness;
 mod measure;
 mod negation;
 mod particle;
 mod unknown;
 
+use tradepost_aap::inventory::{Sort, SortField, SortOrder};
+use tradepost_document::catalog::Vocabulary as _;
+
 use super::lexicon::{Attribute, Lexicon};
 use super::numbers::{self, NumberPhrase, NumberRange, NumericAttribute};
 use super::tokens::{QueryToken, together, tokens};
 use super::vocabulary::vocabulary;
-use super::{Identifiers, Predicate, QueryInterpretation, QueryRemark, RequiredPhrase};
-use negation::{Negation, complement};
+use super::{
+    CurrentYear, InventoryLookups, Predicate, QueryInterpretation, QueryRemark, RequiredPhrase,
+};
+use alternatives::OpenSides;
+use likeness::Likeness;
+use negation::{Negation, PhraseLink, complement};
 
 /// Maximum number of tokens of a phrase.
 const LONGEST_PHRASE: usize = 5;
+
+/// Maximum number of words that are read of a query, because each condition is compared with
+/// others.
+const MAX_WORDS: usize = 500;
 
 /// Maximum number of words of a query that are checked for misspellings, because each is compared
 /// with every known word.
 const MAX_CORRECTIONS: usize = 4;
 
-/// Interprets a query with the words and numbers of an inventory.
+/// Interprets a query with the words and numbers of an inventory. Ages are counted back from
+/// `this_year`.
 pub(crate) fn understand(
     query: &str,
     lexicon: &Lexicon,
-    identifiers: &dyn Identifiers,
+    inventory: &dyn InventoryLookups,
+    this_year: CurrentYear,
 ) -> QueryInterpretation {
+    let mut words = tokens(query);
+    let is_long = words.len() > MAX_WORDS;
+    words.truncate(MAX_WORDS);
+    let language = languages::translate(&mut words, lexicon);
     let mut reader = Interpreter {
-        tokens: tokens(query),
+        names_both_drives: facts::names_both_drives(&words),
+        tokens: words,
         lexicon,
-        identifiers,
+        inventory,
+        this_year,
         understood: QueryInterpretation::default(),
         negation: Negation::default(),
+        follows: Vec::new(),
+        sides: None,
+        likeness: None,
+        unknown_words: Vec::new(),
         interior_end: None,
         interior_read: None,
         corrections: 0,
         at: 0,
         has_meaning: false,
     };
+    if let Some(language) = language {
+        reader.remark(QueryRemark::Language(language));
+    }
+    if is_long {
+        reader.remark(QueryRemark::TooLong(MAX_WORDS));
+    }
     reader.separate_units();
     if reader.tokens.is_empty() {
         reader.remark(QueryRemark::NoWord);
@@ -49,16 +81,29 @@ pub(crate) fn understand(
         at += reader.step(at);
     }
     reader.drop_negation(at);
+    reader.finish_likeness();
+    reader.judge_unknown_words();
     reader.understood
 }
 
 struct Interpreter<'a> {
     tokens: Vec<QueryToken>,
     lexicon: &'a Lexicon,
-    identifiers: &'a dyn Identifiers,
+    inventory: &'a dyn InventoryLookups,
+    this_year: CurrentYear,
     understood: QueryInterpretation,
     /// State of negations and conjunctions.
     negation: Negation,
+    /// For each condition, whether nothing but small words is between it and the one before.
+    follows: Vec<bool>,
+    /// The sides of an `or` whose last side may go on.
+    sides: Option<OpenSides>,
+    /// A comparison whose car is being named.
+    likeness: Option<Likeness>,
+    /// Words that mean nothing here.
+    unknown_words: Vec<String>,
+    /// True when the query names all-wheel drive and four-wheel drive.
+    names_both_drives: bool,
     /// Token after a word for the interior: a colour there is the interior's.
     interior_end: Option<usize>,
     /// Token of a word for the interior that a colour before it has used.
@@ -80,13 +125,20 @@ impl Interpreter<'_> {
         if let Some(length) = self.identifier_named(at) {
             return length;
         }
-        if let Some((length, said)) = numbers::read(&self.tokens, at) {
-            match said {
-                NumberPhrase::Range(number, bounds) => self.number(number, bounds),
+        if let Some((length, meaning)) = numbers::read(&self.tokens, at) {
+            match meaning {
+                NumberPhrase::Range(number, bounds) => self.number(number, bounds, at, length),
                 NumberPhrase::Unsearchable => self.measured(at, length),
-                NumberPhrase::Age => {
-                    let said = self.shown(at, length);
-                    self.leave_out(said, hint("year"), at + length);
+                NumberPhrase::Age((least, most)) => {
+                    let year = |age: u32| self.this_year.years_ago(age);
+                    let bounds = (most.map(year), least.map(year));
+                    self.number(NumericAttribute::Year, bounds, at, length);
+                }
+                NumberPhrase::Payment => {
+                    self.answer_without_member(at, length, QueryRemark::Payment)
+                }
+                NumberPhrase::Distance => {
+                    self.answer_without_member(at, length, QueryRemark::Place)
                 }
             }
             return length;
@@ -119,7 +171,7 @@ impl Interpreter<'_> {
             && let Some((number, bounds)) = numbers::bare_number(token)
             && self.read_make_or_model(&key).is_none()
         {
-            self.number(number, bounds);
+            self.number(number, bounds, at, length);
             return true;
         }
         if run.last().is_some_and(|token| token.plus) {
@@ -139,11 +191,7 @@ impl Interpreter<'_> {
 
     /// Reads a phrase by its key.
     fn read_key(&mut self, key: &str, at: usize, length: usize) -> bool {
-        if let Some(wish) = vocabulary().meaning_of("vague", key) {
-            let said = self.shown(at, length);
-            // A wish for few miles gets a hint about the filter.
-            let hint = if self.is_negated() { "" } else { hint(wish) };
-            self.leave_out(said, hint, at + length);
+        if self.read_wish(key, at, length) {
             return true;
         }
         let want = self
@@ -154,7 +202,7 @@ impl Interpreter<'_> {
             self.push(want);
             return true;
         }
-        if self.function_word(key, at, length) {
+        if self.read_concepts(at, length) || self.function_word(key, at, length) {
             return true;
         }
         let want = self
@@ -170,10 +218,40 @@ impl Interpreter<'_> {
         }
         if let Some(name) = vocabulary().name(key) {
             self.remark(QueryRemark::Absent(name));
-            self.push(RequiredPhrase::nothing(name.to_owned()));
+            // A car that is compared with is no condition.
+            if self.likeness.is_none() {
+                self.push(RequiredPhrase::nothing(name.to_owned()));
+            }
             return true;
         }
-        self.read_shade(key)
+        self.read_shade(key, at, length)
+    }
+
+    /// Reads a wish that is no condition: an order, a comparison, a place, a payment, or a wish
+    /// that no listing can be found by.
+    fn read_wish(&mut self, key: &str, at: usize, length: usize) -> bool {
+        let meaning = |kind: &str| vocabulary().meaning_of(kind, key);
+        if meaning("vague").is_some() {
+            let text = self.shown(at, length);
+            self.leave_out(text, at + length);
+        } else if let Some(order) = meaning("order") {
+            self.read_order(order, at, length);
+        } else if meaning("owners").is_some() {
+            self.number(NumericAttribute::Owners, (Some(1), Some(1)), at, length);
+        } else if meaning("accidents").is_some() {
+            self.number(NumericAttribute::Accidents, (Some(0), Some(0)), at, length);
+        } else if meaning("payment").is_some() {
+            self.answer_without_member(at, length, QueryRemark::Payment);
+        } else if meaning("place").is_some() {
+            self.answer_without_member(at, length, QueryRemark::Place);
+        } else if meaning("othermake").is_some() {
+            self.ask_for_other_makes(at, length);
+        } else if meaning("similar").is_some() || key == "like" && self.is_comparison(at) {
+            self.begin_likeness();
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Reads a function word, or a word that is ignored.
@@ -186,6 +264,8 @@ impl Interpreter<'_> {
         match vocabulary().meaning_of("word", key) {
             // Without anything before it, it has no other side.
             Some("or") if self.understood.wants.is_empty() && !self.negation.may_spread() => {}
+            // The `or` that follows separates the sides.
+            Some("either") => {}
             Some("interior") if self.interior_read == Some(at) => {}
             Some("interior") => self.interior_end = Some(at + length),
             // A number after it has been read already.
@@ -203,20 +283,59 @@ impl Interpreter<'_> {
         true
     }
 
-    fn number(&mut self, number: NumericAttribute, bounds: NumberRange) {
+    /// Adds a condition on a number, or says that no listing states it.
+    fn number(&mut self, number: NumericAttribute, bounds: NumberRange, at: usize, length: usize) {
+        if !number.has_filter() && !self.inventory.states(number) {
+            let text = self.shown(at, length);
+            let text = self.with_negation(text, at + length);
+            self.remark(QueryRemark::Unstated(text));
+            return;
+        }
         if matches!(number, NumericAttribute::Seats | NumericAttribute::Rows) {
             self.remark(QueryRemark::UsualSeats);
+        }
+        if number == NumericAttribute::Doors {
+            self.remark(QueryRemark::UsualDoors);
         }
         let label = number.in_filters(bounds);
         let any = vec![Predicate::Number(number, bounds)];
         self.push(RequiredPhrase { any, negated: false, attribute: None, label });
     }
 
-    /// Records that a phrase was left out; `end` is the token after it, `hint` says how to ask
-    /// instead.
-    fn leave_out(&mut self, said: String, hint: &str, end: usize) {
-        let said = self.with_negation(said, end);
-        self.remark(QueryRemark::LeftOut(format!("{said}{hint}")));
+    /// Records a phrase for which AAP has no member.
+    fn answer_without_member(
+        &mut self,
+        at: usize,
+        length: usize,
+        remark: impl FnOnce(String) -> QueryRemark,
+    ) {
+        let text = self.shown(at, length);
+        let text = self.with_negation(text, at + length);
+        self.remark(remark(text));
+    }
+
+    /// Records the order that a query asks for. The first one counts.
+    fn read_order(&mut self, order: &str, at: usize, length: usize) {
+        let sort = order.split_once(' ').and_then(|(field, direction)| {
+            Some(Sort {
+                field: SortField::from_name(field)?,
+                order: SortOrder::from_name(direction)?,
+            })
+        });
+        match (sort, self.understood.order) {
+            (Some(sort), None) if !self.is_negated() => self.understood.order = Some(sort),
+            (Some(sort), Some(known)) if sort == known && !self.is_negated() => {}
+            (_, _) => {
+                let text = self.shown(at, length);
+                self.leave_out(text, at + length);
+            }
+        }
+    }
+
+    /// Records that a phrase was left out; `end` is the token after it.
+    fn leave_out(&mut self, text: String, end: usize) {
+        let text = self.with_negation(text, end);
+        self.remark(QueryRemark::LeftOut(text));
     }
 
     fn remark(&mut self, remark: QueryRemark) {
@@ -228,27 +347,38 @@ impl Interpreter<'_> {
     /// Adds a condition, or an alternative to the one before.
     fn push(&mut self, mut want: RequiredPhrase) {
         self.has_meaning = true;
+        let Some(compared) = self.compare_with(want) else { return };
+        want = compared;
         if self.narrows_excluded(&want, self.at) {
             return;
         }
-        let is_alternative = self.negation.is_alternative();
+        let link = self.negation.link();
+        let is_open = link == PhraseLink::Comma && self.is_enumeration_open(self.at);
         want.negated = self.is_excluded(&want, self.at);
         if want.negated {
             complement(&mut want);
         }
+        let Some(want) = self.join_sides(want, link) else { return };
+        let is_alternative = link == PhraseLink::Or || is_open;
+        let is_other_name = is_alternative && self.is_other_name(&want);
         if let Some(last) = self.understood.wants.last_mut()
             && last.attribute == want.attribute
             && want.attribute.is_some()
             && last.negated == want.negated
+            && !is_other_name
             // No car has two makes or bodies, so two of them are alternatives.
             && (is_alternative || last.excludes(&want))
         {
-            last.any.append(&mut want.any);
+            last.any.extend(want.any);
             last.label = format!("{} or {}", last.label, want.label);
+            return;
+        }
+        if link == PhraseLink::Or && self.open_sides(&want) {
             return;
         }
         if !self.understood.wants.contains(&want) {
             self.understood.wants.push(want);
+            self.follows.push(link == PhraseLink::Nothing);
         }
     }
 
@@ -281,15 +411,5 @@ impl Interpreter<'_> {
             }
         }
         shown
-    }
-}
-
-/// Returns the filter for a wish without a number.
-fn hint(wish: &str) -> &'static str {
-    match wish {
-        "miles" => " (mileage_max finds it)",
-        "price" => " (price_max finds it)",
-        "year" => " (year_min finds it)",
-        _ => "",
     }
 }

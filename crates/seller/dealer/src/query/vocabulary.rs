@@ -41,6 +41,8 @@ pub(crate) struct QueryVocabulary {
     rows: HashSet<(String, String)>,
     /// Minimum number of seats by body.
     seats: HashMap<&'static str, u32>,
+    /// Usual number of doors by body.
+    doors: HashMap<&'static str, u32>,
 }
 
 /// Returns the tables of `data/words`.
@@ -73,8 +75,13 @@ impl QueryVocabulary {
 
     /// Returns true when a squeezed text is a phrase about cars.
     pub(super) fn is_phrase(&self, key: &str) -> bool {
+        self.is_class(key) || self.colours.contains_key(key)
+    }
+
+    /// Returns true when a squeezed text is a word of the trade, other than a colour.
+    pub(super) fn is_class(&self, key: &str) -> bool {
         let mut kinds = KINDS.iter().filter_map(|(kind, _)| self.meanings.get(kind));
-        kinds.any(|phrases| phrases.contains_key(key)) || self.colours.contains_key(key)
+        kinds.any(|phrases| phrases.contains_key(key))
     }
 
     /// Returns additional meanings of a word.
@@ -154,6 +161,11 @@ impl QueryVocabulary {
         self.seats.get(body).copied()
     }
 
+    /// Returns the usual number of doors of a body.
+    pub(super) fn doors(&self, body: &str) -> Option<u32> {
+        self.doors.get(body).copied()
+    }
+
     fn read() -> Self {
         let mut this = Self::default();
         for (head, phrases) in lines(VOCABULARY) {
@@ -170,6 +182,11 @@ impl QueryVocabulary {
             }
         }
         for (make, models) in lines(SEATS) {
+            if let Some(body) = make.strip_prefix("doors ") {
+                let doors = models.trim().parse().ok();
+                this.doors.extend(doors.map(|doors| (body, doors)));
+                continue;
+            }
             match make.strip_prefix("body ") {
                 Some(body) => {
                     let seats = models.trim().parse().ok();

@@ -4,6 +4,8 @@
 use tradepost_aap::Filters;
 
 use super::super::inventory::{Alternatives, AnswerNotes, FilterEffect};
+use tradepost_document::catalog::Vocabulary as _;
+
 use super::super::query::{QueryInterpretation, QueryRemark};
 
 /// Maximum length of `message` in characters (AAP 1.1, inventory-search-response schema).
@@ -40,6 +42,9 @@ fn read_as(query: Option<&QueryInterpretation>) -> String {
     if phrases.len() > MOST_PHRASES {
         phrases.pop();
         phrases.push("...".to_owned());
+    }
+    if let Some(order) = query.and_then(|query| query.order) {
+        phrases.push(format!("order {} {}", order.field.name(), order.order.name()));
     }
     match phrases.is_empty() {
         true => ".".to_owned(),
@@ -108,6 +113,24 @@ fn remarked(remark: &QueryRemark) -> String {
         }
         QueryRemark::Corrected { said, read } => format!("\"{said}\" was read as {read}."),
         QueryRemark::Unknown(said) => format!("No listing has \"{said}\"."),
+        QueryRemark::UsualDoors => {
+            "Doors are those of the listing, or those usual for the body where it states none."
+                .to_owned()
+        }
+        QueryRemark::Unstated(said) => format!("Left out, because no listing states it: {said}."),
+        QueryRemark::Payment(said) => {
+            format!("AAP has no payments; price_min and price_max find a price. Left out: {said}.")
+        }
+        QueryRemark::Place(said) => {
+            format!(
+                "AAP has no place of a buyer or a car; rooftops finds a store. Left out: {said}."
+            )
+        }
+        QueryRemark::Similar(name) => format!(
+            "Similar to {name} means its body, about as many seats, and a price within 30 percent."
+        ),
+        QueryRemark::Language(name) => format!("The query was read as {name}."),
+        QueryRemark::TooLong(words) => format!("Only the first {words} words were read."),
         QueryRemark::Absent(name) => format!("There is no {name} here."),
         QueryRemark::LeftOut(said) => {
             format!("Left out, because no listing can be found by it: {said}.")

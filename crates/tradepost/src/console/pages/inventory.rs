@@ -3,7 +3,7 @@
 use askama::Template;
 use tradepost_aap::inventory::{Filters, Search};
 use tradepost_aap::{RawJson, ReplyData, VehicleQuery};
-use tradepost_dealer::inventory::VehicleLookup;
+use tradepost_dealer::inventory::{CurrentYear, VehicleLookup};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_document::json::Value;
@@ -61,6 +61,8 @@ struct WantedListings<'a> {
     query: Option<&'a str>,
     amiss: Option<bool>,
     skip: u32,
+    /// Year from which ages in the query are counted back.
+    this_year: CurrentYear,
 }
 
 impl Console {
@@ -71,6 +73,7 @@ impl Console {
             query: visitor.asked.asked_for("q"),
             amiss: visitor.asked.asked_for("amiss").map(|what| what == "price"),
             skip: visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
+            this_year: CurrentYear::at(self.clock.now()),
         };
         let (total, found, said) = find(seller, &summary, &wanted)?;
         let cars: Vec<InventoryCar> = found.iter().map(|raw| car(raw, &summary)).collect();
@@ -131,7 +134,8 @@ fn find(
     let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
     let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
     let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
-    let reply = skills::search(&inventory, &search, policy).map_err(InternalError::on(WHAT))?;
+    let reply = skills::search(&inventory, &search, policy, wanted.this_year)
+        .map_err(InternalError::on(WHAT))?;
     // A search has no other kind of reply.
     let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
     Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))

@@ -1,8 +1,10 @@
 //! Evaluation of a query's predicate on a listing.
 
 use super::*;
+use crate::query::economy::{combined_mpg, whole_miles};
 use crate::query::fold::squeeze;
 use crate::query::seats::seats;
+use crate::query::stated::stated_numbers;
 use crate::query::{NumericAttribute, Predicate};
 
 /// Returns true when a vehicle satisfies a predicate.
@@ -44,6 +46,15 @@ pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Predicate) -> 
                 NumericAttribute::Year => v.year.map(u32::from),
                 NumericAttribute::Seats => seats(v).seats,
                 NumericAttribute::Rows => seats(v).rows,
+                NumericAttribute::Doors => stated_numbers(v).doors,
+                NumericAttribute::CityMpg => v.city_mpg,
+                NumericAttribute::HighwayMpg => v.highway_mpg,
+                NumericAttribute::CombinedMpg => combined_mpg(v.city_mpg, v.highway_mpg),
+                NumericAttribute::ElectricRange => whole_miles(v.electric_range_mi),
+                NumericAttribute::Towing => stated_numbers(v).towing,
+                NumericAttribute::Horsepower => stated_numbers(v).horsepower,
+                NumericAttribute::Owners => stated_numbers(v).owners,
+                NumericAttribute::Accidents => stated_numbers(v).accidents,
             };
             value.is_some_and(|value| within(Some(value), *min, *max))
         }

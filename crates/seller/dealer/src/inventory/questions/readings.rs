@@ -31,7 +31,7 @@ fn questions_are_read_as_the_table_says() {
 /// Returns the rows that a question finds, and its interpretation.
 fn rows(inventory: &Inventory, question: &str) -> (BTreeSet<u32>, QueryInterpretation) {
     let filters = Filters { query: Some(question.to_owned()), ..Filters::default() };
-    let understood = inventory.index.understand(&filters);
+    let understood = inventory.index.understand(&filters, CurrentYear::TEST);
     let rows = match inventory.index.matches(&filters, understood.as_ref()) {
         matching::Matches::All(rows) => (0..rows).collect(),
         matching::Matches::Few(rows) => rows.into_iter().collect(),

@@ -1,7 +1,10 @@
 //! Tests of how numbers in a question are read.
 
 use super::super::tokens::tokens;
-use super::NumericAttribute::{Mileage, Price, Rows, Seats, Year};
+use super::NumericAttribute::{
+    CityMpg, CombinedMpg, Doors, ElectricRange, HighwayMpg, Horsepower, Mileage, Owners, Price,
+    Rows, Seats, Towing, Year,
+};
 use super::*;
 
 #[test]
@@ -63,51 +66,74 @@ fn amounts_are_read_with_what_stands_around_them() {
             expected.map(|(number, bounds)| (tokens.len(), NumberPhrase::Range(number, bounds)));
         assert_eq!(read(&tokens, 0), expected, "{query}");
     }
-    for query in [
-        "$300 a month",
-        "under 400 dollars a month",
-        "$300-400 a month",
-        "payments under $350",
-        "30 mpg",
-        "30 miles per gallon",
-        "mpg over 30",
-        "6.5 l/100km",
-        "4 door",
-        "300/mo",
-        "under 5000 lbs",
-        "towing capacity of 5,000",
-        "2000 kg",
-        "over 300 hp",
-        "horsepower over 300",
-        "between 200 and 300 hp",
-        "300 miles of range",
-        "range over 250 miles",
-        "over 250 mile electric range",
-        "400 km range",
-        "within 50 miles",
-        "25 miles from me",
-        "20 inch wheels",
-        "8 ft bed",
-        "10 speed",
-        "20000 euros",
-    ] {
+    for query in
+        ["under 5000 lbs", "2000 kg", "20 inch wheels", "8 ft bed", "10 speed", "20000 euros"]
+    {
         let tokens = tokens(query);
         let expected = Some((tokens.len(), NumberPhrase::Unsearchable));
         assert_eq!(read(&tokens, 0), expected, "{query}");
     }
     for query in [
-        "3 years old",
-        "less than 5 years old",
-        "no older than 5 years",
-        "under 5 years",
-        "3-5 years old",
-        "age under 5",
+        "$300 a month",
+        "under 400 dollars a month",
+        "$300-400 a month",
+        "payments under $350",
+        "300/mo",
     ] {
         let tokens = tokens(query);
-        assert_eq!(read(&tokens, 0), Some((tokens.len(), NumberPhrase::Age)), "{query}");
+        assert_eq!(read(&tokens, 0), Some((tokens.len(), NumberPhrase::Payment)), "{query}");
+    }
+    for query in ["within 50 miles", "25 miles from me", "near 90210"] {
+        let tokens = tokens(query);
+        assert_eq!(read(&tokens, 0), Some((tokens.len(), NumberPhrase::Distance)), "{query}");
+    }
+    for (query, expected) in [
+        ("3 years old", (Some(3), Some(3))),
+        ("less than 5 years old", (None, Some(4))),
+        ("up to 5 years old", (None, Some(5))),
+        ("no older than 5 years", (None, Some(5))),
+        ("under 5 years", (None, Some(4))),
+        ("3-5 years old", (Some(3), Some(5))),
+        ("age under 5", (None, Some(4))),
+    ] {
+        let tokens = tokens(query);
+        assert_eq!(read(&tokens, 0), Some((tokens.len(), NumberPhrase::Age(expected))), "{query}");
     }
     for query in ["1500", "3 series", "2020", "under the hood", "from toyota", "f 150", "x"] {
         assert_eq!(read(&tokens(query), 0), None, "{query}");
+    }
+}
+
+#[test]
+fn units_are_converted_to_those_of_listings() {
+    let at_most = |number, value| (number, (None, Some(value)));
+    let at_least = |number, value| (number, (Some(value), None));
+    for (query, expected) in [
+        ("30 mpg", at_least(CombinedMpg, 30)),
+        ("30 miles per gallon", at_least(CombinedMpg, 30)),
+        ("mpg over 30", at_least(CombinedMpg, 30)),
+        ("under 30 mpg", at_most(CombinedMpg, 30)),
+        ("35 city mpg", at_least(CityMpg, 35)),
+        ("over 35 mpg highway", at_least(HighwayMpg, 35)),
+        ("under 7 l/100km", at_least(CombinedMpg, 34)),
+        ("6.5 l/100km", at_least(CombinedMpg, 36)),
+        ("300 miles of range", at_least(ElectricRange, 300)),
+        ("range over 250 miles", at_least(ElectricRange, 250)),
+        ("over 250 mile electric range", at_least(ElectricRange, 250)),
+        ("400 km range", at_least(ElectricRange, 249)),
+        ("towing capacity of 5,000", at_least(Towing, 5_000)),
+        ("tow 2000 kg", at_least(Towing, 4_409)),
+        ("over 300 hp", at_least(Horsepower, 300)),
+        ("horsepower over 300", at_least(Horsepower, 300)),
+        ("100 kw", at_least(Horsepower, 134)),
+        ("between 200 and 300 hp", (Horsepower, (Some(200), Some(300)))),
+        ("4 door", (Doors, (Some(4), Some(5)))),
+        ("2 owners", (Owners, (Some(2), Some(2)))),
+    ] {
+        let tokens = tokens(query);
+        let (number, bounds) = expected;
+        let expected = Some((tokens.len(), NumberPhrase::Range(number, bounds)));
+        assert_eq!(read(&tokens, 0), expected, "{query}");
     }
 }
 

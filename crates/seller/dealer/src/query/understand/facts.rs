@@ -1,10 +1,11 @@
 //! Facts of a car in a query: words of the trade, colours, makes and models, and the words of
 //! listings.
 
+use super::super::concepts::concepts;
 use super::super::fold::{TextKind, fold};
 use super::super::lexicon::{Attribute, AttributeValue, PhraseMeaning, ValuePart};
 use super::super::spelling::is_english;
-use super::super::tokens::QueryToken;
+use super::super::tokens::{QueryToken, together};
 use super::super::vocabulary::vocabulary;
 use super::super::{Predicate, QueryRemark, RequiredPhrase, unique};
 use super::Interpreter;
@@ -23,7 +24,10 @@ impl Interpreter<'_> {
         let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(said)?;
         let mut values = Vec::new();
         let mut names = vec![class];
-        names.extend(vocabulary().also(attribute.field(), class));
+        let is_drive = matches!(class, "awd" | "4wd");
+        if !is_drive || !self.names_both_drives {
+            names.extend(vocabulary().also(attribute.field(), class));
+        }
         for class in &names {
             values.extend(self.of_class(attribute, class));
             values.extend(self.lexicon.elsewhere(attribute, class));
@@ -40,13 +44,21 @@ impl Interpreter<'_> {
         length: usize,
     ) -> Option<RequiredPhrase> {
         let family = family(key)?;
+        let attribute = self.colour_attribute(at, length);
+        Some(self.of_family(attribute, family))
+    }
+
+    /// Returns whether a colour is the interior's or the exterior's.
+    fn colour_attribute(&mut self, at: usize, length: usize) -> Attribute {
         let follows = self.interior_follows(at + length);
         if follows {
             self.interior_read = Some(at + length);
         }
-        let inside = self.is_interior_announced(at) || follows;
-        let attribute = if inside { Attribute::InteriorColor } else { Attribute::ExteriorColor };
-        Some(self.of_family(attribute, family))
+        if follows || self.is_interior_announced(at) {
+            Attribute::InteriorColor
+        } else {
+            Attribute::ExteriorColor
+        }
     }
 
     pub(super) fn of_family(&self, attribute: Attribute, family: &str) -> RequiredPhrase {
@@ -66,6 +78,10 @@ impl Interpreter<'_> {
     /// Interprets a make or a model, by its whole name or its beginning.
     pub(super) fn read_make_or_model(&self, key: &str) -> Option<RequiredPhrase> {
         let make = vocabulary().meaning_of("make", key).unwrap_or(key);
+        // A nickname counts where the inventory has no name of this kind.
+        let known = !self.lexicon.senses(key).is_empty();
+        let nickname = vocabulary().meaning_of("nickname", key).filter(|_| !known);
+        let key = nickname.unwrap_or(key);
         let senses = self.lexicon.senses(key);
         let aliases = self.lexicon.senses(make);
         let mut any = Vec::new();
@@ -190,15 +206,32 @@ impl Interpreter<'_> {
         self.phrase_of_values(common?, &self.shown(at, length))
     }
 
+    /// Reads a phrase that names features by concept. Returns true when it is one.
+    pub(super) fn read_concepts(&mut self, at: usize, length: usize) -> bool {
+        let Some(run) = self.tokens.get(at..at + length) else { return false };
+        let words: Vec<&str> = run.iter().map(|token| token.text.as_str()).collect();
+        let mut found: Vec<&'static str> = concepts().of_phrase(&words).into_iter().collect();
+        if found.is_empty() {
+            found = concepts().of_spread_phrase(&words);
+        }
+        for concept in &found {
+            let values = self.lexicon.concept(concept).to_vec();
+            let label = format!("{} {concept}", Attribute::Feature);
+            self.push(RequiredPhrase::values(values, Some(Attribute::Feature), label));
+        }
+        !found.is_empty()
+    }
+
     /// Reads a shade that no listing has as its colour family.
-    pub(super) fn read_shade(&mut self, key: &str) -> bool {
+    pub(super) fn read_shade(&mut self, key: &str, at: usize, length: usize) -> bool {
         // `snow`, `army` and other common words are no colours, `ivory` and `navy` are.
         let is_colour = !is_english(key) || vocabulary().meaning_of("shadename", key).is_some();
         let Some(family) = vocabulary().family_of_shade(key).filter(|_| is_colour) else {
             return false;
         };
         self.remark(QueryRemark::Family { said: key.to_owned(), family });
-        self.push(self.of_family(Attribute::ExteriorColor, family));
+        let attribute = self.colour_attribute(at, length);
+        self.push(self.of_family(attribute, family));
         true
     }
 
@@ -261,4 +294,16 @@ pub(super) fn values_with<'a>(
 /// Returns the colour family that a word names.
 pub(super) fn family(word: &str) -> Option<&'static str> {
     vocabulary().family(&fold(TextKind::Colour, word))
+}
+
+/// Returns true when a query names all-wheel drive and four-wheel drive, which are one wish
+/// otherwise.
+pub(super) fn names_both_drives(tokens: &[QueryToken]) -> bool {
+    let names = |drive: &str| {
+        (1..=4).any(|length| {
+            let mut runs = tokens.windows(length);
+            runs.any(|run| vocabulary().meaning_of("driveline", &together(run)) == Some(drive))
+        })
+    };
+    names("awd") && names("4wd")
 }

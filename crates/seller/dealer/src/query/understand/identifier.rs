@@ -15,15 +15,15 @@ impl Interpreter<'_> {
         if !has_digit || letters < 3 {
             return None;
         }
-        if self.identifiers.has_stock(key) {
+        if self.inventory.has_stock(key) {
             return Some(RequiredPhrase::identifier(Predicate::Stock, "stock", key));
         }
-        if letters >= 4 && self.identifiers.vin_ends(key) {
+        if letters >= 4 && self.inventory.vin_ends(key) {
             return Some(RequiredPhrase::identifier(Predicate::VinEnd, "vin ending", key));
         }
         // Digits alone are more likely an amount.
         let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
-        (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
+        (letters >= 5 && has_letter && self.inventory.vin_starts(key))
             .then(|| RequiredPhrase::identifier(Predicate::VinStart, "vin beginning", key))
     }
 
@@ -50,8 +50,8 @@ impl Interpreter<'_> {
         let want = match kind {
             "stock" => RequiredPhrase::identifier(Predicate::Stock, "stock", &key),
             _ if key.len() < 17
-                && !self.identifiers.vin_ends(&key)
-                && self.identifiers.vin_starts(&key) =>
+                && !self.inventory.vin_ends(&key)
+                && self.inventory.vin_starts(&key) =>
             {
                 RequiredPhrase::identifier(Predicate::VinStart, "vin beginning", &key)
             }

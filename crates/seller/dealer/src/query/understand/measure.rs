@@ -64,7 +64,7 @@ impl Interpreter<'_> {
         let is_name = !self.lexicon.senses(text).is_empty()
             || vocabulary().name(text).is_some()
             || vocabulary().is_phrase(text)
-            || self.identifiers.has_stock(text);
+            || self.inventory.has_stock(text);
         (!is_name).then(|| (number, unit.to_owned()))
     }
 
@@ -85,7 +85,7 @@ impl Interpreter<'_> {
             Some(want) => self.push(want),
             None => {
                 let said = self.shown(at, length);
-                self.leave_out(said, "", at + length);
+                self.leave_out(said, at + length);
             }
         }
     }

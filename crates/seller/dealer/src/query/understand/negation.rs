@@ -4,7 +4,7 @@
 //! is excluded, and the answer says so.
 
 use super::super::lexicon::Attribute;
-use super::super::numbers::{self, NumericAttribute};
+use super::super::numbers;
 use super::super::vocabulary::vocabulary;
 use super::super::{Predicate, RequiredPhrase};
 use super::Interpreter;
@@ -43,7 +43,7 @@ struct PendingNegation {
 
 /// Connection between two phrases.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum PhraseLink {
+pub(super) enum PhraseLink {
     #[default]
     Nothing,
     Or,
@@ -65,9 +65,9 @@ pub(super) struct Negation {
 }
 
 impl Negation {
-    /// Returns true when an `or` waits for its other side.
-    pub(super) fn is_alternative(&self) -> bool {
-        self.link == PhraseLink::Or
+    /// Returns what stands between the last phrase and the next.
+    pub(super) fn link(&self) -> PhraseLink {
+        self.link
     }
 
     /// Returns true when a phrase added by `or` may be excluded as well.
@@ -296,7 +296,7 @@ impl Interpreter<'_> {
 
     /// Returns true when an `or` ends the enumeration that a token is part of: `no trucks, diesels
     /// or Hondas`.
-    fn is_enumeration_open(&self, at: usize) -> bool {
+    pub(super) fn is_enumeration_open(&self, at: usize) -> bool {
         for next in at + 1..self.tokens.len() {
             let Some(token) = self.tokens.get(next) else { return false };
             match vocabulary().meaning_of("word", &token.text) {
@@ -359,24 +359,18 @@ fn narrow_make(last: &mut RequiredPhrase, want: &RequiredPhrase) -> bool {
 }
 
 /// Replaces an excluded half-open range of prices, miles or years by its complement: `not over 20k`
-/// is a maximum price. Ranges with two ends and seats stay excluded, because vehicles without
-/// stated seats are not excluded.
+/// is a maximum price. Ranges with two ends stay excluded.
 pub(super) fn complement(want: &mut RequiredPhrase) {
     let [Predicate::Number(number, bounds)] = want.any.as_mut_slice() else { return };
     let number = *number;
-    let left = match (number, *bounds) {
-        (NumericAttribute::Seats | NumericAttribute::Rows, _) => return,
-        (
-            NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year,
-            (None, Some(max)),
-        ) => (Some(max.saturating_add(1)), None),
-        (
-            NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year,
-            (Some(min), None),
-        ) if min > 0 => (None, Some(min - 1)),
-        (NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year, (_, _)) => {
-            return;
-        }
+    // Vehicles that do not state such a number are not excluded.
+    if !number.has_filter() {
+        return;
+    }
+    let left = match *bounds {
+        (None, Some(max)) => (Some(max.saturating_add(1)), None),
+        (Some(min), None) if min > 0 => (None, Some(min - 1)),
+        (_, _) => return,
     };
     *bounds = left;
     want.label = number.in_filters(left);

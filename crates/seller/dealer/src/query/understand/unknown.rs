@@ -1,11 +1,12 @@
 //! Words that are no phrase: numbers alone, beginnings of words, misspellings and unknown words.
 
+use super::super::concepts::concepts;
 use super::super::lexicon::{Attribute, PhraseMeaning, ValuePart};
 use super::super::numbers;
 use super::super::spelling::{self, is_english};
 use super::super::tokens::QueryToken;
 use super::super::vocabulary::vocabulary;
-use super::super::{QueryRemark, RequiredPhrase};
+use super::super::{QueryInterpretation, QueryRemark, RequiredPhrase};
 use super::facts::values_with;
 use super::{Interpreter, MAX_CORRECTIONS};
 
@@ -18,7 +19,7 @@ impl Interpreter<'_> {
         let Some(token) = self.tokens.get(at) else { return 1 };
         if length == 1 {
             if let Some((number, bounds)) = numbers::bare_number(token) {
-                self.number(number, bounds);
+                self.number(number, bounds, at, 1);
                 return 1;
             }
             let word = token.text.clone();
@@ -40,15 +41,46 @@ impl Interpreter<'_> {
                 return 0;
             }
         }
-        let said = self.shown(at, length);
+        let text = self.shown(at, length);
         if self.is_negated() {
             // Excluding an unknown word excludes nothing.
-            self.leave_out(said, "", at + length);
+            self.leave_out(text, at + length);
         } else {
-            self.remark(QueryRemark::Unknown(said.clone()));
-            self.push(RequiredPhrase::nothing(format!("\"{said}\"")));
+            self.remark(QueryRemark::Unknown(text.clone()));
+            self.unknown_words.push(text);
         }
         length
+    }
+
+    /// Adds a condition that no vehicle satisfies when a query has unknown words only. Where
+    /// anything else was understood, unknown words are reported and not counted.
+    pub(super) fn judge_unknown_words(&mut self) {
+        let is_understood = |remark: &QueryRemark| match remark {
+            QueryRemark::LeftOut(_)
+            | QueryRemark::Unstated(_)
+            | QueryRemark::Payment(_)
+            | QueryRemark::Place(_) => true,
+            QueryRemark::NoWord
+            | QueryRemark::Corrected { .. }
+            | QueryRemark::Unknown(_)
+            | QueryRemark::Absent(_)
+            | QueryRemark::Family { .. }
+            | QueryRemark::UsualSeats
+            | QueryRemark::UsualDoors
+            | QueryRemark::Similar(_)
+            | QueryRemark::Language(_)
+            | QueryRemark::TooLong(_) => false,
+        };
+        let QueryInterpretation { wants, order, remarks } = &self.understood;
+        if !wants.is_empty() || order.is_some() || remarks.iter().any(is_understood) {
+            return;
+        }
+        for text in std::mem::take(&mut self.unknown_words) {
+            let want = RequiredPhrase::nothing(format!("\"{text}\""));
+            if !self.understood.wants.contains(&want) {
+                self.understood.wants.push(want);
+            }
+        }
     }
 
     /// Finds the words that a word begins, names first.
@@ -80,10 +112,13 @@ impl Interpreter<'_> {
         }
         self.corrections += 1;
         // Words of vehicles on offer win over others.
-        let here = self.lexicon.words().map(|word| (0, word));
-        let said = vocabulary().phrases().map(|word| (1, word));
-        let elsewhere = vocabulary().names().map(|word| (2, word));
-        spelling::correct(word, here.chain(said).chain(elsewhere)).map(str::to_owned)
+        // Names win over other words of listings: `camery` is a Camry and no camera.
+        let here = self.lexicon.words().map(|word| (u8::from(!self.lexicon.is_name(word)), word));
+        let said = vocabulary().phrases().map(|word| (2, word));
+        let elsewhere = vocabulary().names().map(|word| (3, word));
+        let features = concepts().words().map(|word| (2, word));
+        spelling::correct(word, here.chain(said).chain(features).chain(elsewhere))
+            .map(str::to_owned)
     }
 
     /// Returns the spelling of a corrected word for display.

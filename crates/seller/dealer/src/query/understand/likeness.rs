@@ -1,0 +1,127 @@
+//! Comparisons: `something like a Honda CR-V`, `similar to a BMW X5, other makes`. Similar are cars
+//! of the same body, about as many seats and about the same price.
+
+use super::super::lexicon::Attribute;
+use super::super::numbers::NumericAttribute;
+use super::super::vocabulary::vocabulary;
+use super::super::{Predicate, QueryRemark, RequiredPhrase};
+use super::Interpreter;
+
+/// A comparison whose car is being named.
+#[derive(Debug, Default)]
+pub(super) struct Likeness {
+    /// Names of the car.
+    names: Vec<RequiredPhrase>,
+    /// True when cars of other makes are wanted.
+    other_makes: bool,
+    /// True when the car has been looked up.
+    is_known: bool,
+}
+
+impl Interpreter<'_> {
+    /// Returns true when the `like` at a token compares: `an SUV like a RAV4`. `I would like` does
+    /// not.
+    pub(super) fn is_comparison(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1) else { return true };
+        let Some(token) = self.tokens.get(before) else { return true };
+        let singular = token.text.strip_suffix('s').unwrap_or(&token.text);
+        let is_body = |key: &str| vocabulary().meaning_of("body", key).is_some();
+        is_body(&token.text)
+            || is_body(singular)
+            || matches!(
+                token.text.as_str(),
+                "something" | "anything" | "car" | "cars" | "vehicle" | "vehicles" | "one" | "ones"
+            )
+    }
+
+    /// Begins a comparison.
+    pub(super) fn begin_likeness(&mut self) {
+        self.finish_likeness();
+        self.likeness = Some(Likeness::default());
+    }
+
+    /// Records the wish for other makes than the one of the comparison.
+    pub(super) fn ask_for_other_makes(&mut self, at: usize, length: usize) {
+        match &mut self.likeness {
+            Some(likeness) => likeness.other_makes = true,
+            None => {
+                let text = self.shown(at, length);
+                self.leave_out(text, at + length);
+            }
+        }
+    }
+
+    /// Takes a name of the car that is compared with. Returns the condition when it is none.
+    pub(super) fn compare_with(&mut self, want: RequiredPhrase) -> Option<RequiredPhrase> {
+        let Some(likeness) = self.likeness.as_mut().filter(|likeness| !likeness.is_known) else {
+            return Some(want);
+        };
+        let is_pair = matches!(want.any.as_slice(), [Predicate::Pair { .. }, ..]);
+        let is_name = is_pair
+            || matches!(want.attribute, Some(Attribute::Make | Attribute::Model | Attribute::Trim));
+        if is_name {
+            likeness.names.push(want);
+            return None;
+        }
+        self.resolve_likeness();
+        Some(want)
+    }
+
+    /// Adds the conditions of a comparison.
+    fn resolve_likeness(&mut self) {
+        let Some(likeness) = self.likeness.as_mut() else { return };
+        likeness.is_known = true;
+        if likeness.names.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = likeness.names.iter().map(|want| want.label.as_str()).collect();
+        let label = names.join(" ");
+        let Some(resemblance) = self.inventory.resemblance(&likeness.names) else { return };
+        self.remark(QueryRemark::Similar(label));
+        if !resemblance.bodies.is_empty() {
+            let label = format!("{} {}", Attribute::Body, resemblance.body_names.join(" or "));
+            let body = RequiredPhrase::values(resemblance.bodies, Some(Attribute::Body), label);
+            self.add(body);
+        }
+        if let Some(seats) = resemblance.seats {
+            let bounds = (Some(seats.saturating_sub(1)), Some(seats.saturating_add(1)));
+            self.add_number(NumericAttribute::Seats, bounds);
+        }
+        if let Some(price) = resemblance.price {
+            let third = price / 10 * 3;
+            let bounds = (Some(price.saturating_sub(third)), Some(price.saturating_add(third)));
+            self.add_number(NumericAttribute::Price, bounds);
+        }
+    }
+
+    fn add_number(&mut self, number: NumericAttribute, bounds: super::NumberRange) {
+        let label = number.in_filters(bounds);
+        let any = vec![Predicate::Number(number, bounds)];
+        self.add(RequiredPhrase { any, negated: false, attribute: None, label });
+    }
+
+    fn add(&mut self, want: RequiredPhrase) {
+        if !self.understood.wants.contains(&want) {
+            self.understood.wants.push(want);
+            self.follows.push(false);
+        }
+    }
+
+    /// Ends a comparison, and excludes its make where other makes are wanted.
+    pub(super) fn finish_likeness(&mut self) {
+        if self.likeness.as_ref().is_some_and(|likeness| !likeness.is_known) {
+            self.resolve_likeness();
+        }
+        let Some(likeness) = self.likeness.take().filter(|likeness| likeness.other_makes) else {
+            return;
+        };
+        let makes = self.inventory.makes(&likeness.names);
+        if !makes.is_empty() {
+            let names: Vec<&str> = makes.iter().map(|make| self.lexicon.name(*make)).collect();
+            let label = format!("{} {}", Attribute::Make, names.join(" or "));
+            let mut want = RequiredPhrase::values(makes, Some(Attribute::Make), label);
+            want.negated = true;
+            self.add(want);
+        }
+    }
+}
