@@ -37,6 +37,7 @@ mod listings;
 mod lookups;
 mod matching;
 mod order;
+mod reading;
 mod snapshot;
 pub(crate) mod texts;
 mod tombstones;
@@ -56,6 +57,7 @@ use gather::Gathered;
 use index::SearchIndex;
 pub use listings::InventoryCache;
 use listings::{ListingCompressor, Listings};
+pub use reading::QueryReading;
 pub use snapshot::{Snapshot, SnapshotError};
 use tombstones::Tombstones;
 
@@ -218,6 +220,15 @@ impl Inventory {
             vehicles: vehicles.collect::<Result<_, _>>()?,
         };
         Ok((page, self.index.notes(filters, query, matches.len())))
+    }
+
+    /// Returns a search as it was read: filters that a program can resend, the order, and the query
+    /// for what no filter of AAP can say.
+    #[must_use]
+    pub fn reading(&self, search: &Search, this_year: CurrentYear) -> QueryReading {
+        let filters = &search.filters;
+        let query = self.index.understand(filters, this_year);
+        self.index.reading(filters, search.sort, query.as_ref(), this_year)
     }
 
     /// Counts values over the matches. Values that fold to the same text are counted together,

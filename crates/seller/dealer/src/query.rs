@@ -98,6 +98,8 @@ pub(crate) enum QueryRemark {
     Payment(String),
     /// A wish about a place or distance, for which AAP has no member.
     Place(String),
+    /// A car that the shopper has and gives in payment.
+    TradeIn(String),
     /// The car that others are compared with.
     Similar(String),
     /// The query was translated from this language.
@@ -124,7 +126,7 @@ impl CurrentYear {
 
     /// Returns the model year of a car of this age.
     pub(crate) fn years_ago(self, age: u32) -> u32 {
-        self.0.saturating_sub(age)
+        self.0.saturating_sub(age).max(1900)
     }
 }
 

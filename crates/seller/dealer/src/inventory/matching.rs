@@ -268,7 +268,7 @@ impl SearchIndex {
 
     /// Returns the codes of the values that fold like one of the texts, or belong to the class or
     /// family that it names.
-    fn any_of<'t>(
+    pub(super) fn any_of<'t>(
         &self,
         attribute: Attribute,
         column: &TextColumn,
@@ -413,7 +413,7 @@ pub(super) enum ConstraintSource<'a> {
 }
 
 /// Converts codes to disjoint ranges in ascending order.
-fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
+pub(super) fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
     codes.sort_unstable();
     codes.dedup();
     codes.into_iter().map(|code| code..code + 1).collect()

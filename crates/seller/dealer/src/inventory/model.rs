@@ -101,6 +101,15 @@ const QUERIES: &[&str] = &[
     "mercedes 2020",
     "stock n-17",
     "gas or electric",
+    "chevy f150 or vw id.4",
+    "suv or under 3",
+    "cheapest truck",
+    "4x4 or awd suv",
+    "like a ford",
+    "spaceship ford",
+    "camionetas 4x4",
+    "backup camera",
+    "no chevy trucks, cheapest",
 ];
 
 fn text(texts: &'static [&'static str]) -> impl Strategy<Value = Option<String>> {
@@ -277,7 +286,9 @@ fn naive_search<'a>(
 ) -> Vec<&'a Vehicle> {
     let wanted = |v: &&Vehicle| is_wanted(inventory, v, filters);
     let mut found: Vec<&Vehicle> = all.iter().filter(wanted).collect();
-    found.sort_by(|a, b| compare(a, b, sort.unwrap_or(DEFAULT_SORT)));
+    let order =
+        inventory.index.understand(filters, CurrentYear::TEST).and_then(|query| query.order);
+    found.sort_by(|a, b| compare(a, b, sort.or(order).unwrap_or(DEFAULT_SORT)));
     found
 }
 
@@ -472,7 +483,14 @@ proptest! {
                 search.skip += size_of_page(&page);
                 paged.extend(page.vehicles.iter().map(|raw| raw.as_json().to_owned()));
             }
-            prop_assert_eq!(paged, expected, "{:?}", search);
+            prop_assert_eq!(&paged, &expected, "{:?}", search);
+            let reading = inventory.reading(&search, CurrentYear::TEST);
+            let again = Search { filters: reading.to_filters(), skip: 0, limit: None, sort: reading.sort };
+            let policy = SearchPolicy { default_limit: 1000, max_limit: 1000 };
+            let (page, _) = inventory.search(&again, policy, CurrentYear::TEST).unwrap();
+            let resent: Vec<String> =
+                page.vehicles.iter().map(|raw| raw.as_json().to_owned()).collect();
+            prop_assert_eq!(resent, expected, "{:?} was read as {:?}", search, reading);
         }
     }
 

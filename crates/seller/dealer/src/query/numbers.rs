@@ -55,13 +55,7 @@ impl NumericAttribute {
     pub(crate) fn in_filters(self, bounds: NumberRange) -> String {
         let name = self.name();
         match bounds {
-            (Some(min), Some(max))
-                if min == max
-                    && (self.has_filter() || self == Self::Seats || self == Self::Rows) =>
-            {
-                format!("{name} {min}")
-            }
-            (Some(min), Some(max)) if min == max => format!("{min} {name}"),
+            (Some(min), Some(max)) if min == max => format!("{name} {min}"),
             (Some(min), Some(max)) if !self.has_filter() => format!("{min} to {max} {name}"),
             (Some(min), Some(max)) => format!("{name}_min {min} and {name}_max {max}"),
             (Some(min), None) if !self.has_filter() => {

@@ -55,7 +55,7 @@ pub(crate) fn understand(
         this_year,
         understood: QueryInterpretation::default(),
         negation: Negation::default(),
-        follows: Vec::new(),
+        links: Vec::new(),
         sides: None,
         likeness: None,
         unknown_words: Vec::new(),
@@ -94,8 +94,8 @@ struct Interpreter<'a> {
     understood: QueryInterpretation,
     /// State of negations and conjunctions.
     negation: Negation,
-    /// For each condition, whether nothing but small words is between it and the one before.
-    follows: Vec<bool>,
+    /// For each condition, what stands between it and the one before.
+    links: Vec<PhraseLink>,
     /// The sides of an `or` whose last side may go on.
     sides: Option<OpenSides>,
     /// A comparison whose car is being named.
@@ -205,10 +205,12 @@ impl Interpreter<'_> {
         if self.read_concepts(at, length) || self.function_word(key, at, length) {
             return true;
         }
+        // `and heated seats` is no `Ventilated and heated seats`.
+        let is_small = length > 1 && self.has_small_ends(at, length);
         let want = self
             .read_listing_word(key)
-            .filter(|_| self.may_be_name(key, at, length))
-            .or_else(|| self.read_feature_words(at, length))
+            .filter(|_| !is_small && self.may_be_name(key, at, length))
+            .or_else(|| self.read_feature_words(at, length).filter(|_| !is_small))
             .or_else(|| self.read_identifier(key))
             .or_else(|| self.values_of(key, &[Attribute::Rooftop]))
             .or_else(|| self.values_of(key, &[Attribute::InteriorColor]));
@@ -218,10 +220,7 @@ impl Interpreter<'_> {
         }
         if let Some(name) = vocabulary().name(key) {
             self.remark(QueryRemark::Absent(name));
-            // A car that is compared with is no condition.
-            if self.likeness.is_none() {
-                self.push(RequiredPhrase::nothing(name.to_owned()));
-            }
+            self.push(RequiredPhrase::nothing(name.to_owned()));
             return true;
         }
         self.read_shade(key, at, length)
@@ -246,12 +245,26 @@ impl Interpreter<'_> {
             self.answer_without_member(at, length, QueryRemark::Place);
         } else if meaning("othermake").is_some() {
             self.ask_for_other_makes(at, length);
+        } else if meaning("tradein").is_some() {
+            let text = self.shown(at, length);
+            self.begin_trade_in(text);
         } else if meaning("similar").is_some() || key == "like" && self.is_comparison(at) {
             self.begin_likeness();
         } else {
             return false;
         }
         true
+    }
+
+    /// Returns true when a phrase begins or ends with a word that holds sentences together.
+    fn has_small_ends(&self, at: usize, length: usize) -> bool {
+        let is_small = |at: usize| {
+            let text = self.tokens.get(at).map_or("", |token| token.text.as_str());
+            let kind = vocabulary().meaning_of("word", text);
+            matches!(kind, Some("and" | "or" | "article" | "but" | "wish" | "any" | "no" | "not"))
+                || matches!(text, "of" | "for" | "in" | "on" | "at" | "to" | "from" | "that")
+        };
+        is_small(at) || is_small(at + length - 1)
     }
 
     /// Reads a function word, or a word that is ignored.
@@ -353,13 +366,12 @@ impl Interpreter<'_> {
             return;
         }
         let link = self.negation.link();
-        let is_open = link == PhraseLink::Comma && self.is_enumeration_open(self.at);
         want.negated = self.is_excluded(&want, self.at);
         if want.negated {
             complement(&mut want);
         }
         let Some(want) = self.join_sides(want, link) else { return };
-        let is_alternative = link == PhraseLink::Or || is_open;
+        let is_alternative = link == PhraseLink::Or;
         let is_other_name = is_alternative && self.is_other_name(&want);
         if let Some(last) = self.understood.wants.last_mut()
             && last.attribute == want.attribute
@@ -371,14 +383,17 @@ impl Interpreter<'_> {
         {
             last.any.extend(want.any);
             last.label = format!("{} or {}", last.label, want.label);
+            if is_alternative {
+                self.join_enumeration();
+            }
             return;
         }
-        if link == PhraseLink::Or && self.open_sides(&want) {
+        if is_alternative && self.open_sides(&want) {
             return;
         }
         if !self.understood.wants.contains(&want) {
             self.understood.wants.push(want);
-            self.follows.push(link == PhraseLink::Nothing);
+            self.links.push(link);
         }
     }
 

@@ -126,6 +126,9 @@ fn remarked(remark: &QueryRemark) -> String {
                 "AAP has no place of a buyer or a car; rooftops finds a store. Left out: {said}."
             )
         }
+        QueryRemark::TradeIn(said) => {
+            format!("A trade-in is part of lead.submit. Left out: {said}.")
+        }
         QueryRemark::Similar(name) => format!(
             "Similar to {name} means its body, about as many seats, and a price within 30 percent."
         ),

@@ -144,7 +144,7 @@ impl Interpreter<'_> {
             return false;
         }
         let is_adjacent = |place: &usize| {
-            self.follows.get(place + 1).copied().unwrap_or_default()
+            self.links.get(place + 1) == Some(&PhraseLink::Nothing)
                 && wants.get(*place).is_some_and(|want| !want.negated)
         };
         let end = wants.len() - 1;
@@ -159,8 +159,8 @@ impl Interpreter<'_> {
         for want in self.understood.wants.split_off(start) {
             left.add(want);
         }
-        let follows = self.follows.get(start).copied().unwrap_or_default();
-        self.follows.truncate(start);
+        let link = self.links.get(start).copied().unwrap_or_default();
+        self.links.truncate(start);
         let mut sides = OpenSides {
             left: left.kinds.clone(),
             closed: Vec::new(),
@@ -170,9 +170,25 @@ impl Interpreter<'_> {
         sides.close_side();
         sides.side.add(want.clone());
         self.understood.wants.push(sides.phrase());
-        self.follows.push(follows);
+        self.links.push(link);
         self.sides = Some(sides);
         true
+    }
+
+    /// Joins the conditions before the last that commas separate from it: `red, blue or white`.
+    pub(super) fn join_enumeration(&mut self) {
+        while self.links.last() == Some(&PhraseLink::Comma)
+            && let [.., before, last] = self.understood.wants.as_slice()
+            && before.attribute == last.attribute
+            && before.negated == last.negated
+        {
+            let Some(last) = self.understood.wants.pop() else { return };
+            self.links.pop();
+            if let Some(before) = self.understood.wants.last_mut() {
+                before.any.extend(last.any);
+                before.label = format!("{} or {}", before.label, last.label);
+            }
+        }
     }
 
     /// Returns true for a model that is none of the make before: `Honda Civic or Camry`.

@@ -1,3 +1,5 @@
+//! Cars that are named and not asked for: comparisons and trade-ins.
+//!
 //! Comparisons: `something like a Honda CR-V`, `similar to a BMW X5, other makes`. Similar are cars
 //! of the same body, about as many seats and about the same price.
 
@@ -6,12 +8,15 @@ use super::super::numbers::NumericAttribute;
 use super::super::vocabulary::vocabulary;
 use super::super::{Predicate, QueryRemark, RequiredPhrase};
 use super::Interpreter;
+use super::negation::PhraseLink;
 
 /// A comparison whose car is being named.
 #[derive(Debug, Default)]
 pub(super) struct Likeness {
     /// Names of the car.
     names: Vec<RequiredPhrase>,
+    /// Words that announce a trade-in, whose car is not looked up.
+    trade_in: Option<String>,
     /// True when cars of other makes are wanted.
     other_makes: bool,
     /// True when the car has been looked up.
@@ -40,6 +45,12 @@ impl Interpreter<'_> {
         self.likeness = Some(Likeness::default());
     }
 
+    /// Begins the description of a car that the shopper gives in payment.
+    pub(super) fn begin_trade_in(&mut self, text: String) {
+        self.finish_likeness();
+        self.likeness = Some(Likeness { trade_in: Some(text), ..Likeness::default() });
+    }
+
     /// Records the wish for other makes than the one of the comparison.
     pub(super) fn ask_for_other_makes(&mut self, at: usize, length: usize) {
         match &mut self.likeness {
@@ -53,14 +64,35 @@ impl Interpreter<'_> {
 
     /// Takes a name of the car that is compared with. Returns the condition when it is none.
     pub(super) fn compare_with(&mut self, want: RequiredPhrase) -> Option<RequiredPhrase> {
-        let Some(likeness) = self.likeness.as_mut().filter(|likeness| !likeness.is_known) else {
+        let is_alternative = self.negation.link() == PhraseLink::Or;
+        let is_next = self.negation.link() == PhraseLink::Nothing;
+        let is_negated = self.is_negated();
+        let known = self.likeness.as_mut();
+        let Some(likeness) = known.filter(|likeness| !likeness.is_known && !is_negated) else {
             return Some(want);
         };
         let is_pair = matches!(want.any.as_slice(), [Predicate::Pair { .. }, ..]);
+        let is_year = matches!(
+            want.any.as_slice(),
+            [Predicate::Number(NumericAttribute::Year | NumericAttribute::Mileage, _)]
+        );
         let is_name = is_pair
-            || matches!(want.attribute, Some(Attribute::Make | Attribute::Model | Attribute::Trim));
-        if is_name {
-            likeness.names.push(want);
+            || is_year && likeness.trade_in.is_some()
+            || matches!(want.attribute, Some(Attribute::Make | Attribute::Model | Attribute::Trim))
+            // A car that is not on offer has a name too.
+            || want.any.is_empty() && want.attribute.is_none();
+        let is_end = likeness.trade_in.is_some() && !likeness.names.is_empty() && !is_next;
+        if is_name && !is_end {
+            let last = likeness.names.last_mut().filter(|_| is_alternative);
+            match last.filter(|last| last.attribute == want.attribute) {
+                Some(last) => {
+                    last.any.extend(want.any);
+                    last.label = format!("{} or {}", last.label, want.label);
+                }
+                None => likeness.names.push(want),
+            }
+            // The link belongs to the names.
+            self.negation.forget_link();
             return None;
         }
         self.resolve_likeness();
@@ -71,6 +103,12 @@ impl Interpreter<'_> {
     fn resolve_likeness(&mut self) {
         let Some(likeness) = self.likeness.as_mut() else { return };
         likeness.is_known = true;
+        if let Some(text) = &likeness.trade_in {
+            let names: Vec<&str> = likeness.names.iter().map(|want| want.label.as_str()).collect();
+            let text = format!("{text} {}", names.join(" "));
+            self.remark(QueryRemark::TradeIn(text.trim_end().to_owned()));
+            return;
+        }
         if likeness.names.is_empty() {
             return;
         }
@@ -103,7 +141,7 @@ impl Interpreter<'_> {
     fn add(&mut self, want: RequiredPhrase) {
         if !self.understood.wants.contains(&want) {
             self.understood.wants.push(want);
-            self.follows.push(false);
+            self.links.push(PhraseLink::And);
         }
     }
 

@@ -70,6 +70,11 @@ impl Negation {
         self.link
     }
 
+    /// Forgets what stands before the next phrase.
+    pub(super) fn forget_link(&mut self) {
+        self.link = PhraseLink::Nothing;
+    }
+
     /// Returns true when a phrase added by `or` may be excluded as well.
     pub(super) fn may_spread(&self) -> bool {
         self.spread.is_some()
@@ -296,7 +301,7 @@ impl Interpreter<'_> {
 
     /// Returns true when an `or` ends the enumeration that a token is part of: `no trucks, diesels
     /// or Hondas`.
-    pub(super) fn is_enumeration_open(&self, at: usize) -> bool {
+    fn is_enumeration_open(&self, at: usize) -> bool {
         for next in at + 1..self.tokens.len() {
             let Some(token) = self.tokens.get(next) else { return false };
             match vocabulary().meaning_of("word", &token.text) {

@@ -59,6 +59,7 @@ impl Interpreter<'_> {
             QueryRemark::LeftOut(_)
             | QueryRemark::Unstated(_)
             | QueryRemark::Payment(_)
+            | QueryRemark::TradeIn(_)
             | QueryRemark::Place(_) => true,
             QueryRemark::NoWord
             | QueryRemark::Corrected { .. }

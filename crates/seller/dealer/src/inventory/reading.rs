@@ -1,0 +1,362 @@
+//! The reading of a query as filters of AAP, which a program can resend: what a filter can say, and
+//! the query for the rest. It is checked before it is returned, so that resending it finds the same
+//! listings.
+
+use std::ops::Range;
+
+use tradepost_aap::Filters;
+use tradepost_aap::inventory::Sort;
+use tradepost_aap::vehicle::VehicleCondition;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
+
+use super::index::SearchIndex;
+use super::matching::spans;
+use crate::query::{
+    Attribute, AttributeValue, CurrentYear, NumberRange, NumericAttribute, Predicate,
+    QueryInterpretation, RequiredPhrase, understand,
+};
+
+/// A search as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueryReading {
+    /// Filters, without a query.
+    pub filters: Filters,
+    /// Order of the answer.
+    pub sort: Option<Sort>,
+    /// Query for what no filter of AAP can say.
+    pub rest: Option<String>,
+}
+
+impl QueryReading {
+    /// Returns the filters that find the same listings, with the rest as their query.
+    #[must_use]
+    pub fn to_filters(&self) -> Filters {
+        Filters { query: self.rest.clone(), ..self.filters.clone() }
+    }
+
+    /// Returns the filters as the object `filters` of a request.
+    #[must_use]
+    pub fn to_json(&self) -> Map {
+        let Filters {
+            make,
+            model,
+            trim,
+            condition,
+            transmission,
+            fuel,
+            driveline,
+            body,
+            exterior_color,
+            interior_color,
+            rooftops,
+            year_min,
+            year_max,
+            price_min,
+            price_max,
+            mileage_max,
+            vin,
+            stock,
+            query: _,
+        } = &self.filters;
+        let condition: Vec<String> =
+            condition.iter().map(|condition| condition.name().to_owned()).collect();
+        let mut object = Map::new();
+        for (name, texts) in [
+            ("make", make),
+            ("model", model),
+            ("trim", trim),
+            ("condition", &condition),
+            ("transmission", transmission),
+            ("fuel", fuel),
+            ("driveline", driveline),
+            ("body", body),
+            ("exterior_color", exterior_color),
+            ("interior_color", interior_color),
+            ("rooftops", rooftops),
+        ] {
+            if !texts.is_empty() {
+                let texts = texts.iter().map(|text| Value::from(text.as_str())).collect();
+                object.insert(name.to_owned(), Value::Array(texts));
+            }
+        }
+        for (name, number) in [
+            ("year_min", year_min),
+            ("year_max", year_max),
+            ("price_min", price_min),
+            ("price_max", price_max),
+            ("mileage_max", mileage_max),
+        ] {
+            if let Some(number) = number {
+                object.insert(name.to_owned(), Value::from(*number));
+            }
+        }
+        for (name, text) in [("vin", vin), ("stock", stock), ("query", &self.rest)] {
+            if let Some(text) = text {
+                object.insert(name.to_owned(), Value::from(text.as_str()));
+            }
+        }
+        object
+    }
+}
+
+impl SearchIndex {
+    /// Returns the reading of a search whose query was interpreted.
+    pub(super) fn reading(
+        &self,
+        filters: &Filters,
+        sort: Option<Sort>,
+        query: Option<&QueryInterpretation>,
+        this_year: CurrentYear,
+    ) -> QueryReading {
+        let plain = Filters { query: None, ..filters.clone() };
+        let Some(query) = query else { return QueryReading { filters: plain, sort, rest: None } };
+        let sort = sort.or(query.order);
+        let mut reading = QueryReading { filters: plain.clone(), sort, rest: None };
+        let mut rest: Vec<&RequiredPhrase> = Vec::new();
+        for want in &query.wants {
+            if !self.add_filter(&mut reading.filters, want) {
+                rest.push(want);
+            }
+        }
+        if rest.is_empty() {
+            return reading;
+        }
+        let text = rest.iter().map(|want| self.words_for(want, this_year));
+        let text = text.collect::<Vec<_>>().join(", ");
+        let again = understand(&text, &self.lexicon, self, this_year);
+        let is_same = again.wants.len() == rest.len()
+            && rest.iter().all(|want| again.wants.iter().any(|again| means_the_same(again, want)));
+        if is_same {
+            reading.rest = Some(text);
+            return reading;
+        }
+        // The words of the query are the only certain ones.
+        let rest = filters.query.as_deref().map(without_control_characters);
+        QueryReading { filters: plain, sort, rest }
+    }
+
+    /// Returns words that are read as a condition, or the most likely ones.
+    fn words_for(&self, want: &RequiredPhrase, this_year: CurrentYear) -> String {
+        let whole = canonical(want);
+        // The other names of a class come with the first: `awd or 4wd` is read from `awd`.
+        let first = whole.split(" or ").next().unwrap_or_default().to_owned();
+        let is_read = |text: &String| {
+            let again = understand(text, &self.lexicon, self, this_year);
+            matches!(again.wants.as_slice(), [one] if means_the_same(one, want))
+        };
+        if is_read(&whole) || !is_read(&first) { whole } else { first }
+    }
+
+    /// Adds a condition to the filters. Returns false when no filter says the same.
+    fn add_filter(&self, filters: &mut Filters, want: &RequiredPhrase) -> bool {
+        if want.negated {
+            return false;
+        }
+        match want.any.as_slice() {
+            [Predicate::Number(number, bounds)] => add_range(filters, *number, *bounds),
+            [Predicate::Pair { make, model }] => {
+                let make = AttributeValue { attribute: Attribute::Make, id: *make };
+                let model = AttributeValue { attribute: Attribute::Model, id: *model };
+                let mut both = filters.clone();
+                let is_said = self.add_values(&mut both, Attribute::Make, &[make], &[])
+                    && self.add_values(&mut both, Attribute::Model, &[model], &[]);
+                if is_said {
+                    *filters = both;
+                }
+                is_said
+            }
+            any => {
+                let mut values = Vec::new();
+                for meaning in any {
+                    let Predicate::Values(more) = meaning else { return false };
+                    values.extend(more.iter().copied());
+                }
+                values.sort_unstable();
+                values.dedup();
+                self.add_texts(filters, want, &values)
+            }
+        }
+    }
+
+    fn add_texts(
+        &self,
+        filters: &mut Filters,
+        want: &RequiredPhrase,
+        values: &[AttributeValue],
+    ) -> bool {
+        let Some(attribute) = values.first().map(|value| value.attribute) else { return false };
+        if values.iter().any(|value| value.attribute != attribute) {
+            return false;
+        }
+        // A class says more than the values of today.
+        let prefix = format!("{attribute} ");
+        let parts = want.label.split(" or ");
+        let classes: Vec<String> = parts
+            .map(|part| part.strip_prefix(&prefix).unwrap_or(part).trim_matches('"').to_owned())
+            .collect();
+        self.add_values(filters, attribute, values, &classes)
+    }
+
+    /// Adds values of one attribute to the filters, as classes or by their spellings.
+    fn add_values(
+        &self,
+        filters: &mut Filters,
+        attribute: Attribute,
+        values: &[AttributeValue],
+        classes: &[String],
+    ) -> bool {
+        let mut ids: Vec<u32> = values.iter().map(|value| value.id).collect();
+        ids.sort_unstable();
+        let wanted: Vec<Range<u32>> = spans(ids);
+        let Some(column) = self.text(attribute) else { return false };
+        let says_it = |texts: &[String]| {
+            !texts.is_empty()
+                && self.any_of(attribute, column, texts.iter().map(String::as_str)) == wanted
+        };
+        let spellings =
+            || values.iter().map(|value| self.lexicon.name(*value).to_owned()).collect();
+        let texts: Vec<String> = if says_it(classes) { classes.to_vec() } else { spellings() };
+        if !says_it(&texts) {
+            return false;
+        }
+        if attribute == Attribute::Condition {
+            let conditions: Option<Vec<VehicleCondition>> =
+                texts.iter().map(|text| VehicleCondition::from_name(text)).collect();
+            return match conditions.filter(|_| filters.condition.is_empty()) {
+                Some(conditions) => {
+                    filters.condition = conditions;
+                    true
+                }
+                None => false,
+            };
+        }
+        let list = match attribute {
+            Attribute::Make => &mut filters.make,
+            Attribute::Model => &mut filters.model,
+            Attribute::Trim => &mut filters.trim,
+            Attribute::Transmission => &mut filters.transmission,
+            Attribute::Fuel => &mut filters.fuel,
+            Attribute::Driveline => &mut filters.driveline,
+            Attribute::Body => &mut filters.body,
+            Attribute::ExteriorColor => &mut filters.exterior_color,
+            Attribute::InteriorColor => &mut filters.interior_color,
+            Attribute::Rooftop => &mut filters.rooftops,
+            Attribute::Condition | Attribute::Engine | Attribute::Feature => return false,
+        };
+        // Two lists of one attribute must both hold, which one filter cannot say.
+        if !list.is_empty() {
+            return false;
+        }
+        *list = texts;
+        true
+    }
+}
+
+/// Adds bounds to the filters. Returns false when no filter has them.
+fn add_range(filters: &mut Filters, number: NumericAttribute, bounds: NumberRange) -> bool {
+    let (min, max) = bounds;
+    let highest = |known: Option<u32>| known.max(min);
+    let lowest = |known: Option<u32>| match (known, max) {
+        (Some(known), Some(max)) => Some(known.min(max)),
+        (known, max) => known.or(max),
+    };
+    match number {
+        NumericAttribute::Price => {
+            filters.price_min = highest(filters.price_min);
+            filters.price_max = lowest(filters.price_max);
+        }
+        NumericAttribute::Year => {
+            filters.year_min = highest(filters.year_min);
+            filters.year_max = lowest(filters.year_max);
+        }
+        NumericAttribute::Mileage if min.is_none() => {
+            filters.mileage_max = lowest(filters.mileage_max);
+        }
+        NumericAttribute::Mileage
+        | NumericAttribute::Seats
+        | NumericAttribute::Rows
+        | NumericAttribute::Doors
+        | NumericAttribute::CityMpg
+        | NumericAttribute::HighwayMpg
+        | NumericAttribute::CombinedMpg
+        | NumericAttribute::ElectricRange
+        | NumericAttribute::Towing
+        | NumericAttribute::Horsepower
+        | NumericAttribute::Owners
+        | NumericAttribute::Accidents => return false,
+    }
+    true
+}
+
+/// Replaces control characters by ones that separate words as well.
+fn without_control_characters(text: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_whitespace() => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(plain).collect()
+}
+
+/// Returns true when two conditions hold for the same vehicles.
+fn means_the_same(one: &RequiredPhrase, other: &RequiredPhrase) -> bool {
+    one.any == other.any && one.negated == other.negated
+}
+
+/// Returns words for a condition. Whether they are read as it is checked afterwards.
+fn canonical(want: &RequiredPhrase) -> String {
+    let text = match want.any.as_slice() {
+        [Predicate::Number(number, bounds)] => number_words(*number, *bounds),
+        _ => value_words(&want.label),
+    };
+    if want.negated { format!("not {text}") } else { text }
+}
+
+fn number_words(number: NumericAttribute, bounds: NumberRange) -> String {
+    let unit = match number {
+        NumericAttribute::Price => "dollars",
+        NumericAttribute::Mileage => "miles",
+        NumericAttribute::Year => "year",
+        NumericAttribute::Seats => "seats",
+        NumericAttribute::Rows => "rows",
+        NumericAttribute::Doors => "doors",
+        NumericAttribute::CityMpg => "mpg city",
+        NumericAttribute::HighwayMpg => "mpg highway",
+        NumericAttribute::CombinedMpg => "mpg",
+        NumericAttribute::ElectricRange => "miles of range",
+        NumericAttribute::Towing => "lbs towing capacity",
+        NumericAttribute::Horsepower => "hp",
+        NumericAttribute::Owners => "owners",
+        NumericAttribute::Accidents => return "no accidents".to_owned(),
+    };
+    match bounds {
+        (Some(1), Some(1)) if number == NumericAttribute::Owners => "one owner".to_owned(),
+        (Some(min), Some(max)) if min == max && number == NumericAttribute::Year => min.to_string(),
+        (Some(min), Some(max)) if min == max => format!("{min} {unit}"),
+        (Some(min), Some(max)) => format!("between {min} and {max} {unit}"),
+        (Some(min), None) => format!("at least {min} {unit}"),
+        (None, Some(max)) => format!("at most {max} {unit}"),
+        (None, None) => unit.to_owned(),
+    }
+}
+
+/// Returns the words of a label without the names of attributes.
+fn value_words(label: &str) -> String {
+    let mut words = Vec::new();
+    let mut is_interior = false;
+    for word in label.replace(['"', '(', ')'], "").split_whitespace() {
+        let attribute = Attribute::ALL.iter().find(|attribute| attribute.to_string() == word);
+        match attribute {
+            Some(Attribute::InteriorColor) => is_interior = true,
+            Some(_) => is_interior = false,
+            None => {
+                words.push(word.to_owned());
+                if is_interior && word != "or" {
+                    words.push("interior".to_owned());
+                }
+            }
+        }
+    }
+    words.join(" ")
+}
