@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::fold::words;
+use super::vocabulary::vocabulary;
 
 const FEATURES: &str = include_str!("../../data/words/features.txt");
 
@@ -13,23 +14,6 @@ static CONCEPTS: LazyLock<FeatureConcepts> = LazyLock::new(FeatureConcepts::read
 
 /// Maximum number of words between two words of a phrase: `heated driver and passenger seats`.
 const LONGEST_GAP: usize = 3;
-
-/// Words of a question that may stand within a phrase and mean nothing there.
-const FILLERS: [&str; 13] = [
-    "front",
-    "and",
-    "driver",
-    "passenger",
-    "the",
-    "with",
-    "my",
-    "a",
-    "dual",
-    "row",
-    "power",
-    "both",
-    "of",
-];
 
 /// A phrase that shows a concept.
 #[derive(Debug)]
@@ -89,7 +73,7 @@ impl FeatureConcepts {
     /// Returns the concepts of a phrase of a question that has other words between, as in `heated
     /// and cooled seats`. Without any, a word of it belongs to no concept.
     pub(super) fn of_spread_phrase(&self, run: &[&str]) -> Vec<&'static str> {
-        let is_filler = |word: &str| FILLERS.contains(&word);
+        let is_filler = |word: &str| vocabulary().meaning_of("filler", word).is_some();
         let ends_mean = run.first().zip(run.last());
         if run.len() < 3 || ends_mean.is_none_or(|(one, other)| is_filler(one) || is_filler(other))
         {
@@ -105,12 +89,8 @@ impl FeatureConcepts {
             if phrase.words.len() < 2 || !is_asked {
                 continue;
             }
-            for (place, word) in text.iter().enumerate() {
-                if phrase.words.contains(word) {
-                    if let Some(covered) = covered.get_mut(place) {
-                        *covered = true;
-                    }
-                }
+            for (word, covered) in text.iter().zip(&mut covered) {
+                *covered |= phrase.words.contains(word);
             }
             if !found.contains(&phrase.concept) {
                 found.push(phrase.concept);

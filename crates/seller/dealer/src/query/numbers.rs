@@ -139,7 +139,7 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         }
     }
     let bound = bound_at(tokens, at, "before");
-    let is_near = tokens.get(at).is_some_and(|token| token.text == "within");
+    let is_near = tokens.get(at).is_some_and(|token| word(&token.text, "near").is_some());
     let is_strict = bound.is_some_and(|(length, _)| is_strict(tokens, at, length));
     if let Some((length, _)) = bound {
         at = skip(tokens, at + length);
@@ -220,8 +220,7 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         other => other,
     };
     // The second row is a row, `third row` a number of rows.
-    let is_ordinal =
-        tokens.get(start).is_some_and(|token| matches!(token.text.as_str(), "second" | "2nd"));
+    let is_ordinal = tokens.get(start).is_some_and(|token| word(&token.text, "ordinal").is_some());
     if is_ordinal && unit == Some(NumberUnit::Of(NumericAttribute::Rows)) {
         return Some((at - start, NumberPhrase::Unsearchable));
     }
@@ -237,7 +236,11 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         NumberPhrase::Age((Some(least), None)) if is_strict => {
             NumberPhrase::Age((Some(least.saturating_add(1)), None))
         }
-        other => other,
+        NumberPhrase::Age(_)
+        | NumberPhrase::Range(..)
+        | NumberPhrase::Unsearchable
+        | NumberPhrase::Payment
+        | NumberPhrase::Distance => said,
     };
     Some((at - start, said))
 }
@@ -262,7 +265,7 @@ fn bound_allows_range(bound: Option<BoundWord>, tokens: &[QueryToken], at: usize
 /// Returns true for a number that is more likely a postal code than a price: `near 90210`.
 fn is_postal_code(tokens: &[QueryToken], at: usize) -> bool {
     let place = at.checked_sub(1).and_then(|before| tokens.get(before));
-    let is_after_place = place.is_some_and(|token| matches!(token.text.as_str(), "near" | "in"));
+    let is_after_place = place.is_some_and(|token| word(&token.text, "postal").is_some());
     let Some(token) = tokens.get(at).filter(|token| is_after_place && !token.money) else {
         return false;
     };
@@ -520,8 +523,7 @@ fn bound_at(tokens: &[QueryToken], at: usize, kind: &str) -> Option<(usize, Boun
 
 /// Skips articles and prepositions, as in `seating for 7`.
 fn skip(tokens: &[QueryToken], at: usize) -> usize {
-    let is_small =
-        |token: &&QueryToken| matches!(token.text.as_str(), "of" | "for" | "the" | "a" | "is");
+    let is_small = |token: &&QueryToken| word(&token.text, "small").is_some();
     at + tokens.iter().skip(at).take_while(is_small).count()
 }
 

@@ -262,7 +262,7 @@ impl Interpreter<'_> {
             let text = self.tokens.get(at).map_or("", |token| token.text.as_str());
             let kind = vocabulary().meaning_of("word", text);
             matches!(kind, Some("and" | "or" | "article" | "but" | "wish" | "any" | "no" | "not"))
-                || matches!(text, "of" | "for" | "in" | "on" | "at" | "to" | "from" | "that")
+                || vocabulary().meaning_of("hold", text).is_some()
         };
         is_small(at) || is_small(at + length - 1)
     }

@@ -33,10 +33,7 @@ impl Interpreter<'_> {
         let is_body = |key: &str| vocabulary().meaning_of("body", key).is_some();
         is_body(&token.text)
             || is_body(singular)
-            || matches!(
-                token.text.as_str(),
-                "something" | "anything" | "car" | "cars" | "vehicle" | "vehicles" | "one" | "ones"
-            )
+            || vocabulary().meaning_of("compared", &token.text).is_some()
     }
 
     /// Begins a comparison.

@@ -73,8 +73,9 @@ impl Interpreter<'_> {
     pub(super) fn measured(&mut self, at: usize, length: usize) {
         let key = super::together(self.tokens.get(at..at + length).unwrap_or_default());
         // `3.5 liter` means the engine 3.5L.
-        let liters = ["liters", "liter", "litres", "litre"];
-        let engine = liters.iter().find_map(|unit| key.strip_suffix(unit));
+        let unit = self.tokens.get(at + length - 1).map(|token| token.text.as_str());
+        let unit = unit.filter(|unit| vocabulary().meaning_of("liter", unit).is_some());
+        let engine = unit.and_then(|unit| key.strip_suffix(unit));
         let engine = engine.map(|number| format!("{number}l"));
         let engine =
             engine.and_then(|key| self.values_of(&key, &[Attribute::Engine, Attribute::Trim]));

@@ -166,8 +166,9 @@ impl Interpreter<'_> {
 
     /// Returns the word after `no`, `not` or `non` in one that is written together, as in `notruck`, if it is known.
     pub(super) fn glued_negation(&self, word: &str) -> Option<String> {
-        let rest = ["non", "not", "no"].iter().find_map(|start| {
-            let rest = word.strip_prefix(start)?;
+        let rest = [3, 2].into_iter().find_map(|letters| {
+            let (start, rest) = word.split_at_checked(letters)?;
+            vocabulary().meaning_of("glued", start)?;
             let is_known = |key: &str| {
                 self.read_class(key).is_some()
                     || self.read_make_or_model(key).is_some()
