@@ -211,7 +211,11 @@ impl Inventory {
         let sort = search.sort.or(order);
         let skip = search.skip as usize;
         let count = limit as usize;
-        let rows = self.index.page(&matches, filters, sort, skip, count);
+        let highest = query.as_ref().and_then(|query| query.highest).filter(|_| sort.is_none());
+        let rows = match highest {
+            Some(number) => self.index.page_by_highest(&matches, number, skip, count),
+            None => self.index.page(&matches, filters, sort, skip, count),
+        };
         let vehicles = rows.into_iter().map(|row| self.listings.get(row));
         let page = SearchPage {
             total: matches.len(),

@@ -37,6 +37,8 @@ pub(crate) struct QueryInterpretation {
     pub(crate) wants: Vec<RequiredPhrase>,
     /// Order of the answer, where the query asks for one.
     pub(crate) order: Option<Sort>,
+    /// Number whose highest values come first, where AAP has no such order.
+    pub(crate) highest: Option<NumericAttribute>,
     /// Remarks for the caller about the interpretation.
     pub(crate) remarks: Vec<QueryRemark>,
 }

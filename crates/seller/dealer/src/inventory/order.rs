@@ -11,6 +11,7 @@ use super::SearchIndex;
 use super::bitmap::Bitmap;
 use super::codes::{ABSENT, Codes, at};
 use super::matching::Matches;
+use crate::query::NumericAttribute;
 
 impl SearchIndex {
     /// Returns the rows of a page. Rows are numbered in the default order.
@@ -41,10 +42,34 @@ impl SearchIndex {
         let column = self.column(sort.field);
         match matches {
             Matches::All(_) => cut(slices(column, sort.order, None), skip, limit),
-            Matches::Few(rows) => self.select(column, sort, rows.iter().copied(), skip, limit),
+            Matches::Few(rows) => {
+                self.select(column, sort.order, rows.iter().copied(), skip, limit)
+            }
             Matches::Many(set, count) => self
                 .try_walk(column, sort, filters, set, *count, PageSpan { skip, limit })
-                .unwrap_or_else(|| self.select(column, sort, set.rows(), skip, limit)),
+                .unwrap_or_else(|| self.select(column, sort.order, set.rows(), skip, limit)),
+        }
+    }
+
+    /// Returns the rows of a page in the order of a number for which AAP has no order, the highest
+    /// first.
+    pub(super) fn page_by_highest(
+        &self,
+        matches: &Matches,
+        number: NumericAttribute,
+        skip: usize,
+        limit: usize,
+    ) -> Vec<u32> {
+        let limit = limit.min(matches.len().saturating_sub(skip));
+        if limit == 0 {
+            return Vec::new();
+        }
+        let column = &self.number(number).rows;
+        let order = SortOrder::Desc;
+        match matches {
+            Matches::All(rows) => self.select(column, order, 0..*rows, skip, limit),
+            Matches::Few(rows) => self.select(column, order, rows.iter().copied(), skip, limit),
+            Matches::Many(set, _) => self.select(column, order, set.rows(), skip, limit),
         }
     }
 
@@ -104,13 +129,13 @@ impl SearchIndex {
     fn select(
         &self,
         column: &Codes,
-        sort: Sort,
+        order: SortOrder,
         rows: impl Iterator<Item = u32>,
         skip: usize,
         limit: usize,
     ) -> Vec<u32> {
         let key = |row: u32| {
-            let code = match (column.code(row), sort.order) {
+            let code = match (column.code(row), order) {
                 (ABSENT, SortOrder::Asc | SortOrder::Desc) => ABSENT,
                 (code, SortOrder::Asc) => code,
                 // The highest code first, and still before the rows without a value (C-38).

@@ -119,13 +119,19 @@ impl SearchIndex {
                 rest.push(want);
             }
         }
-        if rest.is_empty() {
+        // AAP has no order by such a number, and the order of a request wins over it.
+        let highest = query.highest.filter(|_| sort.is_none());
+        if rest.is_empty() && highest.is_none() {
             return reading;
         }
-        let text = rest.iter().map(|want| self.words_for(want, this_year));
-        let text = text.collect::<Vec<_>>().join(", ");
+        let texts = rest.iter().map(|want| self.words_for(want, this_year));
+        let mut texts: Vec<String> = texts.collect();
+        texts.extend(highest.map(order_words).map(str::to_owned));
+        let text = texts.join(", ");
         let again = understand(&text, &self.lexicon, self, this_year);
         let is_same = again.wants.len() == rest.len()
+            && again.highest == highest
+            && again.order.is_none()
             && rest.iter().all(|want| again.wants.iter().any(|again| means_the_same(again, want)));
         if is_same {
             reading.rest = Some(text);
@@ -311,6 +317,26 @@ fn canonical(want: &RequiredPhrase) -> String {
         _ => value_words(&want.label),
     };
     if want.negated { format!("not {text}") } else { text }
+}
+
+/// Returns words for the order of a number.
+fn order_words(number: NumericAttribute) -> &'static str {
+    match number {
+        NumericAttribute::ElectricRange => "longest range",
+        NumericAttribute::Towing => "highest towing capacity",
+        NumericAttribute::Horsepower => "most horsepower",
+        NumericAttribute::CombinedMpg
+        | NumericAttribute::CityMpg
+        | NumericAttribute::HighwayMpg
+        | NumericAttribute::Price
+        | NumericAttribute::Mileage
+        | NumericAttribute::Year
+        | NumericAttribute::Seats
+        | NumericAttribute::Rows
+        | NumericAttribute::Doors
+        | NumericAttribute::Owners
+        | NumericAttribute::Accidents => "best gas mileage",
+    }
 }
 
 fn number_words(number: NumericAttribute, bounds: NumberRange) -> String {

@@ -86,7 +86,10 @@ impl FeatureConcepts {
             let key: String = phrase.words.concat();
             let is_asked =
                 self.asked.get(&key).is_some_and(|all| all.first() == Some(&phrase.concept));
-            if phrase.words.len() < 2 || !is_asked {
+            // `button start and remote` is no remote start.
+            let places = phrase.words.iter().map(|word| text.iter().position(|mine| mine == word));
+            let is_in_order = places.is_sorted();
+            if phrase.words.len() < 2 || !is_asked || !is_in_order {
                 continue;
             }
             for (word, covered) in text.iter().zip(&mut covered) {

@@ -183,6 +183,13 @@ impl Lexicon {
         })
     }
 
+    /// Returns true when a phrase is a whole value.
+    pub(super) fn has_whole(&self, phrase: &str) -> bool {
+        let is_whole =
+            |sense: &PhraseMeaning| matches!(sense, PhraseMeaning::Value(_, ValuePart::Whole));
+        self.senses(phrase).iter().any(is_whole)
+    }
+
     /// Iterates over all phrases without spaces.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.terms.keys().map(AsRef::as_ref)

@@ -329,20 +329,29 @@ impl Interpreter<'_> {
 
     /// Records the order that a query asks for. The first one counts.
     fn read_order(&mut self, order: &str, at: usize, length: usize) {
+        let end = at + length;
+        let text = self.shown(at, length);
+        let highest = order.split_once(' ').and_then(|(field, _)| highest(field));
+        if highest.is_some_and(|number| !self.inventory.states(number)) {
+            let text = self.with_negation(text, end);
+            self.remark(QueryRemark::Unstated(text));
+            return;
+        }
         let sort = order.split_once(' ').and_then(|(field, direction)| {
             Some(Sort {
                 field: SortField::from_name(field)?,
                 order: SortOrder::from_name(direction)?,
             })
         });
-        match (sort, self.understood.order) {
-            (Some(sort), None) if !self.is_negated() => self.understood.order = Some(sort),
-            (Some(sort), Some(known)) if sort == known && !self.is_negated() => {}
-            (_, _) => {
-                let text = self.shown(at, length);
-                self.leave_out(text, at + length);
-            }
+        let QueryInterpretation { order: known, highest: known_highest, .. } = &mut self.understood;
+        let is_same = *known == sort && *known_highest == highest;
+        let is_first = known.is_none() && known_highest.is_none();
+        if self.negation.is_pending() || !is_first && !is_same {
+            self.leave_out(text, end);
+            return;
         }
+        *known = sort;
+        *known_highest = highest;
     }
 
     /// Records that a phrase was left out; `end` is the token after it.
@@ -426,5 +435,16 @@ impl Interpreter<'_> {
             }
         }
         shown
+    }
+}
+
+/// Returns the number that an order of the vocabulary is about, where AAP has no such order.
+fn highest(field: &str) -> Option<NumericAttribute> {
+    match field {
+        "mpg" => Some(NumericAttribute::CombinedMpg),
+        "range" => Some(NumericAttribute::ElectricRange),
+        "towing" => Some(NumericAttribute::Towing),
+        "horsepower" => Some(NumericAttribute::Horsepower),
+        _ => None,
     }
 }

@@ -46,6 +46,9 @@ fn read_as(query: Option<&QueryInterpretation>) -> String {
     if let Some(order) = query.and_then(|query| query.order) {
         phrases.push(format!("order {} {}", order.field.name(), order.order.name()));
     }
+    if let Some(number) = query.and_then(|query| query.highest) {
+        phrases.push(format!("the highest {} first", number.name()));
+    }
     match phrases.is_empty() {
         true => ".".to_owned(),
         false => format!("; the query was read as: {}.", phrases.join(", ")),

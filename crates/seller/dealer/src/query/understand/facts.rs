@@ -145,6 +145,11 @@ impl Interpreter<'_> {
         ];
         const FABRICS: &[Attribute] =
             &[Attribute::Trim, Attribute::Feature, Attribute::InteriorColor];
+        // `back` is no `Power back door`, unless it is a whole value.
+        let is_weak = vocabulary().meaning_of("weak", key).is_some();
+        if is_weak && !self.lexicon.has_whole(key) {
+            return None;
+        }
         let fabric = vocabulary().meaning_of("word", key) == Some("fabric");
         self.values_of(key, if fabric { FABRICS } else { WORDS })
     }
@@ -216,6 +221,10 @@ impl Interpreter<'_> {
         }
         for concept in &found {
             let values = self.lexicon.concept(concept).to_vec();
+            if values.is_empty() {
+                self.report_unknown((*concept).to_owned(), at + length);
+                continue;
+            }
             let label = format!("{} {concept}", Attribute::Feature);
             self.push(RequiredPhrase::values(values, Some(Attribute::Feature), label));
         }

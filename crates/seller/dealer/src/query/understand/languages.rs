@@ -27,6 +27,13 @@ struct Language {
     between_numbers: HashSet<String>,
     /// Words that show the language.
     words: HashSet<String>,
+    /// Common words, which are never corrected.
+    common: HashSet<String>,
+}
+
+/// Returns true when a word is a common one of another language.
+pub(super) fn is_common(word: &str) -> bool {
+    LANGUAGES.iter().any(|language| language.common.contains(word))
 }
 
 /// Translates a query where it is written in another language, and returns the name of the
@@ -89,9 +96,14 @@ impl Language {
             phrases: HashMap::new(),
             between_numbers: HashSet::new(),
             words: HashSet::new(),
+            common: HashSet::new(),
         };
         for line in table.lines().filter(|line| !line.starts_with('#')) {
             let Some((english, phrases)) = line.split_once(':') else { continue };
+            if english == "common" {
+                this.common.extend(phrases.split_whitespace().map(without_accents));
+                continue;
+            }
             // The words of the line `ignored` have no English one.
             let english = if english == "ignored" { "" } else { english };
             for phrase in phrases.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {
@@ -115,7 +127,10 @@ impl Language {
     fn is_spoken(&self, tokens: &[QueryToken], lexicon: &Lexicon) -> bool {
         tokens.iter().any(|token| {
             let word = token.text.as_str();
-            self.words.contains(word)
+            // Of single letters only those are sure that no name of a car has.
+            let is_sure = word.chars().count() > 1 || matches!(word, "o" | "y");
+            is_sure
+                && self.words.contains(word)
                 && !word.starts_with(|c: char| c.is_ascii_digit())
                 && !is_listed_english(word)
                 && vocabulary().name(word).is_none()

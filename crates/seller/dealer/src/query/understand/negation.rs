@@ -70,6 +70,11 @@ impl Negation {
         self.link
     }
 
+    /// Returns true when a negation waits for its phrase.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Forgets what stands before the next phrase.
     pub(super) fn forget_link(&mut self) {
         self.link = PhraseLink::Nothing;

@@ -8,7 +8,7 @@ use super::super::tokens::QueryToken;
 use super::super::vocabulary::vocabulary;
 use super::super::{QueryInterpretation, QueryRemark, RequiredPhrase};
 use super::facts::values_with;
-use super::{Interpreter, MAX_CORRECTIONS};
+use super::{Interpreter, MAX_CORRECTIONS, languages};
 
 impl Interpreter<'_> {
     /// Reads a word that is no phrase: a number alone, the beginning of a word, a misspelling, or
@@ -42,14 +42,19 @@ impl Interpreter<'_> {
             }
         }
         let text = self.shown(at, length);
+        self.report_unknown(text, at + length);
+        length
+    }
+
+    /// Reports what no listing has; `end` is the token after it.
+    pub(super) fn report_unknown(&mut self, text: String, end: usize) {
         if self.is_negated() {
-            // Excluding an unknown word excludes nothing.
-            self.leave_out(text, at + length);
+            // Excluding what no listing has excludes nothing.
+            self.leave_out(text, end);
         } else {
             self.remark(QueryRemark::Unknown(text.clone()));
             self.unknown_words.push(text);
         }
-        length
     }
 
     /// Adds a condition that no vehicle satisfies when a query has unknown words only. Where
@@ -72,8 +77,12 @@ impl Interpreter<'_> {
             | QueryRemark::Language(_)
             | QueryRemark::TooLong(_) => false,
         };
-        let QueryInterpretation { wants, order, remarks } = &self.understood;
-        if !wants.is_empty() || order.is_some() || remarks.iter().any(is_understood) {
+        let QueryInterpretation { wants, order, highest, remarks } = &self.understood;
+        if !wants.is_empty()
+            || order.is_some()
+            || highest.is_some()
+            || remarks.iter().any(is_understood)
+        {
             return;
         }
         for text in std::mem::take(&mut self.unknown_words) {
@@ -98,6 +107,9 @@ impl Interpreter<'_> {
         let senses = || self.lexicon.starting_with(word).flatten();
         // `high` is no Highlander, and `heat` may mean heated seats.
         if is_english(word) {
+            if vocabulary().meaning_of("weak", word).is_some() {
+                return None;
+            }
             return self
                 .phrase_of_values(values_with(senses(), &[Attribute::Feature]).collect(), word);
         }
@@ -108,7 +120,7 @@ impl Interpreter<'_> {
 
     pub(super) fn correction(&mut self, word: &str) -> Option<String> {
         // `keep` is no misspelt Jeep.
-        if is_english(word) || self.corrections >= MAX_CORRECTIONS {
+        if is_english(word) || languages::is_common(word) || self.corrections >= MAX_CORRECTIONS {
             return None;
         }
         self.corrections += 1;
