@@ -36,6 +36,8 @@ pub(super) struct DealerMatches {
     cut: bool,
     /// Dealer's message about an empty answer, or about how it understood a text query.
     message: Option<String>,
+    /// How the dealer read a text query, as filters of a request.
+    query_reading: Option<Value>,
 }
 
 /// Requests the first `wanted` matches of one dealer, until `end`.
@@ -68,6 +70,10 @@ pub(super) async fn gather(
         found.total = number("total");
         if seen == 0 && (in_words || count == 0) {
             found.message = said(answer.message());
+        }
+        if seen == 0 && in_words {
+            found.query_reading =
+                answer.query_reading.as_ref().map(|reading| Cleaner::brief().clean(reading));
         }
         let at_place = number("skip").is_none_or(|skip| skip == as_u64(seen));
         seen += count;
@@ -113,6 +119,7 @@ pub(super) fn merge(
             "dealer": dealer.id, "total": found.total,
             "left_out"?: Some(found.left_out).filter(|count| *count > 0),
             "message"?: found.message,
+            "query_reading"?: found.query_reading,
         }));
         // Unknown as soon as one dealer does not state it.
         total = total.zip(found.total).map(|(sum, more)| sum.saturating_add(more));

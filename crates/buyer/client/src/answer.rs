@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tradepost_aap::Skill;
+use tradepost_aap::{QUERY_READING, Skill};
 use tradepost_aap::error::{ReceivedRefusal, TYPE};
 use tradepost_aap::vehicle;
 use tradepost_document::catalog::Vocabulary;
@@ -27,6 +27,8 @@ pub struct SkillAnswer {
     pub payload: Value,
     /// Payload as it came.
     pub raw: Box<RawValue>,
+    /// How the dealer read a text query: `filters` and perhaps `sort` of a request that finds the same.
+    pub query_reading: Option<Value>,
     /// Dealer's id of the conversation.
     pub context_id: Option<String>,
     /// Departure from the form that AAP requires, when the answer could be read nevertheless.
@@ -135,6 +137,7 @@ struct AnswerPart<'a> {
     text: Option<&'a RawValue>,
     raw: Option<&'a RawValue>,
     url: Option<&'a RawValue>,
+    metadata: Option<&'a RawValue>,
 }
 
 /// Reads the answer to the call of `skill` with this request id.
@@ -238,13 +241,14 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     }
     let mut found = None;
     let mut others = false;
-    for raw in parts.iter().filter_map(|part| part.data) {
+    for part in &parts {
+        let Some(raw) = part.data else { continue };
         // The text is valid JSON, but may be nested too deeply.
         let payload: Value =
             tradepost_document::json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
         let kind = payload.get("type").and_then(Value::as_str);
         if kind == Some(skill.response_type()) {
-            if found.replace((raw, payload)).is_some() {
+            if found.replace((raw, payload, part.metadata)).is_some() {
                 return Err(Defect::NotAap("several data parts are of the response type"));
             }
         } else if let Some(error) = ReceivedRefusal::read(&payload).filter(|_| kind == Some(TYPE)) {
@@ -254,7 +258,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
             others = true;
         }
     }
-    let Some((raw, payload)) = found else {
+    let Some((raw, payload, metadata)) = found else {
         return Err(Defect::NotAap(if others {
             "no data part is of the skill's response type"
         } else {
@@ -268,9 +272,16 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
         skill,
         payload,
         raw: raw.to_owned(),
+        query_reading: metadata.and_then(query_reading),
         context_id: context_id.and_then(string),
         departure,
     }))
+}
+
+/// Returns how the dealer read a text query; metadata that is unreadable, or of another form, says nothing.
+fn query_reading(metadata: &RawValue) -> Option<Value> {
+    let metadata: Value = tradepost_document::json::from_str(metadata.get()).ok()?;
+    metadata.get(QUERY_READING).filter(|reading| reading.is_object()).cloned()
 }
 
 /// Returns the parts and the conversation of a completed task: the parts of its artifacts, else those of its

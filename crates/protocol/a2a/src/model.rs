@@ -355,6 +355,9 @@ pub struct AgentMessage<P> {
 pub struct DataPart<P> {
     /// Payload.
     pub data: P,
+    /// Metadata of the part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map>,
     /// Media type.
     pub media_type: String,
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use tradepost_document::catalog::{Vocabulary, catalog};
 use tradepost_document::format;
 use tradepost_document::http::MediaType;
-use tradepost_document::json::{RawValue, Value, put};
+use tradepost_document::json::{Map, RawValue, Value, put};
 use tradepost_document::parse::{self, read_object};
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems, clip};
 
@@ -216,7 +216,13 @@ pub struct AapReply {
     pub data: ReplyData,
     /// Message for people, at most 2,000 characters.
     pub message: Option<String>,
+    /// How a text query was read: `filters` and perhaps `sort` of a request that finds the same. It is no member of
+    /// the payload, whose schema is closed, but metadata of the part, under [`QUERY_READING`].
+    pub reading: Option<Map>,
 }
+
+/// Member of a part's metadata that says how a text query was read.
+pub const QUERY_READING: &str = "query_reading";
 
 /// Data of an answer.
 #[derive(Debug, Serialize)]

@@ -550,7 +550,12 @@ fn status_of(state: AppointmentState) -> Option<AppointmentStatus> {
 }
 
 fn reply(receipt: LeadReceipt, message: String) -> AapReply {
-    AapReply { skill: Skill::LeadSubmit, data: ReplyData::Lead(receipt), message: Some(message) }
+    AapReply {
+        skill: Skill::LeadSubmit,
+        data: ReplyData::Lead(receipt),
+        message: Some(message),
+        reading: None,
+    }
 }
 
 /// Returns a text that identifies a vehicle that is not in the inventory.

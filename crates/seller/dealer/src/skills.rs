@@ -9,6 +9,7 @@ use tradepost_aap::{
     AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
 };
 use tradepost_document::fault::InternalError;
+use tradepost_document::json::Map;
 
 use crate::inventory::{CacheKey, CurrentYear, Inventory, SnapshotError, Tombstone, VehicleLookup};
 use crate::settings::{DealerSettings, SearchPolicy};
@@ -53,6 +54,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
         skill: Skill::DealerInformation,
         data: ReplyData::Dealer(Arc::clone(profile)),
         message: Some(message),
+        reading: None,
     }
 }
 
@@ -93,6 +95,7 @@ pub fn search(
         skill: Skill::InventorySearch,
         data: ReplyData::Page(page),
         message: Some(message),
+        reading: reading(inventory, search, this_year),
     })
 }
 
@@ -105,7 +108,18 @@ pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) 
         skill: Skill::InventoryFacets,
         data: ReplyData::Facets(facets),
         message: Some(message),
+        reading: reading(
+            inventory,
+            &Search { filters: filters.clone(), ..Search::default() },
+            this_year,
+        ),
     }
+}
+
+/// Returns how the text query of a search was read, as members of a request; `None` without a query.
+fn reading(inventory: &Inventory, search: &Search, this_year: CurrentYear) -> Option<Map> {
+    search.filters.query.as_ref()?;
+    Some(inventory.reading(search, this_year).to_request())
 }
 
 /// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
@@ -126,6 +140,7 @@ pub fn vehicle(
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
             message: None,
+            reading: None,
         }),
         VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone).into()),
         VehicleLookup::Unknown => Err(not_found(dealer, query).into()),

@@ -8,8 +8,9 @@ use tradepost_a2a as a2a;
 use tradepost_a2a::status::RpcStatus;
 use tradepost_a2a::{DataPart, MessageResult, Role};
 use tradepost_aap::error::{DOMAIN, ErrorObject, Remedy, TYPE};
-use tradepost_aap::{AapReply, RawJson, ReplyData, Version};
+use tradepost_aap::{AapReply, QUERY_READING, RawJson, ReplyData, Version};
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Map, Value};
 use tradepost_document::problem::Keyword;
 use tradepost_server::agent::{
     AgentAnswer, ErrorProperties, ProfileRefusal, ResponsibleParty, SerializedResponse,
@@ -17,7 +18,7 @@ use tradepost_server::agent::{
 use tradepost_server::refusals::FieldError;
 
 /// Converts a reply to a message in a version of the profile.
-pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> AgentAnswer {
+pub(super) fn message(version: Version, context_id: String, mut reply: AapReply) -> AgentAnswer {
     const SIZE_OF_MESSAGE: usize = 1024;
     let skill = reply.skill;
     let (shared, room) = if let ReplyData::Written(raw) = &reply.data {
@@ -25,11 +26,14 @@ pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> 
     } else {
         (None, reply.data.size_hint())
     };
+    let metadata = reply.reading.take().map(|reading| {
+        Map::from([(QUERY_READING.to_owned(), Value::Object(reading))])
+    });
     let message = a2a::AgentMessage {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
         role: Role::Agent,
-        parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
+        parts: [DataPart { media_type: skill.response_media_type(), metadata, data: reply }],
         extensions: vec![version.uri()],
     };
     let json = pieces(&MessageResult { message }, SIZE_OF_MESSAGE + room, shared);

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use tradepost_aap::{AapReply, Filters, RawJson, ReplyData, Search, Skill};
+use tradepost_document::json::Map;
 
 use super::snapshot::SnapshotError;
 use crate::query::CurrentYear;
@@ -50,6 +51,7 @@ struct CachedAnswer {
     skill: Skill,
     data: RawJson,
     message: Option<String>,
+    reading: Option<Map>,
 }
 
 impl CachedAnswer {
@@ -59,7 +61,12 @@ impl CachedAnswer {
 
     fn reply(&self) -> AapReply {
         let data = ReplyData::Written(self.data.clone());
-        AapReply { skill: self.skill, data, message: self.message.clone() }
+        AapReply {
+            skill: self.skill,
+            data,
+            message: self.message.clone(),
+            reading: self.reading.clone(),
+        }
     }
 }
 
@@ -95,9 +102,10 @@ impl AnswerCache {
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);
         }
-        let AapReply { skill, data, message } = reply;
+        let AapReply { skill, data, message, reading } = reply;
         let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
-        let kept = CachedAnswer { inventory, question: question.clone(), skill, data, message };
+        let question = question.clone();
+        let kept = CachedAnswer { inventory, question, skill, data, message, reading };
         let reply = kept.reply();
         if kept.data.as_json().len() <= LONGEST {
             *open() = CacheSlot::Kept(Box::new(kept));

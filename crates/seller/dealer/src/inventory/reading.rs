@@ -8,7 +8,7 @@ use tradepost_aap::Filters;
 use tradepost_aap::inventory::Sort;
 use tradepost_aap::vehicle::VehicleCondition;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value};
+use tradepost_document::json::{Map, Value, json};
 
 use super::index::SearchIndex;
 use super::matching::spans;
@@ -33,6 +33,18 @@ impl QueryReading {
     #[must_use]
     pub fn to_filters(&self) -> Filters {
         Filters { query: self.rest.clone(), ..self.filters.clone() }
+    }
+
+    /// Returns the members `filters` and perhaps `sort` of a request that finds the same listings in the same order.
+    #[must_use]
+    pub fn to_request(&self) -> Map {
+        let mut request = Map::new();
+        request.insert("filters".to_owned(), Value::Object(self.to_json()));
+        if let Some(sort) = self.sort {
+            let sort = json!({"field": sort.field.name(), "order": sort.order.name()});
+            request.insert("sort".to_owned(), sort);
+        }
+        request
     }
 
     /// Returns the filters as the object `filters` of a request.
@@ -138,7 +150,7 @@ impl SearchIndex {
             return reading;
         }
         // The words of the query are the only certain ones.
-        let rest = filters.query.as_deref().map(without_control_characters);
+        let rest = filters.query.as_deref().map(repeatable_words);
         QueryReading { filters: plain, sort, rest }
     }
 
@@ -295,14 +307,17 @@ fn add_range(filters: &mut Filters, number: NumericAttribute, bounds: NumberRang
     true
 }
 
-/// Replaces control characters by ones that separate words as well.
-fn without_control_characters(text: &str) -> String {
-    let plain = |c: char| match c {
-        c if c.is_whitespace() => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
+/// Returns the words of a query that an answer may repeat: without e-mail addresses and numbers as long as those of
+/// telephones, and without control characters.
+fn repeatable_words(text: &str) -> String {
+    const SHORTEST_PHONE_NUMBER: usize = 7;
+    let may_be_repeated = |word: &&str| {
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        !word.contains('@') && digits < SHORTEST_PHONE_NUMBER
     };
-    text.chars().map(plain).collect()
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let words = text.split_whitespace().filter(may_be_repeated);
+    words.collect::<Vec<_>>().join(" ").chars().map(plain).collect()
 }
 
 /// Returns true when two conditions hold for the same vehicles.
