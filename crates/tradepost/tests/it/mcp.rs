@@ -217,6 +217,19 @@ fn empty_answers_and_queries_come_with_the_dealers_words() {
 }
 
 #[test]
+fn a_search_says_how_each_dealer_read_the_query() {
+    let demo = Demo::start();
+    let mut client = Client::start(&[&demo.name()]);
+    let filters = json!({"query": "cheapest white toyota under 40k"});
+    let page = client.ok("aap_inventory_search", json!({"filters": filters}));
+    let reading = &page["dealers"][0]["query_reading"];
+    assert_eq!(reading["filters"]["make"], json!(["Toyota"]), "{reading}");
+    assert_eq!(reading["sort"]["order"], "asc", "{reading}");
+    let again = client.ok("aap_inventory_search", reading.clone());
+    assert_eq!(again["data"]["vehicles"], page["data"]["vehicles"], "{reading}");
+}
+
+#[test]
 fn a_directory_down_ends_neither_start_nor_search() {
     let demo = Demo::start();
     let down = "http://127.0.0.1:1/.well-known/api-catalog";
