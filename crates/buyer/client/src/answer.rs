@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tradepost_aap::{QUERY_READING, Skill};
 use tradepost_aap::error::{ReceivedRefusal, TYPE};
 use tradepost_aap::vehicle;
+use tradepost_aap::{QUERY_READING, Skill};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::RawValue;
 use tradepost_document::json::Value;

@@ -76,7 +76,8 @@ impl<E> CircuitBreaker<E> {
         }
         let is_over = self.wait(now).is_none();
         if is_over {
-            self.begin(now);
+            // This moment, and not a later one of before the clock was set back.
+            self.opened_at = Some(now);
         }
         is_over
     }
@@ -198,5 +199,14 @@ mod tests {
         assert_eq!(breaker.wait(14 * second), None);
         assert_eq!(breaker.wait(9 * second), Some(4 * second));
         assert_eq!(breaker.wait(second), None);
+    }
+
+    #[test]
+    fn after_the_clock_was_set_back_one_caller_asks_per_wait() {
+        let mut breaker = CircuitBreaker::new(WAITS);
+        breaker.failed(Duration::from_secs(10), ());
+        let now = Duration::from_secs(1);
+        assert!(breaker.try_ask(now));
+        assert!(!breaker.try_ask(now));
     }
 }

@@ -199,6 +199,9 @@ pub fn add_dealers<R: DealerReader>(
     Ok(ids)
 }
 
+/// Maximum number of attempts to replace the settings of a dealer that others are changing.
+const CHANGE_ATTEMPTS: u32 = 8;
+
 /// Change of a dealer's settings.
 #[derive(Debug)]
 pub struct ChangeDealer<'a, R> {
@@ -225,7 +228,27 @@ pub fn change_dealer<R: DealerReader>(
     input: ChangeDealer<'_, R>,
 ) -> HostedResult<()> {
     context.permit(actor, AdminOperation::ChangeDealer)?;
+    // Somebody else may change the dealer between reading and writing. Without a revision the caller replaces
+    // whatever is there, so the change is worked out again from what is there now.
+    let replaces_any = input.expected.is_none() && !input.is_patch;
+    for _ in 1..CHANGE_ATTEMPTS {
+        match change_read_dealer(context, actor, &input) {
+            Err(AdminError::Refused(HostedRefusal::Conflict(HostingConflict::Changed(_))))
+                if replaces_any => {}
+            outcome => return outcome,
+        }
+    }
+    change_read_dealer(context, actor, &input)
+}
+
+/// Reads the dealer, and changes it if nobody else has changed it meanwhile.
+fn change_read_dealer<R: DealerReader>(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: &ChangeDealer<'_, R>,
+) -> HostedResult<()> {
     let ChangeDealer { rules, dealer_id, said, is_patch, expected } = input;
+    let dealer_id = *dealer_id;
     rules.file.check_absent(dealer_id)?;
     let known = find_hosted(context, dealer_id)?;
     if known.state == HostedState::Removed {
@@ -234,9 +257,9 @@ pub fn change_dealer<R: DealerReader>(
     let before = parse(&known.document)?;
     // Documents are shown with marks in place of secrets; a mark that is sent back means the stored
     // secret.
-    let mut said = said.clone();
+    let mut said = (*said).clone();
     secrets::restore(&mut said, &before);
-    let document = if is_patch { document::merged(&before, &said) } else { said.clone() };
+    let document = if *is_patch { document::merged(&before, &said) } else { said.clone() };
     let named = document.get("id").and_then(Value::as_str);
     if named.is_some_and(|named| named != dealer_id) {
         let message = "must be the id of the dealer, which does not change";
@@ -245,8 +268,8 @@ pub fn change_dealer<R: DealerReader>(
         return Err(HostedRefusal::Invalid(problems).into());
     }
     let fresh = rules.read(&document, &said)?;
-    // A patch is only valid for the revision that it was merged into.
-    let expected = expected.or_else(|| is_patch.then_some(known.revision));
+    // Secrets and the audit entry come of the revision that was read.
+    let expected = expected.or(Some(known.revision));
     let mut entry = context.entry(actor, dealer_id, AuditAction::DealerChanged, Some(dealer_id));
     let changed = document::changed_members(&before, &document);
     entry.detail = (!changed.is_empty()).then(|| changed.join(", "));

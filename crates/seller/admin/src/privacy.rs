@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{
@@ -156,10 +157,12 @@ pub fn show_encryption(context: &AdminContext<'_>, actor: &Actor) -> PrivacyResu
 }
 
 /// Keys with the first of which all personal data is encrypted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ChangeKey<'a> {
     /// The keys; the others decrypt what they have encrypted.
     pub keys: &'a OperatorKeys,
+    /// Tells the moment of the audit entry, which is after all transactions.
+    pub clock: &'a dyn Fn() -> Timestamp,
 }
 
 /// Result of encrypting all personal data with one key.
@@ -193,7 +196,7 @@ pub fn change_key(
     let done = store.rekey(progress)?;
     let entry = context.entry(actor, EVERYBODY, AuditAction::KeyChanged, Some(&key));
     let detail = Some(format!("{} rows", done.rows));
-    store.record_all(vec![NewAuditEntry { detail, ..entry }])?;
+    store.record_all(vec![NewAuditEntry { detail, at: (input.clock)(), ..entry }])?;
     let mut other_keys = store.privacy_keys()?;
     other_keys.retain(|id| *id != key);
     Ok(ChangedKey { key, done, other_keys })

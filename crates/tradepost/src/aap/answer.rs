@@ -26,9 +26,10 @@ pub(super) fn message(version: Version, context_id: String, mut reply: AapReply)
     } else {
         (None, reply.data.size_hint())
     };
-    let metadata = reply.reading.take().map(|reading| {
-        Map::from([(QUERY_READING.to_owned(), Value::Object(reading))])
-    });
+    let metadata = reply
+        .reading
+        .take()
+        .map(|reading| Map::from([(QUERY_READING.to_owned(), Value::Object(reading))]));
     let message = a2a::AgentMessage {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,

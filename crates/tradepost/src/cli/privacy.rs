@@ -14,6 +14,7 @@ use tradepost_dealer::staff::LeadNote;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
+use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::verification::{RowOwner, Unreadable};
@@ -166,7 +167,8 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     drop(store);
     let store = place.connect(None, context)?;
     let mut said = 0;
-    let input = ChangeKey { keys: &keys };
+    let clock = Clock::system();
+    let input = ChangeKey { keys: &keys, clock: &|| clock.now() };
     let changed = change_key(&admin(&store, &[]), &context.operator(), input, |rows| {
         if rows >= said + 10_000 {
             said = rows;

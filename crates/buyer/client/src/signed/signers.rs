@@ -200,7 +200,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     pub fn known(&self, kid: &str, now: Timestamp) -> Vec<ClaimedKey<W>> {
         let elapsed = self.elapsed();
         let known = self.all.iter().filter(|signer| !signer.is_needed(kid, now, elapsed));
-        known.filter_map(|signer| signer.find(kid)).collect()
+        known.filter_map(|signer| signer.find(kid, elapsed)).collect()
     }
 
     /// Fetches the keys of this name of all other agents concurrently, and returns each as soon as its
@@ -217,7 +217,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
                 async move {
                     let refreshed = tokio::spawn(async move {
                         signer.refresh(&kid, &*published, now).await;
-                        signer.find(&kid)
+                        signer.find(&kid, published.elapsed())
                     });
                     refreshed.await.ok().flatten()
                 }
@@ -268,8 +268,13 @@ impl<W> Signer<W> {
     }
 
     /// Returns the key of this name, as it is known now.
-    fn find(self: &Arc<Self>, kid: &str) -> Option<ClaimedKey<W>> {
-        let held = self.held().latest().cloned()?;
+    fn find(self: &Arc<Self>, kid: &str, elapsed: Duration) -> Option<ClaimedKey<W>> {
+        let held = self.held();
+        let keys = match &self.agent.keys.source {
+            KeyLocation::File(_) => held.latest(),
+            KeyLocation::Published(_) => held.usable(elapsed),
+        };
+        let held = keys.cloned()?;
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;
         let by_owner = held.revocations.is_some_and(|list| list.names(kid));
         // Any value but `false` revokes, so that a mistake does not keep a key in use.

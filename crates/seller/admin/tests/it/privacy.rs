@@ -8,7 +8,7 @@ use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::StaffRole;
 use tradepost_store::privacy::OperatorKeys;
 
-use crate::{SHOP, Scene, member};
+use crate::{SHOP, Scene, member, now};
 
 /// Returns the key of 64 equal digits.
 pub(crate) fn operator_keys(digit: &str) -> OperatorKeys {
@@ -23,9 +23,10 @@ fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
     let keys = operator_keys("1");
     let id = keys.ids()[0].to_owned();
     let none = OperatorKeys::default();
-    let refused = change_key(&context, &egon, ChangeKey { keys: &none }, |_| {});
+    let refused = change_key(&context, &egon, ChangeKey { keys: &none, clock: &now }, |_| {});
     assert!(matches!(refused, Err(AdminError::Refused(PrivacyRefusal::NoKey))), "{refused:?}");
-    let changed = change_key(&context, &egon, ChangeKey { keys: &keys }, |_| {}).unwrap();
+    let changed =
+        change_key(&context, &egon, ChangeKey { keys: &keys, clock: &now }, |_| {}).unwrap();
     assert_eq!(changed.key, id);
     assert!(changed.other_keys.is_empty(), "{changed:?}");
     assert_eq!(show_encryption(&context, &egon).unwrap().keys, [id.clone()]);
@@ -47,7 +48,7 @@ fn a_lost_key_is_forgotten_with_an_entry() {
     let context = scene.context();
     let egon = Actor::operator("cli:egon");
     let first = operator_keys("1");
-    change_key(&context, &egon, ChangeKey { keys: &first }, |_| {}).unwrap();
+    change_key(&context, &egon, ChangeKey { keys: &first, clock: &now }, |_| {}).unwrap();
     let lost = [first.ids()[0].to_owned()];
     let second = operator_keys("2");
     let keys = LostKeys { lost: &lost, keys: &second };

@@ -247,7 +247,12 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::ChangeKey => {
             // Without a key, so that nothing is encrypted.
             let keys = OperatorKeys::default();
-            verdict(privacy::change_key(context, actor, ChangeKey { keys: &keys }, |_| {}))
+            verdict(privacy::change_key(
+                context,
+                actor,
+                ChangeKey { keys: &keys, clock: &now },
+                |_| {},
+            ))
         }
         AdminOperation::ForgetKeys => {
             let keys = operator_keys("1");

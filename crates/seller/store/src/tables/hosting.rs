@@ -3,6 +3,8 @@
 //! Every change takes the next revision number, and changes are made one after another, so that a reader of one
 //! revision can ask for later ones and miss nothing.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
@@ -15,7 +17,7 @@ use crate::transaction_error::TransactionError;
 use crate::{Hosted, Store};
 
 /// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
-const EVERYBODY: &str = "*hosting";
+const HOSTING_LOCK: &str = "*hosting";
 
 words! {
     /// State of a hosted dealer.
@@ -162,7 +164,13 @@ impl StoreTransaction<'_> {
     /// # Errors
     /// The conflict, or when the database fails.
     pub fn host_dealers(&self, dealers: &[NewHosted], again: bool, now: Timestamp) -> Hosted {
-        self.0.lock(EVERYBODY)?;
+        // The dealers' own locks first: their audit records need them, and an import may hold one for seconds, during
+        // which no change of another dealer may wait.
+        let ids: BTreeSet<&str> = dealers.iter().map(|dealer| dealer.dealer_id.as_str()).collect();
+        for dealer_id in ids {
+            self.0.lock(dealer_id)?;
+        }
+        self.0.lock(HOSTING_LOCK)?;
         let mut taken = Vec::new();
         for dealer in dealers {
             match self.state_of(&dealer.dealer_id)? {
@@ -219,7 +227,8 @@ impl StoreTransaction<'_> {
         expected: Option<i64>,
         now: Timestamp,
     ) -> Hosted {
-        self.0.lock(EVERYBODY)?;
+        self.0.lock(&dealer.dealer_id)?;
+        self.0.lock(HOSTING_LOCK)?;
         self.is_there(&dealer.dealer_id, expected)?;
         // Its own hosts too, so that a host which it keeps is not found taken.
         self.release(&dealer.dealer_id)?;
@@ -251,7 +260,8 @@ impl StoreTransaction<'_> {
         expected: Option<i64>,
         now: Timestamp,
     ) -> Result<Option<i64>, TransactionError<HostingConflict>> {
-        self.0.lock(EVERYBODY)?;
+        self.0.lock(dealer_id)?;
+        self.0.lock(HOSTING_LOCK)?;
         let known = self.is_there(dealer_id, expected)?;
         // Nothing changes, and without a new revision no process has to look.
         if known.0 == state {

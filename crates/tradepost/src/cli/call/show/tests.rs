@@ -6,7 +6,14 @@ use super::*;
 fn check(skill: Skill, payload: &Value, expected: &Expect) {
     let raw = tradepost_document::json::to_raw_value(payload).unwrap();
     let shown = answer(
-        &SkillAnswer { skill, payload: payload.clone(), raw, query_reading: None, context_id: None, departure: None },
+        &SkillAnswer {
+            skill,
+            payload: payload.clone(),
+            raw,
+            query_reading: None,
+            context_id: None,
+            departure: None,
+        },
         TableWidth::Unbounded,
     );
     expected.assert_eq(&shown);
