@@ -100,10 +100,10 @@ pub fn open(
     });
     let web = published::GuardedWeb::new(egress.apart(), clock.clone());
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
-    let vault = store::StoreVault::new(Arc::clone(store), &profile.id);
+    let publisher_store = store::StoreVault::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
-        vault: Arc::new(vault.clone()),
-        stir: vault.stir(),
+        publisher_store: Arc::new(publisher_store.clone()),
+        stir: publisher_store.stir(),
         sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
         clock: clock.clone(),
         edge: ClockAndRandom::system(),
@@ -119,14 +119,15 @@ pub fn open(
         agent_url: format!("{base_url}{}", mcp::PATH),
     };
     let permits = store.permits();
-    let mut world =
+    let mut services =
         services::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
-    world.upstream = upstream;
-    world.governance = Some(Arc::clone(&governance));
-    world.signer = Some(signer);
-    world.verifiers = services::Credentials(verifiers);
-    let world = world.answering_within(patience);
-    let publisher = Selling::new(Arc::clone(&profile), Arc::new(vault), Arc::new(world));
+    services.upstream = upstream;
+    services.governance = Some(Arc::clone(&governance));
+    services.signer = Some(signer);
+    services.verifiers = services::Credentials(verifiers);
+    let services = services.answering_within(patience);
+    let publisher =
+        Selling::new(Arc::clone(&profile), Arc::new(publisher_store), Arc::new(services));
     let identify = |hash: &str| {
         store.card_identity(&profile.id, hash, uuid::Uuid::now_v7().to_string(), clock.now())
     };

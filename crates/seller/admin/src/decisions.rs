@@ -73,7 +73,7 @@ pub fn decide_matter(
     permit(context, actor, publisher, AdminOperation::from_step(step))?;
     let by = Some(actor.name().to_owned());
     let decision = StaffDecision { matter, id, account, step, reason, by, why };
-    finish(context, publisher, move |office| staff::decide(office, &decision))
+    finish(context, publisher, move |finisher| staff::decide(finisher, &decision))
 }
 
 /// Rights of an agent on an account.
@@ -105,7 +105,7 @@ pub fn grant_rights(
     permit(context, actor, publisher, AdminOperation::GrantRights)?;
     let by = Some(actor.name().to_owned());
     let change = RightsChange { account, agent, rights, by, why };
-    finish(context, publisher, move |office| staff::grant(office, &change))
+    finish(context, publisher, move |finisher| staff::grant(finisher, &change))
 }
 
 /// Checks that the actor is on the publisher's staff, and may perform an operation.
@@ -131,8 +131,8 @@ fn finish<T: Send + 'static>(
     let id = publisher.profile.id.clone();
     let publisher = publisher.clone();
     let now = context.now;
-    let done = context.store.write_for_publisher(&id, move |shelf: &dyn StoreTx| {
-        decide(TaskFinisher { publisher: &publisher, shelf, now })
+    let done = context.store.write_for_publisher(&id, move |tx: &dyn StoreTx| {
+        decide(TaskFinisher { publisher: &publisher, tx, now })
     });
     done.map_err(|error| match error {
         TransactionError::Refused(denied) => denied.into(),

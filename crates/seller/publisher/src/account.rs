@@ -154,15 +154,10 @@ impl AccountGrant {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn put(
-        &self,
-        shelf: &dyn StoreTx,
-        tenant: &str,
-        now: Timestamp,
-    ) -> Result<(), InternalError> {
+    pub fn put(&self, tx: &dyn StoreTx, tenant: &str, now: Timestamp) -> Result<(), InternalError> {
         let id = own_id(tenant, "", &self.account_id);
         let account = Some(self.account_id.as_str());
-        shelf.add(New { id: &id, owner: tenant, account, state: "", now }, self)
+        tx.add(New { id: &id, owner: tenant, account, state: "", now }, self)
     }
 }
 
@@ -256,9 +251,9 @@ impl Account {
     /// Returns the account that a record belongs to.
     pub(crate) fn find_for(
         record: &EntityRecord,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Option<Stored<Self>>, InternalError> {
-        record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
+        record.account.as_ref().map_or(Ok(None), |id| reader.find(id))
     }
 
     /// Stores it as new, and returns it as stored.
@@ -267,13 +262,13 @@ impl Account {
     /// When the store fails.
     pub fn open(
         self,
-        shelf: &dyn StoreTx,
+        tx: &dyn StoreTx,
         owner: &str,
         now: Timestamp,
     ) -> Result<Stored<Self>, InternalError> {
         let id = self.account_id.clone();
-        shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
-        shelf.find(&id)?.ok_or_else(|| InternalError::new("opening an account", "it is not there"))
+        tx.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
+        tx.find(&id)?.ok_or_else(|| InternalError::new("opening an account", "it is not there"))
     }
 
     /// Returns its public view (`core/account.json`).

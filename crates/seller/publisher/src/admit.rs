@@ -64,15 +64,15 @@ impl Admitted {
     pub(crate) fn usable(
         &self,
         profile: &PublisherProfile,
-        ask: &ToolCall,
+        call: &ToolCall,
     ) -> Result<(), ToolError> {
         let Some(account) = &self.account else { return Ok(()) };
         self.reach.rights().usable(&account.thing, "account")?;
         // Only where money is committed: the official harness searches and buys for one brand on another's
         // account, and nothing is sold in a sandbox.
         let is_test = profile.sandbox || account.thing.sandbox;
-        let commits = ask.tool == AdcpTool::CreateMediaBuy && !is_test;
-        if commits { gates::brand(&account.thing, &ask.arguments) } else { Ok(()) }
+        let commits = call.tool == AdcpTool::CreateMediaBuy && !is_test;
+        if commits { gates::brand(&account.thing, &call.arguments) } else { Ok(()) }
     }
 }
 
@@ -80,24 +80,24 @@ impl Admitted {
 /// fields.
 pub(crate) fn admit(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     phase: StorePhase<'_>,
 ) -> Result<Admitted, ToolError> {
-    let agent = ask.caller.agent.as_deref();
+    let agent = call.caller.agent.as_deref();
     // The capabilities of a seller are public.
-    if ask.tool != AdcpTool::GetAdcpCapabilities {
+    if call.tool != AdcpTool::GetAdcpCapabilities {
         gates::standing(agent, publisher.profile.onboarding.strangers)?;
     }
-    let tenant = ask.caller.tenant();
-    let rights = Rights::read(ask, &tenant, phase.reader())?;
+    let tenant = call.caller.tenant();
+    let rights = Rights::read(call, &tenant, phase.reader())?;
     // A refusal of the account waits: a tool that this seller does not have is refused as such, whatever
     // account the request names.
-    let reference = ask.arguments.get("account").and_then(Reference::read);
+    let reference = call.arguments.get("account").and_then(Reference::read);
     let found = reference
-        .filter(|reference| names_one(ask.tool, reference))
-        .map(|reference| account(publisher, ask, &rights, &reference, "account", phase))
+        .filter(|reference| names_one(call.tool, reference))
+        .map(|reference| account(publisher, call, &rights, &reference, "account", phase))
         .transpose();
-    if !publisher.has(ask.tool) {
+    if !publisher.has(call.tool) {
         // A caller that could not call it anyway is told that, because that can be fixed (`R-5`).
         let account = found.ok().flatten();
         rights.permit(account.as_ref().and_then(known_id))?;
@@ -109,7 +109,7 @@ pub(crate) fn admit(
     }
     let id = account.as_ref().and_then(known_id);
     rights.permit(id)?;
-    AdcpRefusal::of_all(gates::fields(ask.tool, rights.on_account(id), &ask.arguments))?;
+    AdcpRefusal::of_all(gates::fields(call.tool, rights.on_account(id), &call.arguments))?;
     let reach = CallerReach::new(tenant, rights, account.as_ref());
     Ok(Admitted { account, reach })
 }
@@ -121,15 +121,16 @@ pub(crate) fn foreign(
     task: &str,
     caller: &BuyerCaller,
     arguments: &Map,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
 ) -> Result<(), ToolError> {
     gates::standing(caller.agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = caller.tenant();
-    let rights = Rights::to_look(caller, &tenant, shelf)?;
+    let rights = Rights::to_look(caller, &tenant, reader)?;
     let reference = arguments.get("account").and_then(Reference::read);
     // A missing account does not change which tasks this seller has.
-    let account = reference
-        .and_then(|reference| rights.account(&tenant, &reference, "account", shelf).ok().flatten());
+    let account = reference.and_then(|reference| {
+        rights.account(&tenant, &reference, "account", reader).ok().flatten()
+    });
     let id = account.as_ref().and_then(known_id);
     gates::task(task, rights.on_account(id), id)
 }
@@ -148,13 +149,13 @@ fn names_one(tool: AdcpTool, reference: &Reference) -> bool {
 /// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
 pub(crate) fn account(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     rights: &Rights,
     reference: &Reference,
     field: &str,
     phase: StorePhase<'_>,
 ) -> Result<Stored<Account>, ToolError> {
-    let tenant = ask.caller.tenant();
+    let tenant = call.caller.tenant();
     if let Some(account) = rights.account(&tenant, reference, field, phase.reader())? {
         return Ok(account);
     }
@@ -164,17 +165,17 @@ pub(crate) fn account(
     // A read opens nothing: a refused request leaves no account behind. The account will be opened by the
     // first request that changes something; until then its id is internal, and keeps the idempotency keys of
     // such requests apart.
-    let StorePhase::Act(shelf) = phase else {
+    let StorePhase::Act(tx) = phase else {
         let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
         account.account_id.clone_from(&id);
-        let new = New { id: &id, owner: &tenant, account: Some(&id), state: "", now: ask.now };
+        let new = New { id: &id, owner: &tenant, account: Some(&id), state: "", now: call.now };
         let record = EntityRecord { revision: 0, ..new.record(&account)? };
         return Ok(Stored { thing: account, record });
     };
-    account.account_id = publisher.world.fresh_id("acc");
-    let kept = account.open(shelf, &tenant, ask.now)?;
+    account.account_id = publisher.services.fresh_id("acc");
+    let kept = account.open(tx, &tenant, call.now)?;
     let is_sandbox = publisher.profile.sandbox;
-    StaffEventRecorder { shelf, is_sandbox, now: ask.now }.note_waiting_account(&kept)?;
+    StaffEventRecorder { tx, is_sandbox, now: call.now }.note_waiting_account(&kept)?;
     Ok(kept)
 }
 

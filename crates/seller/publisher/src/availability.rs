@@ -42,12 +42,12 @@ impl Outage {
     /// # Errors
     /// When the store fails.
     pub fn find(
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         tenant: &str,
         tool: &str,
         now: Timestamp,
     ) -> Result<Option<Self>, InternalError> {
-        let found = shelf.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
+        let found = reader.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
         Ok(found.filter(|outage| {
             (outage.tool == tool || outage.tool == "*")
                 && now.duration_since(outage.since).as_secs() < OUTAGE_SECONDS
@@ -66,7 +66,7 @@ impl Outage {
 /// # Errors
 /// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
 pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
-    publisher.world.inventory().await.map_err(|unavailable| match unavailable {
+    publisher.services.inventory().await.map_err(|unavailable| match unavailable {
         Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";
             let error = refusals::error(AdcpCode::ServiceUnavailable, message);

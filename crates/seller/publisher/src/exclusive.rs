@@ -130,7 +130,7 @@ const MAX_DAYS: i32 = 366;
 /// Returns a refusal for each product whose days are too many or belong to another holder. `own` are the
 /// holders that do not count: a buy that is changed, and the proposal that is bought.
 pub(crate) fn taken_days(
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     wanted: &[ExclusiveDays],
     own: &[&str],
     now: Timestamp,
@@ -144,7 +144,7 @@ pub(crate) fn taken_days(
             continue;
         }
         let id = calendar_id(&days.product_id, days.is_sandbox);
-        let calendar = shelf.find::<ExclusiveCalendar>(&id)?;
+        let calendar = reader.find::<ExclusiveCalendar>(&id)?;
         let bookings = calendar.map(|kept| kept.thing.bookings).unwrap_or_default();
         let is_taken = bookings.iter().any(|booking| {
             booking.is_in_force(now)
@@ -162,7 +162,7 @@ pub(crate) fn taken_days(
 
 /// Books days for a holder, in place of what it had in these products before.
 pub(crate) fn book_days(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     holder: &str,
     wanted: &[ExclusiveDays],
     expires_at: Option<Timestamp>,
@@ -180,17 +180,17 @@ pub(crate) fn book_days(
             last_day: days.last_day,
             expires_at,
         });
-        match shelf.find::<ExclusiveCalendar>(id)? {
+        match tx.find::<ExclusiveCalendar>(id)? {
             Some(mut kept) => {
                 let bookings = &mut kept.thing.bookings;
                 bookings.retain(|booking| booking.holder != holder && booking.is_in_force(now));
                 bookings.extend(new);
-                shelf.change(&mut kept, now)?;
+                tx.change(&mut kept, now)?;
             }
             None => {
                 let calendar = ExclusiveCalendar { bookings: new.collect() };
                 let new = New { id, owner: "", account: None, state: "", now };
-                shelf.add(new, &calendar)?;
+                tx.add(new, &calendar)?;
             }
         }
     }
@@ -199,7 +199,7 @@ pub(crate) fn book_days(
 
 /// Releases the days that a holder has of these products.
 pub(crate) fn release_days<'a>(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     holder: &str,
     product_ids: impl Iterator<Item = &'a str>,
     now: Timestamp,
@@ -207,11 +207,11 @@ pub(crate) fn release_days<'a>(
     for product_id in product_ids {
         for is_sandbox in [false, true] {
             let id = calendar_id(product_id, is_sandbox);
-            let Some(mut kept) = shelf.find::<ExclusiveCalendar>(&id)? else { continue };
+            let Some(mut kept) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
             let before = kept.thing.bookings.len();
             kept.thing.bookings.retain(|booking| booking.holder != holder);
             if kept.thing.bookings.len() != before {
-                shelf.change(&mut kept, now)?;
+                tx.change(&mut kept, now)?;
             }
         }
     }
@@ -221,7 +221,7 @@ pub(crate) fn release_days<'a>(
 /// Books the days that a buy has after a change. Days of a product that has left the offer stay booked while
 /// a package of it is live: it is not known then whether it is exclusive.
 pub(crate) fn rebook_buy(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &MediaBuy,
     offer: &[Product],
     is_sandbox: bool,
@@ -234,14 +234,14 @@ pub(crate) fn rebook_buy(
     };
     let ids = buy.packages.iter().map(|package| package.product_id.as_str());
     let released = ids.filter(|id| is_known(id) || !is_wanted(id));
-    release_days(shelf, &buy.media_buy_id, released, now)?;
+    release_days(tx, &buy.media_buy_id, released, now)?;
     let days = ExclusiveDays::of_buy(buy, offer, is_sandbox, |index| format!("packages[{index}]"));
-    book_days(shelf, &buy.media_buy_id, &days, None, now)
+    book_days(tx, &buy.media_buy_id, &days, None, now)
 }
 
 /// Moves the days of a buy that waits to the id under which it is made.
 pub(crate) fn rename_holder(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &MediaBuy,
     new_id: &str,
     now: Timestamp,
@@ -249,7 +249,7 @@ pub(crate) fn rename_holder(
     for package in &buy.packages {
         for is_sandbox in [false, true] {
             let id = calendar_id(&package.product_id, is_sandbox);
-            let Some(mut kept) = shelf.find::<ExclusiveCalendar>(&id)? else { continue };
+            let Some(mut kept) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
             let bookings = kept.thing.bookings.iter_mut();
             let own: Vec<_> =
                 bookings.filter(|booking| booking.holder == buy.media_buy_id).collect();
@@ -257,7 +257,7 @@ pub(crate) fn rename_holder(
                 continue;
             }
             own.into_iter().for_each(|booking| new_id.clone_into(&mut booking.holder));
-            shelf.change(&mut kept, now)?;
+            tx.change(&mut kept, now)?;
         }
     }
     Ok(())
@@ -265,12 +265,12 @@ pub(crate) fn rename_holder(
 
 /// Releases the days of a buy that is not made, or that has ended early.
 pub(crate) fn release_buy(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &MediaBuy,
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let products = buy.packages.iter().map(|package| package.product_id.as_str());
-    release_days(shelf, &buy.media_buy_id, products, now)
+    release_days(tx, &buy.media_buy_id, products, now)
 }
 
 #[cfg(test)]
@@ -283,10 +283,10 @@ mod tests {
     use crate::store::memory::MemoryVault;
 
     fn change(
-        vault: &dyn PublisherStore,
+        store: &dyn PublisherStore,
         job: impl Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + 'static,
     ) {
-        let changing = pin!(vault.act(job));
+        let changing = pin!(store.act(job));
         let Poll::Ready(changed) = changing.poll(&mut Context::from_waker(Waker::noop())) else {
             panic!("memory does not wait");
         };
@@ -315,30 +315,30 @@ mod tests {
     #[test]
     fn days_have_one_holder_until_they_are_given_back() {
         let memory = MemoryVault::default();
-        let vault: &dyn PublisherStore = &memory;
+        let store: &dyn PublisherStore = &memory;
         let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
         let later: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();
         let taken = |first: &str, last: &str, own: &[&str], now: Timestamp| {
             let wanted = [days(first, last)];
-            vault.look(|shelf| taken_days(shelf, &wanted, own, now)).unwrap().len()
+            store.look(|reader| taken_days(reader, &wanted, own, now)).unwrap().len()
         };
         let booked = [days("2026-07-01", "2026-07-02")];
         let held = [days("2026-07-05", "2026-07-05")];
-        change(vault, move |shelf| {
-            book_days(shelf, "mb_1", &booked, None, now)?;
-            book_days(shelf, "prop_1", &held, Some(later), now)
+        change(store, move |tx| {
+            book_days(tx, "mb_1", &booked, None, now)?;
+            book_days(tx, "prop_1", &held, Some(later), now)
         });
         assert_eq!(taken("2026-07-02", "2026-07-03", &[], now), 1);
         assert_eq!(taken("2026-07-03", "2026-07-04", &[], now), 0);
         assert_eq!(taken("2026-07-02", "2026-07-03", &["mb_1"], now), 0, "the buy itself");
         let for_tests = [days_on(true, "2026-07-01", "2026-07-02")];
-        let tests = vault.look(|shelf| taken_days(shelf, &for_tests, &[], now)).unwrap();
+        let tests = store.look(|reader| taken_days(reader, &for_tests, &[], now)).unwrap();
         assert_eq!(tests, [], "accounts for tests have a calendar of their own");
         assert_eq!(taken("2027-01-01", "2028-01-02", &[], now), 1, "too long");
         assert_eq!(taken("2027-01-01", "2028-01-01", &[], now), 0);
         assert_eq!(taken("2026-07-05", "2026-07-05", &[], now), 1, "held by a proposal");
         assert_eq!(taken("2026-07-05", "2026-07-05", &[], later), 0, "the hold has expired");
-        change(vault, move |shelf| release_days(shelf, "mb_1", ["front_page"].into_iter(), now));
+        change(store, move |tx| release_days(tx, "mb_1", ["front_page"].into_iter(), now));
         assert_eq!(taken("2026-07-01", "2026-07-02", &[], now), 0);
     }
 }

@@ -151,13 +151,13 @@ impl TaskFinisher<'_> {
         let mut product = Product::completed(id, partial, &self.publisher.profile);
         // Stored once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
-            && let Some(known) = self.publisher.product(self.shelf, id)?
+            && let Some(known) = self.publisher.product(self.tx, id)?
         {
             product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
         // Creatives for the product need its formats, which a test may not have stored.
         for format in product.formats() {
-            if self.publisher.format(self.shelf, format)?.is_none() {
+            if self.publisher.format(self.tx, format)?.is_none() {
                 let partial =
                     Map::from_iter([("format_id".to_owned(), format.given.clone().into())]);
                 self.seed_format(format.id.as_deref().unwrap_or_default(), &partial)?;
@@ -176,7 +176,7 @@ impl TaskFinisher<'_> {
         option: &str,
         partial: &Map,
     ) -> Result<bool, InternalError> {
-        let Some(known) = self.publisher.product(self.shelf, product)? else {
+        let Some(known) = self.publisher.product(self.tx, product)? else {
             return Ok(false);
         };
         let mut price = partial.clone();
@@ -212,11 +212,11 @@ impl TaskFinisher<'_> {
 
     /// Stores an entity of the publisher, in place of the one with its id.
     fn lay<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
-        let shelf = self.shelf;
+        let tx = self.tx;
         let now = self.now;
-        match shelf.find::<T>(id)? {
-            None => shelf.add(New { id, owner: "", account: None, state: "", now }, &thing),
-            Some(Stored { record, .. }) => shelf.change(&mut Stored { thing, record }, now),
+        match tx.find::<T>(id)? {
+            None => tx.add(New { id, owner: "", account: None, state: "", now }, &thing),
+            Some(Stored { record, .. }) => tx.change(&mut Stored { thing, record }, now),
         }
     }
 }

@@ -55,11 +55,11 @@ impl Arm {
 
     /// Finds the prepared answer.
     pub(crate) fn find(
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         tenant: &str,
         tool: AdcpTool,
     ) -> Result<Option<Self>, InternalError> {
-        Ok(shelf.find::<Self>(&id(tenant, tool))?.map(|kept| kept.thing))
+        Ok(reader.find::<Self>(&id(tenant, tool))?.map(|kept| kept.thing))
     }
 
     /// Takes the prepared answer, which is given once.

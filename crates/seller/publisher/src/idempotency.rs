@@ -47,33 +47,33 @@ impl IdempotencyKey {
     /// Returns true if a request has a key that stands for its effect. A read has none, so that a key is
     /// tolerated there and the read is done again. The test controller reports failures in results, which
     /// must not be stored.
-    pub(crate) fn is_taken(ask: &ToolCall) -> bool {
-        let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
-        key.is_some_and(is_key) && ask.keeps(false) && ask.tool != AdcpTool::ComplyTestController
+    pub(crate) fn is_taken(call: &ToolCall) -> bool {
+        let key = call.arguments.get(MEMBER).and_then(Value::as_str);
+        key.is_some_and(is_key) && call.keeps(false) && call.tool != AdcpTool::ComplyTestController
     }
 
     /// Returns the key of a request, if it has one. Keys are scoped to the tenant and, in a sponsored
     /// conversation, to the session. The account is part of the hash and not of the scope: the same key for
     /// another account is a conflict, and never a second effect.
-    pub(crate) fn from_call(ask: &ToolCall) -> Option<Self> {
-        let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
-        let session = ask.arguments.get("session_id").and_then(Value::as_str);
-        let session = session.filter(|_| ask.tool == AdcpTool::SiSendMessage);
-        let scope = own_id(&ask.caller.tenant(), "", session.unwrap_or_default());
-        Some(Self { scope, key, hash: hash(ask) })
+    pub(crate) fn from_call(call: &ToolCall) -> Option<Self> {
+        let key = call.arguments.get(MEMBER)?.as_str()?.to_owned();
+        let session = call.arguments.get("session_id").and_then(Value::as_str);
+        let session = session.filter(|_| call.tool == AdcpTool::SiSendMessage);
+        let scope = own_id(&call.caller.tenant(), "", session.unwrap_or_default());
+        Some(Self { scope, key, hash: hash(call) })
     }
 
     /// Returns the reply to the key's request, if it was done before.
     pub(crate) fn earlier(
         &self,
         profile: &PublisherProfile,
-        ask: &ToolCall,
-        shelf: &dyn StoreRead,
+        call: &ToolCall,
+        reader: &dyn StoreRead,
     ) -> Result<Option<ToolReply>, ToolError> {
-        let Some(row) = shelf.key(&self.scope, &self.key)? else {
+        let Some(row) = reader.key(&self.scope, &self.key)? else {
             return Ok(None);
         };
-        let age = ask.now.duration_since(row.used_at);
+        let age = call.now.duration_since(row.used_at);
         let life = profile.replay_ttl + SKEW;
         // Checked here as well as by `tidy`, so that the answer does not depend on when that last ran.
         if age > life + EXPIRED_FOR {
@@ -98,12 +98,12 @@ impl IdempotencyKey {
     /// Stores the reply.
     pub(crate) fn remember(
         &self,
-        ask: &ToolCall,
-        shelf: &dyn StoreTx,
+        call: &ToolCall,
+        tx: &dyn StoreTx,
         reply: &ToolReply,
     ) -> Result<(), ToolError> {
-        let row = KeyRow { hash: self.hash, reply: reply.store(), used_at: ask.now };
-        Ok(shelf.remember(&self.scope, &self.key, row)?)
+        let row = KeyRow { hash: self.hash, reply: reply.store(), used_at: call.now };
+        Ok(tx.remember(&self.scope, &self.key, row)?)
     }
 }
 
@@ -113,8 +113,8 @@ fn is_key(text: &str) -> bool {
     (16..=255).contains(&text.len()) && text.bytes().all(plain)
 }
 
-fn hash(ask: &ToolCall) -> [u8; 32] {
-    let mut request: Map = ask.arguments.clone();
+fn hash(call: &ToolCall) -> [u8; 32] {
+    let mut request: Map = call.arguments.clone();
     for member in APART {
         request.swap_remove(member);
     }
@@ -126,7 +126,7 @@ fn hash(ask: &ToolCall) -> [u8; 32] {
         authentication.swap_remove("credentials");
     }
     // The tool is part of the hash: one key does not stand for two tools.
-    request.insert("\u{0}tool".to_owned(), ask.tool.to_string().into());
+    request.insert("\u{0}tool".to_owned(), call.tool.to_string().into());
     Sha256::digest(canonical::to_string(&Value::Object(request))).into()
 }
 

@@ -111,15 +111,15 @@ impl TaskFinisher<'_> {
         {
             return Ok(());
         }
-        let Some(account) = Account::find_for(&kept.record, self.shelf)? else {
+        let Some(account) = Account::find_for(&kept.record, self.tx)? else {
             return Ok(());
         };
         // One id for the change and a key for each delivery: the id shows a buyer that two of its subscribers
         // heard the same, the key shows a receiver what was sent twice (`W-4`).
-        let change = self.publisher.world.fresh_id("creative-change");
+        let change = self.publisher.services.fresh_id("creative-change");
         let reason = turn.reason.unwrap_or(CreativeChangeReason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {
-            let key = self.publisher.world.fresh_id("webhook-delivery");
+            let key = self.publisher.services.fresh_id("webhook-delivery");
             let body = Value::Object(object([
                 ("idempotency_key", Some(json!(key))),
                 ("notification_id", Some(json!(change))),
@@ -165,7 +165,7 @@ impl TaskFinisher<'_> {
         let mut row = kept.thing.published();
         row.insert("action".to_owned(), "updated".into());
         let body = Value::Object(object([
-            ("idempotency_key", Some(self.publisher.world.fresh_id("webhook-delivery").into())),
+            ("idempotency_key", Some(self.publisher.services.fresh_id("webhook-delivery").into())),
             ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&id)))),
             ("task_id", Some(json!(id))),
             ("task_type", Some(AdcpTool::SyncAccounts.name().into())),
@@ -185,7 +185,7 @@ impl TaskFinisher<'_> {
         about: &EntityRecord,
         notice: &QueuedNotification,
     ) -> Result<(), InternalError> {
-        let id = self.publisher.world.fresh_id("notice");
+        let id = self.publisher.services.fresh_id("notice");
         let account = about.account.as_deref();
         let new = New {
             id: &id,
@@ -194,14 +194,14 @@ impl TaskFinisher<'_> {
             state: QueuedNotification::DUE,
             now: self.now,
         };
-        self.shelf.add(new, notice)
+        self.tx.add(new, notice)
     }
 }
 
 /// Returns the latest attempts to notify about a creative, the newest first, as its buyer may see them
 /// (`core/webhook-activity-record.json`).
 pub(crate) fn activity(
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     creative: &Stored<Creative>,
     limit: Option<u64>,
 ) -> Result<Vec<Value>, InternalError> {
@@ -209,7 +209,7 @@ pub(crate) fn activity(
     let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
     let query = query.led_to_by(IndexField::About, &record.id);
     let mut records = Vec::new();
-    for kept in shelf.all::<QueuedNotification>(&query)? {
+    for kept in reader.all::<QueuedNotification>(&query)? {
         let notice = &kept.thing;
         let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
             continue;

@@ -62,7 +62,8 @@ impl Publisher {
     /// that instead, because that can be fixed (`R-5`).
     #[must_use]
     pub fn lacking(&self, task: &str, caller: &BuyerCaller, arguments: &Map) -> AdcpAnswer {
-        let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
+        let denied =
+            self.store.look(|reader| admit::foreign(self, task, caller, arguments, reader));
         let mut answer = match denied {
             Ok(()) => AdcpAnswer::failed(refusals::unsupported(), Vec::new()),
             Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
@@ -79,23 +80,23 @@ impl Publisher {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, ask: ToolCall) -> AdcpAnswer {
-        let may_be_kept = response_cache::is_for(&ask);
-        if may_be_kept && let Some(kept) = self.again(&ask).await {
-            let mut arguments = ask.arguments;
+    pub async fn answer(&self, call: ToolCall) -> AdcpAnswer {
+        let may_be_kept = response_cache::is_for(&call);
+        if may_be_kept && let Some(kept) = self.again(&call).await {
+            let mut arguments = call.arguments;
             return AdcpAnswer { context: arguments.swap_remove("context"), ..kept };
         }
         // Taken first, because refusals repeat it as well (`X-2`).
-        let context = ask.arguments.get("context").cloned();
-        let keyed = ask.tool.keyed() || IdempotencyKey::is_taken(&ask);
-        let release = self.release(&ask.arguments);
+        let context = call.arguments.get("context").cloned();
+        let keyed = call.tool.keyed() || IdempotencyKey::is_taken(&call);
+        let release = self.release(&call.arguments);
         let mut footing = None;
         let mut lasts = None;
-        let done = match self.check(&ask) {
+        let done = match self.check(&call) {
             Ok(request) => {
                 // The version has to be from before the first read.
                 footing = if may_be_kept { self.footing() } else { None };
-                self.perform(&ask, &request).await
+                self.perform(&call, &request).await
             }
             Err(stop) => Err(stop),
         };
@@ -117,13 +118,18 @@ impl Publisher {
             Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
             Err(ToolError::Broken(broken)) => self.broke(&broken),
         };
-        let mut answer = answer.spoken(ask.tool, release);
-        let repeated = context.filter(|context| ask.may_repeat(context));
+        let mut answer = answer.spoken(call.tool, release);
+        let repeated = context.filter(|context| call.may_repeat(context));
         if let Some(footing) = footing
             && let Some(lasts) = lasts
         {
             // No credential is kept in the cache.
-            self.memo.keep(ToolCall { credential: None, ..ask }, footing, lasts, &answer);
+            self.response_cache.keep(
+                ToolCall { credential: None, ..call },
+                footing,
+                lasts,
+                &answer,
+            );
         }
         answer.context = repeated;
         answer
@@ -131,23 +137,23 @@ impl Publisher {
 
     /// Returns the dependencies of an answer that is computed now.
     fn footing(&self) -> Option<CacheDeps> {
-        Some(CacheDeps { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
+        Some(CacheDeps { version: self.store.version()?, profile: Arc::downgrade(&self.profile) })
     }
 
     /// Returns the cached answer to the same request, when it would be the same now.
-    async fn again(&self, ask: &ToolCall) -> Option<AdcpAnswer> {
-        let kept = self.memo.find(ask)?;
-        if !kept.holds(&self.footing()?, ask.now) {
+    async fn again(&self, call: &ToolCall) -> Option<AdcpAnswer> {
+        let kept = self.response_cache.find(call)?;
+        if !kept.holds(&self.footing()?, call.now) {
             return None;
         }
-        let supply = self.world.inventory().await.ok()?;
+        let supply = self.services.inventory().await.ok()?;
         // When the ad server cannot be asked, an answer has to say how old it is.
         if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
             return None;
         }
         // It counts like any other request. One beyond the limit has used nothing up, and is refused in the
         // usual way.
-        self.world.admit(&ask.caller.principal, RateClass::Read).ok()?;
+        self.services.admit(&call.caller.principal, RateClass::Read).ok()?;
         Some(kept.answer.clone())
     }
 
@@ -160,23 +166,21 @@ impl Publisher {
         self.settle::<Proposal>(now, finish::forget_drafts).await;
         // Only ids: each task is read again in its own transaction, because a person may have decided about
         // it meanwhile.
-        let due = self.reported(self.vault.look(|shelf| finish::due(shelf, now)));
+        let due = self.reported(self.store.look(|reader| finish::due(reader, now)));
         let mut ended = 0;
         for record in due {
             let this = self.clone();
             // Each in a transaction of its own, so that one that fails holds up no other.
-            let job = move |shelf: &dyn StoreTx| {
-                TaskFinisher { publisher: &this, shelf, now }.decide(&record)
-            };
-            ended += usize::from(self.reported(self.vault.act::<bool, InternalError>(job).await));
+            let job =
+                move |tx: &dyn StoreTx| TaskFinisher { publisher: &this, tx, now }.decide(&record);
+            ended += usize::from(self.reported(self.store.act::<bool, InternalError>(job).await));
         }
         // Reviews of creatives that have ended by themselves.
-        for record in self.reported(self.vault.look(|shelf| finish::reviewed(shelf, now))) {
+        for record in self.reported(self.store.look(|reader| finish::reviewed(reader, now))) {
             let this = self.clone();
-            let job = move |shelf: &dyn StoreTx| {
-                TaskFinisher { publisher: &this, shelf, now }.settle(&record)
-            };
-            self.reported(self.vault.act::<(), InternalError>(job).await);
+            let job =
+                move |tx: &dyn StoreTx| TaskFinisher { publisher: &this, tx, now }.settle(&record);
+            self.reported(self.store.act::<(), InternalError>(job).await);
         }
         ended
     }
@@ -188,16 +192,16 @@ impl Publisher {
         now: Timestamp,
         work: fn(&dyn StoreTx, Timestamp, usize) -> Result<bool, InternalError>,
     ) {
-        let due = |shelf: &dyn StoreRead| {
+        let due = |reader: &dyn StoreRead| {
             let by_now = Some(Changes::By(now));
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
-            Ok::<_, InternalError>(!shelf.list(T::KIND, &first)?.is_empty())
+            Ok::<_, InternalError>(!reader.list(T::KIND, &first)?.is_empty())
         };
-        let mut goes_on = self.reported(self.vault.look(due));
+        let mut goes_on = self.reported(self.store.look(due));
         let mut rounds = 0;
         while goes_on && rounds < SETTLED_ROUNDS {
-            let job = move |shelf: &dyn StoreTx| work(shelf, now, SETTLED_AT_ONCE);
-            goes_on = self.reported(self.vault.act::<bool, InternalError>(job).await);
+            let job = move |tx: &dyn StoreTx| work(tx, now, SETTLED_AT_ONCE);
+            goes_on = self.reported(self.store.act::<bool, InternalError>(job).await);
             rounds += 1;
         }
     }
@@ -205,16 +209,16 @@ impl Publisher {
     /// Returns the result of background work; an internal error is logged, and gives the default value.
     fn reported<T: Default>(&self, done: Result<T, InternalError>) -> T {
         done.unwrap_or_else(|broken| {
-            self.world.report(&broken);
+            self.services.report(&broken);
             T::default()
         })
     }
 
     /// Checks that notifications may be sent where the request says.
-    fn may_notify(&self, ask: &ToolCall) -> Result<(), ToolError> {
-        let config = ask.arguments.get("push_notification_config");
+    fn may_notify(&self, call: &ToolCall) -> Result<(), ToolError> {
+        let config = call.arguments.get("push_notification_config");
         let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
-        url.map_or(Ok(()), |url| self.world.may_call(url)).map_err(|why| {
+        url.map_or(Ok(()), |url| self.services.may_call(url)).map_err(|why| {
             let message = format!("the address of notifications {why}");
             refusals::invalid("push_notification_config.url", &message).into()
         })
@@ -226,16 +230,16 @@ impl Publisher {
         let keys = IdempotencyKey::forgotten_before(&self.profile, now);
         let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
         let events = now.checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
-        let job = move |shelf: &dyn StoreTx| {
-            shelf.forget_keys(keys)?;
+        let job = move |tx: &dyn StoreTx| {
+            tx.forget_keys(keys)?;
             // Due notifications stay, however old: giving one up is the queue's decision.
             for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
                 let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
                 loop {
-                    let mut page = shelf.list(EntityKind::Notice, &query)?;
+                    let mut page = tx.list(EntityKind::Notice, &query)?;
                     let goes_on = page.last().is_some_and(|last| last.created_at < notices);
                     for record in page.extract_if(.., |record| record.updated_at < notices) {
-                        shelf.remove(EntityKind::Notice, &record.id)?;
+                        tx.remove(EntityKind::Notice, &record.id)?;
                     }
                     if !goes_on {
                         break;
@@ -245,72 +249,72 @@ impl Publisher {
             }
             // Events that old are no longer delivered.
             let query = Query { limit: TIDIED_EVENTS, ..Query::default() };
-            for record in shelf.list(EntityKind::StaffEvent, &query)? {
+            for record in tx.list(EntityKind::StaffEvent, &query)? {
                 if record.created_at < events {
-                    shelf.remove(EntityKind::StaffEvent, &record.id)?;
+                    tx.remove(EntityKind::StaffEvent, &record.id)?;
                 }
             }
             Ok(())
         };
-        self.reported(self.vault.act::<(), InternalError>(job).await);
-        self.world.tidy();
+        self.reported(self.store.act::<(), InternalError>(job).await);
+        self.services.tidy();
     }
 
     fn broke(&self, broken: &InternalError) -> AdcpAnswer {
         // The caller gets the id of the log entry, and nothing of the cause (`Y-5`, `Z-4`).
-        let error_id = self.world.report(broken);
+        let error_id = self.services.report(broken);
         AdcpAnswer::failed(refusals::broke().with("error_id", error_id), Vec::new())
     }
 
     /// Checks a request as far as the store is not needed for that, and counts it.
-    fn check(&self, ask: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
+    fn check(&self, call: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
         // First, because the release decides the words of every refusal after it.
-        let release = version::choose(&self.profile, &ask.arguments)?;
-        let mut arguments = Value::Object(ask.arguments.clone());
+        let release = version::choose(&self.profile, &call.arguments)?;
+        let mut arguments = Value::Object(call.arguments.clone());
         // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
         // looked for by name, and the caller's own by its value, at every depth (`A-7`).
         let by_name = credentials::find(&arguments);
         let by_value =
-            ask.credential.as_ref().map(|own| own.find_in(&arguments)).unwrap_or_default();
+            call.credential.as_ref().map(|own| own.find_in(&arguments)).unwrap_or_default();
         if !by_name.is_empty() || !by_value.is_empty() {
             return Err(credential_in_arguments(&by_name, &by_value).into());
         }
-        tools::before_schema(ask.tool, &arguments)?;
-        AdcpRefusal::of_all(beyond(ask.tool, release, &mut arguments))?;
+        tools::before_schema(call.tool, &arguments)?;
+        AdcpRefusal::of_all(beyond(call.tool, release, &mut arguments))?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         // The test controller has an error vocabulary of its own, for this as well.
-        if ask.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
-            rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        if call.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
+            rules::check(call.tool, &arguments, internals).map_err(violations)?;
         }
         let unread =
             || InternalError::new("reading arguments that fit their schema", "they do not");
-        let request = ToolRequest::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
-        let lane = if ask.tool.mutates() { RateClass::Write } else { RateClass::Read };
-        self.world
-            .admit(&ask.caller.principal, lane)
+        let request = ToolRequest::read(call.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
+        let lane = if call.tool.mutates() { RateClass::Write } else { RateClass::Read };
+        self.services
+            .admit(&call.caller.principal, lane)
             .map_err(|wait| refusals::rate_limited(wait, "account"))?;
-        self.may_notify(ask)?;
+        self.may_notify(call)?;
         Ok(request)
     }
 
     /// Does a request, or what can be done of it while the store is unavailable.
     async fn perform(
         &self,
-        ask: &ToolCall,
+        call: &ToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
-        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
-            return self.carry_out(ask, request).await;
+        if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
+            return self.carry_out(call, request).await;
         }
-        if self.recent.is_away(ask.now)
-            && let Some(recalled) = self.recall(ask, request).await
+        if self.recent.is_away(call.now)
+            && let Some(recalled) = self.recall(call, request).await
         {
             return Ok(recalled);
         }
-        let done = self.carry_out(ask, request).await;
+        let done = self.carry_out(call, request).await;
         let is_away = matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
-        self.recent.answered(!is_away, ask.now);
-        if is_away && let Some(recalled) = self.recall(ask, request).await {
+        self.recent.answered(!is_away, call.now);
+        if is_away && let Some(recalled) = self.recall(call, request).await {
             return Ok(recalled);
         }
         done
@@ -318,56 +322,56 @@ impl Publisher {
 
     /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
     /// would store something.
-    async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
+    async fn recall(&self, call: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
         // One reader for all, so that the age covers what the admission reads, too.
-        let shelf = StaleReader::new(&self.recent, ask.now);
-        let entered = self.enter(ask, StorePhase::Look(&shelf));
+        let reader = StaleReader::new(&self.recent, call.now);
+        let entered = self.enter(call, StorePhase::Look(&reader));
         let Ok(Entered::New { admitted, key: None }) = entered else { return None };
         // An account that is not open yet would be opened.
         if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
             return None;
         }
         // A refusal may be outdated: only the store can decide on it.
-        let prepared = request.prepare(self, ask, &admitted).await.ok()?;
-        let work = self.work(ask, request, *admitted, &prepared, StorePhase::Look(&shelf));
+        let prepared = request.prepare(self, call, &admitted).await.ok()?;
+        let work = self.work(call, request, *admitted, &prepared, StorePhase::Look(&reader));
         let mut reply = work.ok()?;
-        reply.warnings.push(availability::recalled(shelf.age()?));
+        reply.warnings.push(availability::recalled(reader.age()?));
         Some(reply)
     }
 
     /// Reads in the caller's turn.
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
-        ask: &ToolCall,
+        call: &ToolCall,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
-        let tenant = ask.caller.tenant();
-        let _turn = self.vault.turn(&tenant, StoreWork::Read).await;
-        self.vault.look(job)
+        let tenant = call.caller.tenant();
+        let _turn = self.store.turn(&tenant, StoreWork::Read).await;
+        self.store.look(job)
     }
 
     /// Reads likewise, and notes what is read where that may be needed again.
     async fn read<T, E: From<InternalError>>(
         &self,
-        ask: &ToolCall,
+        call: &ToolCall,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
-        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
-            return self.look(ask, job).await;
+        if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
+            return self.look(call, job).await;
         }
         let noting =
-            |shelf: &dyn StoreRead| job(&Noting { shelf, recent: &self.recent, now: ask.now });
-        self.look(ask, noting).await
+            |reader: &dyn StoreRead| job(&Noting { reader, recent: &self.recent, now: call.now });
+        self.look(call, noting).await
     }
 
     /// Does a request that has been checked: standing, account, key and work.
     async fn carry_out(
         &self,
-        ask: &ToolCall,
+        call: &ToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         // A moment-old state is good enough for a refusal, and for calls outside.
-        let seen = self.read(ask, |shelf| self.enter(ask, StorePhase::Look(shelf))).await?;
+        let seen = self.read(call, |reader| self.enter(call, StorePhase::Look(reader))).await?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
@@ -377,48 +381,48 @@ impl Publisher {
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
         // Counted after replays have returned: sending a request again never costs a new key (SEC, rule 8).
         if key.is_some() {
-            self.world
-                .admit(&ask.caller.tenant(), RateClass::Insert)
+            self.services
+                .admit(&call.caller.tenant(), RateClass::Insert)
                 .map_err(|wait| refusals::rate_limited(wait, "account"))?;
         }
         // Outside of any transaction: a writer of the store does not wait for a foreign server.
-        let prepared = request.prepare(self, ask, &admitted).await?;
+        let prepared = request.prepare(self, call, &admitted).await?;
         // Most searches come to what was found before, and store nothing.
         let account = admitted.account.as_ref();
         let is_open = account.is_none_or(|account| admit::known_id(account).is_some());
-        let may_only_read = ask.searches() && key.is_none() && is_open;
-        if may_only_read || !ask.keeps(self.profile.sandbox) {
-            let work = |shelf: &dyn StoreRead| {
-                let done = self.work(ask, request, *admitted, &prepared, StorePhase::Look(shelf));
+        let may_only_read = call.searches() && key.is_none() && is_open;
+        if may_only_read || !call.keeps(self.profile.sandbox) {
+            let work = |reader: &dyn StoreRead| {
+                let done = self.work(call, request, *admitted, &prepared, StorePhase::Look(reader));
                 match done {
                     Err(WorkStop::NeedsTransaction) => Ok(None),
                     Err(WorkStop::Failed(stop)) => Err(stop),
                     Ok(reply) => Ok(Some(reply)),
                 }
             };
-            if let Some(reply) = self.read(ask, work).await? {
+            if let Some(reply) = self.read(call, work).await? {
                 return Ok(reply);
             }
         }
-        let tenant = ask.caller.tenant();
+        let tenant = call.caller.tenant();
         let this = self.clone();
-        let ask = ask.clone();
+        let call = call.clone();
         let request = Arc::clone(request);
         // Entered again: the account may have changed by now, and a claim is local to this process, so that
         // another one may have done the same request meanwhile.
-        let job = move |tx: &dyn StoreTx| match this.enter(&ask, StorePhase::Act(tx))? {
+        let job = move |tx: &dyn StoreTx| match this.enter(&call, StorePhase::Act(tx))? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
-                let done = this.work(&ask, &request, *admitted, &prepared, StorePhase::Act(tx));
+                let done = this.work(&call, &request, *admitted, &prepared, StorePhase::Act(tx));
                 let reply = done.map_err(WorkStop::in_transaction)?;
                 if let Some(key) = key {
-                    key.remember(&ask, tx, &reply)?;
+                    key.remember(&call, tx, &reply)?;
                 }
                 Ok(reply)
             }
         };
-        let turn = self.vault.turn(&tenant, StoreWork::Write).await;
-        let mut done = self.vault.act(job).await;
+        let turn = self.store.turn(&tenant, StoreWork::Write).await;
+        let mut done = self.store.act(job).await;
         drop(turn);
         // This write has made another version already.
         done.iter_mut().for_each(|reply: &mut ToolReply| reply.lasts = None);
@@ -428,33 +432,34 @@ impl Publisher {
     }
 
     /// Checks standing, account and scope; then the key; then the status of the account.
-    fn enter(&self, ask: &ToolCall, phase: StorePhase<'_>) -> Result<Entered, ToolError> {
-        let admitted = admit::admit(self, ask, phase)?;
-        let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::from_call(ask) } else { None };
+    fn enter(&self, call: &ToolCall, phase: StorePhase<'_>) -> Result<Entered, ToolError> {
+        let admitted = admit::admit(self, call, phase)?;
+        let key =
+            if IdempotencyKey::is_taken(call) { IdempotencyKey::from_call(call) } else { None };
         if let Some(key) = &key
-            && let Some(reply) = key.earlier(&self.profile, ask, phase.reader())?
+            && let Some(reply) = key.earlier(&self.profile, call, phase.reader())?
         {
             return Ok(Entered::Replay(reply));
         }
-        admitted.usable(&self.profile, ask)?;
+        admitted.usable(&self.profile, call)?;
         Ok(Entered::New { admitted: Box::new(admitted), key })
     }
 
     fn work(
         &self,
-        ask: &ToolCall,
+        call: &ToolCall,
         request: &ToolRequest,
         admitted: Admitted,
         prepared: &Prepared,
         phase: StorePhase<'_>,
     ) -> Result<ToolReply, WorkStop> {
-        let horizon = Horizon::new(ask.now);
-        let shelf = phase.reader();
+        let horizon = Horizon::new(call.now);
+        let reader = phase.reader();
         let tx = match phase {
             StorePhase::Look(_) => None,
             StorePhase::Act(tx) => Some(tx),
         };
-        let work = ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon };
+        let work = ToolContext { publisher: self, call, admitted, prepared, reader, horizon };
         tools::perform(&work, tx, request)
     }
 }

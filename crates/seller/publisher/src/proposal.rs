@@ -274,13 +274,13 @@ impl Proposal {
 /// `PROPOSAL_NOT_FOUND` and `PROPOSAL_EXPIRED`.
 pub(crate) fn current(
     reach: &CallerReach,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     id: &str,
     field: &str,
     now: Timestamp,
 ) -> Result<Stored<Proposal>, ToolError> {
     let kept: Stored<Proposal> =
-        reach.require(shelf, id, AdcpCode::ProposalNotFound, Some(field))?;
+        reach.require(reader, id, AdcpCode::ProposalNotFound, Some(field))?;
     if kept.thing.is_expired(now) {
         let message = "the proposal was good until a moment that has passed; ask for another";
         return Err(refusals::at(AdcpCode::ProposalExpired, field, message).into());
@@ -294,12 +294,12 @@ pub(crate) fn current(
 /// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED`, `PROPOSAL_NOT_COMMITTED`, and `INVALID_STATE` if it was bought.
 pub(crate) fn committed(
     reach: &CallerReach,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     id: &str,
     field: &str,
     now: Timestamp,
 ) -> Result<Stored<Proposal>, ToolError> {
-    let kept = current(reach, shelf, id, field, now)?;
+    let kept = current(reach, reader, id, field, now)?;
     match kept.thing.status {
         ProposalStatus::Committed => match &kept.thing.bought_as {
             None => Ok(kept),

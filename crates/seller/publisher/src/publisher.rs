@@ -22,13 +22,13 @@ pub struct Publisher {
     /// Its profile.
     pub profile: Arc<PublisherProfile>,
     /// Everything outside that is not the store.
-    pub world: Arc<dyn Services>,
-    pub(crate) vault: Arc<dyn PublisherStore>,
+    pub services: Arc<dyn Services>,
+    pub(crate) store: Arc<dyn PublisherStore>,
     pub(crate) flights: InFlightKeys,
     /// Recent reads of searches, used while the store is unavailable.
     pub(crate) recent: Arc<RecentReads>,
     /// Recent answers.
-    pub(crate) memo: Arc<ResponseCache>,
+    pub(crate) response_cache: Arc<ResponseCache>,
     /// Capabilities, computed at the first request for them: they change only with the catalogue.
     pub(crate) capabilities: Arc<OnceLock<Sections>>,
 }
@@ -38,14 +38,14 @@ impl Publisher {
     #[must_use]
     pub fn new(
         profile: Arc<PublisherProfile>,
-        vault: Arc<dyn PublisherStore>,
-        world: Arc<dyn Services>,
+        store: Arc<dyn PublisherStore>,
+        services: Arc<dyn Services>,
     ) -> Self {
         let flights = InFlightKeys::default();
         let recent = Arc::default();
-        let memo = Arc::default();
+        let response_cache = Arc::default();
         let capabilities = Arc::default();
-        Self { profile, world, vault, flights, recent, memo, capabilities }
+        Self { profile, services, store, flights, recent, response_cache, capabilities }
     }
 
     /// Returns the same publisher with another catalogue. Work in progress goes on, and idempotency keys hold

@@ -49,25 +49,25 @@ pub(crate) struct Rights {
 impl Rights {
     /// Reads the rights of the caller of a request. One list is read, whatever the request names.
     pub(crate) fn read(
-        ask: &ToolCall,
+        call: &ToolCall,
         tenant: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
-        let need = gates::need(ask.tool, &ask.arguments);
-        let agent = ask.caller.agent.clone();
-        Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
+        let need = gates::need(call.tool, &call.arguments);
+        let agent = call.caller.agent.clone();
+        Ok(Self { tool: call.tool, need, agent, grants: granted(tenant, reader)? })
     }
 
     /// Reads the rights of a caller for finding out what it may do, whatever it calls.
     pub(crate) fn to_look(
         caller: &BuyerCaller,
         tenant: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
         let tool = AdcpTool::ListAccounts;
         let need = AdcpTool::ListAccounts.need();
         let agent = caller.agent.clone();
-        let grants = granted(tenant, shelf)?;
+        let grants = granted(tenant, reader)?;
         Ok(Self { tool, need, agent, grants })
     }
 
@@ -106,15 +106,15 @@ impl Rights {
         &self,
         tenant: &str,
         id: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Option<Stored<Account>>, InternalError> {
-        let found = shelf.whose(Account::KIND, id)?;
+        let found = reader.whose(Account::KIND, id)?;
         let is_there = found.is_some();
         let whose = found.unwrap_or_default();
         // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
         // the time tells nothing (`U-9`).
         let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
-        if is_there && permitted { shelf.find(id) } else { Ok(None) }
+        if is_there && permitted { reader.find(id) } else { Ok(None) }
     }
 
     /// Returns the accounts that a natural key may mean, in the order of creation.
@@ -122,11 +122,11 @@ impl Rights {
         &self,
         key: &NaturalKey,
         tenant: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let term = Some(Account::natural_key(&key.domain, &key.operator));
-        let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
-        accounts.extend(self.granted(tenant, shelf)?);
+        let mut accounts = reader.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
+        accounts.extend(self.granted(tenant, reader)?);
         accounts.retain(|account| key.may_mean(&account.thing));
         accounts.sort_by_key(|account| account.record.place);
         Ok(accounts)
@@ -136,11 +136,11 @@ impl Rights {
     pub(crate) fn granted(
         &self,
         tenant: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let mut accounts = Vec::new();
         for id in self.grants.keys() {
-            let account = shelf.find::<Account>(id)?;
+            let account = reader.find::<Account>(id)?;
             accounts.extend(account.filter(|account| account.record.owner != tenant));
         }
         Ok(accounts)
@@ -156,13 +156,13 @@ impl Rights {
         tenant: &str,
         reference: &Reference,
         field: &str,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Option<Stored<Account>>, ToolError> {
         if let Some(id) = reference.account_id.as_deref() {
-            return Ok(self.account_by_id(tenant, id, shelf)?);
+            return Ok(self.account_by_id(tenant, id, reader)?);
         }
         let key = NaturalKey::from_reference(reference);
-        let mut accounts = self.accounts_led_to_by(&key, tenant, shelf)?;
+        let mut accounts = self.accounts_led_to_by(&key, tenant, reader)?;
         // Ended accounts are meant only when there is no other.
         if accounts.iter().any(|account| !account.thing.is_over()) {
             accounts.retain(|account| !account.thing.is_over());
@@ -186,10 +186,10 @@ impl Rights {
 /// Returns the rights that a tenant was granted, by account.
 fn granted(
     tenant: &str,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
 ) -> Result<BTreeMap<String, AccountRights>, InternalError> {
     let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
-    let grants = shelf.all::<AccountGrant>(&query)?.into_iter();
+    let grants = reader.all::<AccountGrant>(&query)?.into_iter();
     Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
 }
 
@@ -297,13 +297,13 @@ impl CallerReach {
     /// Finds the caller's entity with this id, to read it. To change it, [`require`](Self::require) it.
     pub(crate) fn find<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         id: &str,
     ) -> Result<Option<Stored<T>>, InternalError> {
-        let found = shelf.whose(T::KIND, id)?;
+        let found = reader.whose(T::KIND, id)?;
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
-        if is_there && permitted { shelf.find(id) } else { Ok(None) }
+        if is_there && permitted { reader.find(id) } else { Ok(None) }
     }
 
     /// Finds the caller's entity with this id, or refuses with this code. `field` is the member that named
@@ -311,16 +311,16 @@ impl CallerReach {
     /// that account has to be usable for the tool too.
     pub(crate) fn require<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         id: &str,
         code: AdcpCode,
         field: Option<&str>,
     ) -> Result<Stored<T>, ToolError> {
         let found: Stored<T> =
-            self.find(shelf, id)?.ok_or_else(|| refusals::not_found(code, field))?;
+            self.find(reader, id)?.ok_or_else(|| refusals::not_found(code, field))?;
         if let Some(id) =
             found.record.account.as_ref().filter(|id| self.named.as_ref() != Some(*id))
-            && let Some(account) = shelf.find::<Account>(id)?
+            && let Some(account) = reader.find::<Account>(id)?
         {
             self.rights.usable(&account.thing, "account")?;
         }
@@ -331,18 +331,18 @@ impl CallerReach {
     /// owner and the account of the query are filled in here.
     pub(crate) fn page<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
     ) -> Result<Vec<Stored<T>>, InternalError> {
-        let queries = self.queries(shelf, account, query)?;
+        let queries = self.queries(reader, account, query)?;
         if let [only] = queries.as_slice() {
-            return shelf.page(only, now);
+            return reader.page(only, now);
         }
         let mut found = Vec::new();
         for query in queries {
-            found.extend(shelf.page::<T>(&query.whole_beginning(), now)?);
+            found.extend(reader.page::<T>(&query.whole_beginning(), now)?);
         }
         Ok(arranged(found, query))
     }
@@ -351,14 +351,14 @@ impl CallerReach {
     /// without reading them.
     pub(crate) fn tallies<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
     ) -> Result<Vec<Tally>, InternalError> {
         let mut found = Vec::new();
-        for query in self.queries(shelf, account, query)? {
-            found.extend(shelf.tallies::<T>(&query, now)?);
+        for query in self.queries(reader, account, query)? {
+            found.extend(reader.tallies::<T>(&query, now)?);
         }
         Ok(found)
     }
@@ -367,7 +367,7 @@ impl CallerReach {
     /// tenant owns, and what belongs to each account of others that was granted to it.
     fn queries(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
     ) -> Result<Vec<Query>, InternalError> {
@@ -380,7 +380,7 @@ impl CallerReach {
         let mut queries = vec![own];
         for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
             // An entity on an account belongs to the owner of the account.
-            let whose = shelf.whose(Account::KIND, id)?;
+            let whose = reader.whose(Account::KIND, id)?;
             if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
                 let owner = Some(whose.owner);
                 let account = Some(id.clone());
@@ -395,18 +395,18 @@ impl CallerReach {
     /// then on every other. A miss looks for it among everything that the caller reaches.
     pub(crate) fn chosen<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         near: Option<&EntityRecord>,
         id: &str,
     ) -> Result<Option<Stored<T>>, InternalError> {
         if let Some(near) = near
             && let Some(account) = &near.account
-            && let Some(found) = self.find::<T>(shelf, &own_id(&near.owner, account, id))?
+            && let Some(found) = self.find::<T>(reader, &own_id(&near.owner, account, id))?
         {
             return Ok(Some(found));
         }
         let query = Query::default().led_to_by(IndexField::ChosenId, id);
-        Ok(self.all(shelf, &query)?.into_iter().next())
+        Ok(self.all(reader, &query)?.into_iter().next())
     }
 
     /// Returns all entities of a type that the caller reaches, in the order of creation: what its tenant
@@ -414,13 +414,13 @@ impl CallerReach {
     /// filled in here.
     pub(crate) fn all<T: Entity>(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         query: &Query,
     ) -> Result<Vec<Stored<T>>, InternalError> {
         let mut found = Vec::new();
         // Each query names its owner, so that nothing of others is read.
-        for query in self.queries(shelf, None, query)? {
-            found.extend(shelf.all::<T>(&query)?);
+        for query in self.queries(reader, None, query)? {
+            found.extend(reader.all::<T>(&query)?);
         }
         found.sort_by_key(|kept| kept.record.place);
         Ok(found)

@@ -34,20 +34,20 @@ const CONTEXT: &str = "context";
 /// Returns true if the answer to a request may be cached. A request with a key has an effect, one with an
 /// address is checked anew, one with the token of a list must not stay in memory, and refining goes on from
 /// the last answer. A `context` that is not repeated is checked with everything else.
-pub(crate) fn is_for(ask: &ToolCall) -> bool {
+pub(crate) fn is_for(call: &ToolCall) -> bool {
     const APART: [&str; 4] =
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
-    ask.tool == AdcpTool::GetProducts
-        && ask.arguments.iter().all(|(name, value)| match name.as_str() {
-            CONTEXT => ask.may_repeat(value),
+    call.tool == AdcpTool::GetProducts
+        && call.arguments.iter().all(|(name, value)| match name.as_str() {
+            CONTEXT => call.may_repeat(value),
             name => !APART.contains(&name),
         })
 }
 
 /// Returns true if two requests ask the same, to the last digit and in the same order.
 fn asks_the_same(one: &ToolCall, other: &ToolCall) -> bool {
-    fn members(ask: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
-        ask.arguments.iter().filter(|(name, _)| *name != CONTEXT)
+    fn members(call: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
+        call.arguments.iter().filter(|(name, _)| *name != CONTEXT)
     }
     one.tool == other.tool && one.caller == other.caller && are_same(members(one), members(other))
 }
@@ -85,7 +85,7 @@ pub(crate) struct CacheDeps {
 #[derive(Debug)]
 pub(crate) struct CachedResponse {
     /// Request, without its `context`.
-    ask: ToolCall,
+    call: ToolCall,
     footing: CacheDeps,
     lasts: Lasts,
     /// Answer, without what belongs to one request.
@@ -99,7 +99,7 @@ impl CachedResponse {
         self.footing.version == footing.version
             && self.footing.profile.ptr_eq(&footing.profile)
             // Clocks can be set back, too.
-            && (self.ask.now..self.lasts.until).contains(&now)
+            && (self.call.now..self.lasts.until).contains(&now)
     }
 
     /// Returns true if it was given while these products were sold out at the ad server.
@@ -127,39 +127,39 @@ impl ResponseCache {
     }
 
     /// Returns the latest answer to the same request.
-    pub(crate) fn find(&self, ask: &ToolCall) -> Option<Arc<CachedResponse>> {
+    pub(crate) fn find(&self, call: &ToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
-            let mut own = state.get(&ask.caller.principal)?.iter();
-            own.find(|kept| asks_the_same(&kept.ask, ask)).cloned()
+            let mut own = state.get(&call.caller.principal)?.iter();
+            own.find(|kept| asks_the_same(&kept.call, call)).cloned()
         })
     }
 
     /// Keeps the answer to a request, in place of an earlier one.
     pub(crate) fn keep(
         &self,
-        mut ask: ToolCall,
+        mut call: ToolCall,
         footing: CacheDeps,
         lasts: Lasts,
         answer: &AdcpAnswer,
     ) {
         let Some(answer) = answer.begun() else { return };
-        ask.arguments.shift_remove(CONTEXT);
+        call.arguments.shift_remove(CONTEXT);
         let text = answer.beginning.as_ref().map_or(0, |text| text.size());
-        let asked = to_string(&ask.arguments).map_or(0, |text| text.len());
+        let asked = to_string(&call.arguments).map_or(0, |text| text.len());
         let size = AROUND + text + AS_VALUES * asked;
         // A single answer must not push out those of all others.
         if size > BYTES / EACH {
             return;
         }
-        let kept = CachedResponse { ask, footing, lasts, answer, size };
+        let kept = CachedResponse { call, footing, lasts, answer, size };
         self.with(|state| insert(state, kept));
     }
 }
 
 fn insert(state: &mut ResponseCacheState, kept: CachedResponse) {
-    let principal = kept.ask.caller.principal.clone();
+    let principal = kept.call.caller.principal.clone();
     let mut own = state.remove(&principal).unwrap_or_default();
-    let before = own.iter().position(|other| asks_the_same(&other.ask, &kept.ask));
+    let before = own.iter().position(|other| asks_the_same(&other.call, &kept.call));
     // A busy caller pushes out its own answers and no others.
     let before = before.or_else(|| (own.len() >= EACH).then_some(0));
     before.and_then(|place| own.remove(place));
@@ -188,14 +188,14 @@ mod tests {
         call(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
     }
 
-    fn keep(memo: &ResponseCache, ask: ToolCall, message: &str) {
+    fn keep(cache: &ResponseCache, call: ToolCall, message: &str) {
         let footing = CacheDeps { version: 1, profile: Weak::new() };
         let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
         let mut answer = AdcpAnswer::failed(crate::refusals::unsupported(), Vec::new());
         answer.standing = AdcpTaskStatus::Completed;
         answer.errors.clear();
         answer.message = message.to_owned();
-        memo.keep(ask, footing, lasts, &answer);
+        cache.keep(call, footing, lasts, &answer);
     }
 
     #[test]
@@ -242,20 +242,20 @@ mod tests {
 
     #[test]
     fn a_busy_caller_pushes_out_only_its_own_answers() {
-        let memo = ResponseCache::default();
+        let cache = ResponseCache::default();
         let find = |principal, brief: &str| {
-            memo.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())
+            cache.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())
         };
-        keep(&memo, question("quiet", "q"), "1");
+        keep(&cache, question("quiet", "q"), "1");
         for number in 0..EACH + 5 {
-            keep(&memo, question("loud", &number.to_string()), "2");
+            keep(&cache, question("loud", &number.to_string()), "2");
         }
         assert_eq!(find("quiet", "q").as_deref(), Some("1"));
         assert_eq!((find("loud", "4"), find("loud", "5").as_deref()), (None, Some("2")));
-        keep(&memo, question("loud", "5"), "3");
+        keep(&cache, question("loud", "5"), "3");
         assert_eq!(find("loud", "5").as_deref(), Some("3"), "the newer one stands for the older");
         assert_eq!(find("loud", "6").as_deref(), Some("2"), "and pushes nothing out");
-        let (sum, bytes) = memo.with(|state| {
+        let (sum, bytes) = cache.with(|state| {
             let kept = state.iter().flat_map(|(_, own)| own).map(|kept| kept.size);
             (kept.sum::<usize>(), state.weight())
         });
@@ -264,15 +264,15 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_by_what_the_answers_weigh() {
-        let memo = ResponseCache::default();
-        keep(&memo, question("a", "huge"), &"x".repeat(BYTES / EACH));
-        assert!(memo.find(&question("a", "huge")).is_none());
+        let cache = ResponseCache::default();
+        keep(&cache, question("a", "huge"), &"x".repeat(BYTES / EACH));
+        assert!(cache.find(&question("a", "huge")).is_none());
         let large = "x".repeat(BYTES / EACH / 4);
         for number in 0..200 {
-            keep(&memo, question(&number.to_string(), "b"), &large);
-            assert!(memo.with(|state| state.weight()) <= BYTES);
+            keep(&cache, question(&number.to_string(), "b"), &large);
+            assert!(cache.with(|state| state.weight()) <= BYTES);
         }
-        assert!(memo.find(&question("199", "b")).is_some());
-        assert!(memo.find(&question("0", "b")).is_none());
+        assert!(cache.find(&question("199", "b")).is_some());
+        assert!(cache.find(&question("0", "b")).is_none());
     }
 }

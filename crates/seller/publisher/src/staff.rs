@@ -67,7 +67,7 @@ pub struct StaffView<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// Transaction of the store.
-    pub shelf: &'a dyn StoreRead,
+    pub reader: &'a dyn StoreRead,
     /// Current time.
     pub now: Timestamp,
 }
@@ -114,7 +114,7 @@ impl From<InternalError> for DecisionError {
 /// # Errors
 /// The reason for which it cannot be carried out; nothing has changed then.
 pub fn decide(
-    office: TaskFinisher<'_>,
+    finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
     let mut wrong = wrong_reason(decision);
@@ -123,9 +123,9 @@ pub fn decide(
         return Err(DecisionError::Invalid(wrong));
     }
     match decision.matter {
-        Matter::Account => account(office, decision),
-        Matter::Creative => creative(office, decision),
-        Matter::Task => task(office, decision),
+        Matter::Account => account(finisher, decision),
+        Matter::Creative => creative(finisher, decision),
+        Matter::Task => task(finisher, decision),
     }
 }
 
@@ -133,10 +133,10 @@ pub fn decide(
 ///
 /// # Errors
 /// The reason for which they cannot be set; nothing has changed then.
-pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, DecisionError> {
-    let TaskFinisher { publisher, shelf, now } = office;
+pub fn grant(finisher: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, DecisionError> {
+    let TaskFinisher { publisher, tx, now } = finisher;
     let RightsChange { account, agent, rights, by, why } = change;
-    let found = shelf.find::<Account>(account)?.ok_or(DecisionError::Absent)?;
+    let found = tx.find::<Account>(account)?.ok_or(DecisionError::Absent)?;
     let mut wrong: Vec<String> = why.iter().flat_map(|why| wrong_text("why", why)).collect();
     // Rights of an agent that is no longer configured can still be taken away.
     if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == *agent) {
@@ -148,7 +148,7 @@ pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, De
     }
     let tenant = format!("agent:{agent}");
     let id = own_id(&tenant, "", account);
-    let before = shelf.find::<AccountGrant>(&id)?.map(|kept| kept.thing.authorization);
+    let before = tx.find::<AccountGrant>(&id)?.map(|kept| kept.thing.authorization);
     match rights {
         Some(_) if found.thing.is_over() => {
             let from = found.thing.status.name().to_owned();
@@ -157,14 +157,14 @@ pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, De
         Some(authorization) => {
             let authorization = authorization.clone();
             let grant = AccountGrant { account_id: account.clone(), authorization };
-            grant.put(shelf, &tenant, now)?;
+            grant.put(tx, &tenant, now)?;
         }
         None => {
-            shelf.remove(AccountGrant::KIND, &id)?;
+            tx.remove(AccountGrant::KIND, &id)?;
         }
     }
     if before != *rights {
-        shelf.record(DecisionEntry {
+        tx.record(DecisionEntry {
             at: now,
             by: DecisionEntry::decider(by.as_deref()),
             step: if rights.is_some() { DecidedStep::Grant } else { DecidedStep::Revoke },
@@ -255,10 +255,10 @@ fn led<S: Vocabulary + PartialEq>(
 }
 
 fn account(
-    office: TaskFinisher<'_>,
+    finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
-    let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
+    let mut kept = finisher.tx.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| account_after(from, step))?;
     if from != to {
@@ -267,24 +267,24 @@ fn account(
         kept.thing.setup = None;
         // Before the account is stored: the request for a notification is taken out of it there, so that it
         // is sent once.
-        office.announce_account(&mut kept)?;
-        office.shelf.change(&mut kept, office.now)?;
+        finisher.announce_account(&mut kept)?;
+        finisher.tx.change(&mut kept, finisher.now)?;
         let moved = moved(from.name(), to.name());
-        office.shelf.record(entry(office, decision, None, &moved, None))?;
+        finisher.tx.record(entry(finisher, decision, None, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))
 }
 
 /// Creates the record of a decision on a subject of this account.
 fn entry(
-    office: TaskFinisher<'_>,
+    finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
     account: Option<&str>,
     moved: &StateChange,
     outcome: Option<String>,
 ) -> DecisionEntry {
     DecisionEntry {
-        at: office.now,
+        at: finisher.now,
         by: DecisionEntry::decider(decision.by.as_deref()),
         step: DecidedStep::Step(decision.step),
         matter: decision.matter,
@@ -299,45 +299,48 @@ fn entry(
 }
 
 fn creative(
-    office: TaskFinisher<'_>,
+    finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
-    let mut kept = find::<Creative>(office.shelf, decision, |creative| &creative.creative_id)?;
-    let from = kept.thing.status_at(office.now);
+    let mut kept = find::<Creative>(finisher.tx, decision, |creative| &creative.creative_id)?;
+    let from = kept.thing.status_at(finisher.now);
     let to = led(from, decision.step, |step| creative_after(from, step))?;
     if from != to {
-        kept.thing.stand(to, None, office.now);
+        kept.thing.stand(to, None, finisher.now);
         kept.thing.rejection_reason.clone_from(&decision.reason);
-        office.shelf.change(&mut kept, office.now)?;
+        finisher.tx.change(&mut kept, finisher.now)?;
         let detail = decision.reason.clone();
-        office.announce_creative(
+        finisher.announce_creative(
             &kept,
             &CreativeChange { from, reason: None, detail, by_itself: false },
         )?;
         let account = kept.record.account.as_deref();
         let moved = moved(from.name(), to.name());
-        office.shelf.record(entry(office, decision, account, &moved, None))?;
+        finisher.tx.record(entry(finisher, decision, account, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))
 }
 
-fn task(office: TaskFinisher<'_>, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
-    let mut kept = find::<SubmittedTask>(office.shelf, decision, |task| &task.task_id)?;
+fn task(
+    finisher: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
+    let mut kept = find::<SubmittedTask>(finisher.tx, decision, |task| &task.task_id)?;
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
     if from != to && decision.step == Step::Approve {
-        let objections = office.consent(&mut kept, decision.by.as_deref())?;
+        let objections = finisher.consent(&mut kept, decision.by.as_deref())?;
         if !objections.is_empty() {
             return Err(DecisionError::Objections(objections));
         }
     } else if from != to {
-        office.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
+        finisher.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
     }
     let moved = moved(from.name(), to.name());
     if from != to {
-        let outcome = office.outcome(&kept)?;
+        let outcome = finisher.outcome(&kept)?;
         let account = kept.record.account.as_deref();
-        office.shelf.record(entry(office, decision, account, &moved, outcome))?;
+        finisher.tx.record(entry(finisher, decision, account, &moved, outcome))?;
     }
     Ok(moved)
 }
@@ -348,12 +351,12 @@ fn moved(before: &str, after: &str) -> StateChange {
 
 /// Finds the only entity of an id that was chosen, of any owner.
 fn find<T: Entity>(
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     decision: &StaffDecision,
     id: impl Fn(&T) -> &str,
 ) -> Result<Stored<T>, DecisionError> {
     let query = Query { account: decision.account.clone(), ..Query::default() };
-    let mut found = shelf.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
+    let mut found = reader.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
     found.retain(|kept| id(&kept.thing) == decision.id);
     let only = found.pop().ok_or(DecisionError::Absent)?;
     if found.is_empty() {

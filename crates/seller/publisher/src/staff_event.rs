@@ -182,7 +182,7 @@ impl StaffEvent {
 #[derive(Clone, Copy)]
 pub struct StaffEventRecorder<'s> {
     /// Transaction in which they are stored.
-    pub shelf: &'s dyn StoreTx,
+    pub tx: &'s dyn StoreTx,
     /// True when the publisher is a sandbox.
     pub is_sandbox: bool,
     /// Time of the events.
@@ -206,7 +206,7 @@ impl StaffEventRecorder<'_> {
         tenant: &str,
     ) -> Result<(), InternalError> {
         let buy = &kept.thing;
-        let account = Account::find_for(&kept.record, self.shelf)?;
+        let account = Account::find_for(&kept.record, self.tx)?;
         let kind = StaffEventKind::Sold;
         let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
@@ -226,7 +226,7 @@ impl StaffEventRecorder<'_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let account = Account::find_for(&kept.record, self.shelf)?;
+        let account = Account::find_for(&kept.record, self.tx)?;
         let kind = StaffEventKind::Changed;
         let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
@@ -244,7 +244,7 @@ impl StaffEventRecorder<'_> {
         tenant: &str,
     ) -> Result<(), InternalError> {
         let Some(buy) = &task.thing.draft else { return Ok(()) };
-        let account = Account::find_for(&task.record, self.shelf)?;
+        let account = Account::find_for(&task.record, self.tx)?;
         let kind = StaffEventKind::Waits;
         let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &task.thing.task_id, tenant).of_buy(buy);
@@ -303,7 +303,7 @@ impl StaffEventRecorder<'_> {
         let event = StaffEvent { sandbox_publisher: self.is_sandbox, ..event };
         let id = format!("{}:{}:{known_by}", event.event, event.subject);
         // It belongs to the publisher: buyers do not read it.
-        self.shelf.add(New { id: &id, owner: "", account: None, state: "", now: self.now }, &event)
+        self.tx.add(New { id: &id, owner: "", account: None, state: "", now: self.now }, &event)
     }
 }
 

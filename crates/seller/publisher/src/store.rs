@@ -440,7 +440,7 @@ impl dyn PublisherStore + '_ {
         let mut job = Some(job);
         let mut seen = None;
         // A read is never run again, so that this job, unlike that of `act`, can be consumed.
-        self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
+        self.read(&mut |reader| seen = job.take().map(|job| job(reader)))?;
         seen.unwrap_or_else(|| Err(InternalError::new("reading", "the store ran no job").into()))
     }
 
@@ -458,8 +458,8 @@ impl dyn PublisherStore + '_ {
     {
         let outcome = Arc::new(Mutex::new(None));
         let note = Arc::clone(&outcome);
-        let run = move |shelf: &dyn StoreTx| {
-            let done = job(shelf);
+        let run = move |tx: &dyn StoreTx| {
+            let done = job(tx);
             let end = if done.is_ok() { TxEnd::Keep } else { TxEnd::Undo };
             // When the job was run again, the last run is the one whose changes are kept.
             *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);

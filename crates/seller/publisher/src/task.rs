@@ -211,19 +211,19 @@ impl SubmittedTask {
     }
 
     /// Creates the task that a request has become, which waits.
-    pub(crate) fn submitted(task_id: &str, ask: &ToolCall) -> Self {
-        let mut request = ask.arguments.clone();
+    pub(crate) fn submitted(task_id: &str, call: &ToolCall) -> Self {
+        let mut request = call.arguments.clone();
         // Removed before the request becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
-        let now = ask.now;
+        let now = call.now;
         let context = request.get("context").cloned();
         let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
         Self {
             task_id: task_id.to_owned(),
-            task_type: ask.tool.to_string(),
+            task_type: call.tool.to_string(),
             status: AdcpTaskStatus::Submitted,
             subject: None,
-            asked_by: Some(ask.caller.tenant()),
+            asked_by: Some(call.caller.tenant()),
             draft: None,
             asked: None,
             decided: None,
@@ -232,7 +232,7 @@ impl SubmittedTask {
             result: None,
             errors: Vec::new(),
             push: push.as_ref().and_then(Push::read),
-            release: version::codes(&ask.arguments),
+            release: version::codes(&call.arguments),
             context,
             history: vec![
                 json!({"timestamp": now, "type": "request", "data": scrubbed(&request.into())}),

@@ -30,13 +30,13 @@ pub(crate) struct ToolContext<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// Request as it was sent; tools get it parsed.
-    pub ask: &'a ToolCall,
+    pub call: &'a ToolCall,
     /// Result of its admission.
     pub admitted: Admitted,
     /// Results of earlier calls outside.
     pub prepared: &'a Prepared,
     /// Transaction of the store, to read in.
-    pub shelf: &'a dyn StoreRead,
+    pub reader: &'a dyn StoreRead,
     /// Moment until which the answer does not depend on the time.
     pub horizon: Horizon,
 }
@@ -160,7 +160,7 @@ impl Horizon {
 impl ToolContext<'_> {
     /// Returns the release in which the request is answered.
     pub(crate) fn release(&self) -> AdcpRelease {
-        self.publisher.release(&self.ask.arguments)
+        self.publisher.release(&self.call.arguments)
     }
 
     /// Returns the version of a feed that the caller has, where its release knows such versions.
@@ -175,7 +175,7 @@ impl ToolContext<'_> {
 
     /// Finds the caller's entity with this id, to read it.
     pub(crate) fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
-        self.admitted.reach.find(self.shelf, id)
+        self.admitted.reach.find(self.reader, id)
     }
 
     /// Finds the caller's entity with this id, to change it, or refuses with this code; see
@@ -186,12 +186,12 @@ impl ToolContext<'_> {
         code: AdcpCode,
         field: Option<&str>,
     ) -> Result<Stored<T>, ToolError> {
-        self.admitted.reach.require(self.shelf, id, code, field)
+        self.admitted.reach.require(self.reader, id, code, field)
     }
 
     /// Returns all entities of a type that the caller reaches, in the order of creation.
     pub(crate) fn all<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
-        self.admitted.reach.all(self.shelf, &Query::default())
+        self.admitted.reach.all(self.reader, &Query::default())
     }
 
     /// Returns the same, limited to the account of the request when it names one.
@@ -215,9 +215,9 @@ impl ToolContext<'_> {
     /// Returns the warning to the caller while an outage is simulated.
     pub(crate) fn outage(&self) -> Result<Option<AdcpError>, InternalError> {
         let tenant = &self.admitted.reach.tenant;
-        let tool = self.ask.tool;
-        let now = self.ask.now;
-        let outage = Outage::find(self.shelf, tenant, tool.name(), now)?;
+        let tool = self.call.tool;
+        let now = self.call.now;
+        let outage = Outage::find(self.reader, tenant, tool.name(), now)?;
         // The warning says how old the data is, which changes each moment.
         outage.iter().for_each(|_| self.horizon.ends_now());
         Ok(outage.map(|outage| outage.warning(now)))
@@ -240,7 +240,7 @@ impl WriteContext<'_> {
     /// Returns the recorder of events for the publisher's staff.
     pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
         let is_sandbox = self.publisher.profile.sandbox;
-        StaffEventRecorder { shelf: self.tx, is_sandbox, now: self.ask.now }
+        StaffEventRecorder { tx: self.tx, is_sandbox, now: self.call.now }
     }
 
     /// Stores a new entity of an owner and an account.
@@ -251,7 +251,7 @@ impl WriteContext<'_> {
         state: &str,
         thing: &T,
     ) -> Result<(), InternalError> {
-        self.tx.add(New { id, owner, account, state, now: self.ask.now }, thing)
+        self.tx.add(New { id, owner, account, state, now: self.call.now }, thing)
     }
 
     /// Turns the request into a task that waits, under an id that a test may choose.
@@ -271,12 +271,12 @@ impl WriteContext<'_> {
         task_id: Option<String>,
         with: impl FnOnce(SubmittedTask) -> SubmittedTask,
     ) -> Result<Stored<SubmittedTask>, InternalError> {
-        let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
-        let thing = with(SubmittedTask::submitted(&task_id, self.ask));
+        let task_id = task_id.unwrap_or_else(|| self.publisher.services.fresh_id("task"));
+        let thing = with(SubmittedTask::submitted(&task_id, self.call));
         // A chosen id is unique to its owner only.
         let id = record_id(self.admitted.owner(), &task_id);
         let (owner, account) = self.whose();
-        let new = New { id: &id, owner, account, state: "", now: self.ask.now };
+        let new = New { id: &id, owner, account, state: "", now: self.call.now };
         let record = new.record(&thing)?;
         self.tx.put(record.clone())?;
         Ok(Stored { thing, record })

@@ -56,11 +56,11 @@ macro_rules! tools {
             pub(crate) async fn prepare(
                 &self,
                 publisher: &Publisher,
-                ask: &ToolCall,
+                call: &ToolCall,
                 admitted: &Admitted,
             ) -> Result<Prepared, ToolError> {
                 $($(if let Self::$tool(form) = self {
-                    return $prepare(publisher, ask, form, admitted).await;
+                    return $prepare(publisher, call, form, admitted).await;
                 })?)+
                 Ok(Prepared::default())
             }
@@ -156,11 +156,11 @@ pub(crate) fn perform(
 ) -> Result<ToolReply, WorkStop> {
     let tenant = &work.admitted.reach.tenant;
     if work.publisher.profile.sandbox
-        && work.ask.searches()
-        && let Some(arm) = Arm::find(work.shelf, tenant, work.ask.tool)?
+        && work.call.searches()
+        && let Some(arm) = Arm::find(work.reader, tenant, work.call.tool)?
     {
         let writing = SearchContext::new(work, tx).writing()?;
-        Arm::remove(writing.tx, tenant, work.ask.tool)?;
+        Arm::remove(writing.tx, tenant, work.call.tool)?;
         return Ok(arm.submit(&writing)?);
     }
     request.perform(work, tx)

@@ -112,7 +112,7 @@ mod tests {
         let store = Store::open(folder.path()).unwrap();
         let process = Store::attach(folder.path()).unwrap();
         let find = |agent: &str| store.find(agent, "one").unwrap();
-        let version = || store.shelf_version().unwrap().unwrap();
+        let version = || store.publisher_version().unwrap().unwrap();
         let mut versions = vec![version()];
         let mut changed = || {
             let now = version();

@@ -158,8 +158,8 @@ impl Store {
         };
         let readers = reading(1)?;
         let key_readers = reading(1)?;
-        let shelf_readers = reading(publishers::READERS)?;
-        let publishers = publishers::PublisherAccess::new(shelf_readers, reading(1)?);
+        let publisher_readers = reading(publishers::READERS)?;
+        let publishers = publishers::PublisherAccess::new(publisher_readers, reading(1)?);
         let health = Arc::new(health::StoreHealth::new(Some(&path)));
         let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &vault)?;
         Ok(Self {

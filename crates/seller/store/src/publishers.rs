@@ -47,12 +47,12 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn read_shelf(
+    pub fn read_for_publisher(
         &self,
         publisher: &str,
         job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
-        self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
+        self.publishers.readers.any(|reader| reader.read_for_publisher(publisher, job))
     }
 
     /// Runs a job on a publisher's data in one transaction, for a caller without an async runtime. Nothing changes when
@@ -66,12 +66,18 @@ impl Store {
         mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, TransactionError<E>> {
         let publisher = publisher.to_owned();
-        self.decide(move |tx| tx.shelf(&publisher, &mut job)?.map_err(TransactionError::Refused))
+        self.decide(move |tx| {
+            tx.with_publisher(&publisher, &mut job)?.map_err(TransactionError::Refused)
+        })
     }
 
     /// Waits until the scheduler lets a caller use the store for a publisher: a busy caller waits behind its own
     /// requests, and others do not. Dropping the permit releases the place.
-    pub async fn shelf_turn<'s>(&'s self, caller: &'s str, work: StoreWork) -> SchedulerPermit<'s> {
+    pub async fn publisher_turn<'s>(
+        &'s self,
+        caller: &'s str,
+        work: StoreWork,
+    ) -> SchedulerPermit<'s> {
         let turns = match work {
             StoreWork::Read => &self.publishers.reads,
             StoreWork::Write => &self.publishers.writes,
@@ -84,7 +90,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn shelf_version(&self) -> Result<Option<u64>, InternalError> {
+    pub fn publisher_version(&self) -> Result<Option<u64>, InternalError> {
         self.publishers.watcher.any(|reader| reader.0.version())
     }
 }

@@ -121,20 +121,22 @@ impl Inventories {
     #[must_use]
     pub fn loaded(&self) -> (usize, usize) {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |shelf: Arc<SharedInventories>| shelf.bytes.load(Ordering::Relaxed);
+        let bytes = |inventories: Arc<SharedInventories>| inventories.bytes.load(Ordering::Relaxed);
         let bytes = loaded.iter().filter_map(Weak::upgrade).map(bytes);
         bytes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
     }
 
     /// Records that an inventory is loaded, and unloads the least recently used ones until there is
     /// room.
-    fn note(&self, shelf: &Arc<SharedInventories>) {
+    fn note(&self, inventories: &Arc<SharedInventories>) {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        loaded.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, shelf)));
+        loaded
+            .retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, inventories)));
         let mut others: Vec<Arc<SharedInventories>> =
             loaded.iter().filter_map(Weak::upgrade).collect();
-        let bytes = |shelf: &Arc<SharedInventories>| shelf.bytes.load(Ordering::Relaxed);
-        let mut total = bytes(shelf) + others.iter().map(bytes).sum::<usize>();
+        let bytes =
+            |inventories: &Arc<SharedInventories>| inventories.bytes.load(Ordering::Relaxed);
+        let mut total = bytes(inventories) + others.iter().map(bytes).sum::<usize>();
         if total <= self.budget {
             // Mostly there is room, and the order of use does not matter.
             others.clear();
@@ -149,7 +151,7 @@ impl Inventories {
             other.give_up();
             loaded.retain(|kept| !std::ptr::eq(kept.as_ptr(), Arc::as_ptr(other)));
         }
-        loaded.push(Arc::downgrade(shelf));
+        loaded.push(Arc::downgrade(inventories));
     }
 }
 
@@ -163,8 +165,8 @@ impl InventoryHandle {
         if let Some(inventory) = self.0.held() {
             return Ok(inventory);
         }
-        let shelf = self.clone();
-        let loaded = piece(WHAT, move || shelf.load()).await;
+        let handle = self.clone();
+        let loaded = piece(WHAT, move || handle.load()).await;
         loaded.unwrap_or_else(|| Err(InternalError::new(WHAT, "it ended early")))
     }
 
@@ -266,12 +268,12 @@ mod tests {
         let size = alone.handle("one", lifetime).load().unwrap().memory().total() as u64;
         let all = Inventories::new(&store, &clock, size * 5 / 2);
         let [one, two, three] = ["one", "two", "three"].map(|dealer| all.handle(dealer, lifetime));
-        let is_loaded = |shelf: &InventoryHandle| shelf.0.generation().is_some();
+        let is_loaded = |handle: &InventoryHandle| handle.0.generation().is_some();
         assert_eq!(all.loaded(), (0, 0), "nothing is loaded before it is asked for");
         two.refresh().unwrap();
         assert!(!is_loaded(&two), "what is not loaded is not looked after");
-        for shelf in [&one, &two] {
-            assert_eq!(shelf.load().unwrap().len(), 90);
+        for handle in [&one, &two] {
+            assert_eq!(handle.load().unwrap().len(), 90);
         }
         let kept = one.load().unwrap();
         assert_eq!(three.load().unwrap().len(), 90);

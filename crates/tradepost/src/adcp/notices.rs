@@ -52,7 +52,7 @@ pub struct Notices {
 #[derive(Debug)]
 pub struct NotificationDeps {
     /// Store of the publisher.
-    pub vault: Arc<dyn PublisherStore>,
+    pub publisher_store: Arc<dyn PublisherStore>,
     /// Notified when something was queued.
     pub stir: Arc<tokio::sync::Notify>,
     /// HTTP sender.
@@ -92,7 +92,8 @@ impl Notices {
     ) -> Result<(), InternalError> {
         let mut query = Query { limit: PAGE, ..Query::in_state(QueuedNotification::DUE) };
         loop {
-            let page = self.ground.vault.look(|shelf| shelf.all::<QueuedNotification>(&query));
+            let page =
+                self.ground.publisher_store.look(|reader| reader.all::<QueuedNotification>(&query));
             let page = page.map_err(InternalError::on("reading due notifications"))?;
             query.continue_behind(page.iter().map(|notice| &notice.record));
             let full = page.len() == PAGE;
@@ -171,8 +172,8 @@ impl Notices {
             },
         };
         self.tell(notice, state, sent.err());
-        let job = move |shelf: &dyn tradepost_publisher::store::StoreTx| {
-            let found = shelf.find::<QueuedNotification>(&id)?;
+        let job = move |tx: &dyn tradepost_publisher::store::StoreTx| {
+            let found = tx.find::<QueuedNotification>(&id)?;
             // Another task may have settled it while the attempt was in progress.
             if let Some(mut kept) =
                 found.filter(|kept| kept.record.state == QueuedNotification::DUE)
@@ -185,12 +186,12 @@ impl Notices {
                     kept.thing.log.push(attempt.clone());
                 }
                 state.clone_into(&mut kept.record.state);
-                shelf.change(&mut kept, now)?;
+                tx.change(&mut kept, now)?;
             }
             Ok(())
         };
         self.ground
-            .vault
+            .publisher_store
             .act::<(), InternalError>(job)
             .await
             .map_err(InternalError::on("noting a delivery"))

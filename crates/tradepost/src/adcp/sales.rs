@@ -27,7 +27,7 @@ tradepost_document::words! {
 /// # Errors
 /// Fails when the filter is wrong, or the store fails.
 pub fn list_full(
-    vault: &dyn PublisherStore,
+    publisher_store: &dyn PublisherStore,
     publisher: &Publisher,
     subject: Subject,
     filter: &Filter,
@@ -39,8 +39,9 @@ pub fn list_full(
     loop {
         let part = Page { after, limit: page.limit - full.rows.len() };
         // Each part is a read of its own, so that a long search blocks no one else.
-        let listing = vault
-            .look(|shelf| list::list(StaffView { publisher, shelf, now }, subject, filter, part))?;
+        let listing = publisher_store.look(|reader| {
+            list::list(StaffView { publisher, reader, now }, subject, filter, part)
+        })?;
         full.rows.extend(listing.rows);
         full.next = listing.next;
         if full.next.is_none() || full.rows.len() >= page.limit {
@@ -55,14 +56,15 @@ pub fn list_full(
 /// # Errors
 /// Fails when there is none, or several, or the store fails.
 pub fn show(
-    vault: &dyn PublisherStore,
+    publisher_store: &dyn PublisherStore,
     publisher: &Publisher,
     subject: Subject,
     id: &str,
     account: Option<&str>,
     now: Timestamp,
 ) -> Result<Value, NotShown> {
-    vault.look(|shelf| show::show(StaffView { publisher, shelf, now }, subject, id, account))
+    publisher_store
+        .look(|reader| show::show(StaffView { publisher, reader, now }, subject, id, account))
 }
 
 /// Returns the members of a row that are columns of a table, in this order.

@@ -164,7 +164,7 @@ impl PublisherAgent {
     /// # Errors
     /// Returns the time until the next request is permitted.
     pub fn admit(&self, caller: &Caller) -> Result<(), LimitWait> {
-        self.publisher().world.admit(&name(caller), RateClass::Read)
+        self.publisher().services.admit(&name(caller), RateClass::Read)
     }
 
     /// Passes a tool call to the publisher and returns its answer.
@@ -181,7 +181,7 @@ impl PublisherAgent {
             Ok(Err(_)) => InternalError::new("answering a request", "a tool panicked"),
             Err(_) => InternalError::new("answering a request", LATE),
         };
-        let error_id = publisher.world.report(&broken);
+        let error_id = publisher.services.report(&broken);
         let error = refusals::broke().with("error_id", error_id);
         let context = context.filter(tool_call::may_be_repeated);
         AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) }

@@ -40,7 +40,7 @@ impl StoreVault {
 
 impl PublisherStore for StoreVault {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
+        let mut read = || self.store.read_for_publisher(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
         // Other tasks of the runtime must not block with it.
         if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
@@ -52,7 +52,7 @@ impl PublisherStore for StoreVault {
 
     fn turn<'a>(&'a self, caller: &'a str, work: StoreWork) -> BoxFuture<'a, StoreTurn<'a>> {
         Box::pin(async move {
-            let turn: StoreTurn<'a> = Box::new(self.store.shelf_turn(caller, work).await);
+            let turn: StoreTurn<'a> = Box::new(self.store.publisher_turn(caller, work).await);
             turn
         })
     }
@@ -63,7 +63,7 @@ impl PublisherStore for StoreVault {
         let note = Arc::clone(&undone);
         let publisher = Arc::clone(&self.publisher);
         let written = self.store.write(move |tx| {
-            let end = tx.shelf(&publisher, |shelf| job(shelf))?;
+            let end = tx.with_publisher(&publisher, |tx| job(tx))?;
             // The job may be retried, and end differently.
             note.store(end == TxEnd::Undo, Ordering::Relaxed);
             match end {
@@ -83,7 +83,7 @@ impl PublisherStore for StoreVault {
 
     fn version(&self) -> Option<u64> {
         // A failure here counts as unknown; the read that follows reports it.
-        self.store.shelf_version().ok().flatten()
+        self.store.publisher_version().ok().flatten()
     }
 
     fn may_be_away(&self) -> bool {

@@ -187,13 +187,13 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 
 fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Context) -> Outcome {
     let DecidedItem { kind: matter, id, account, decider, place } = item;
-    let (vault, publisher) = place.only(context)?;
+    let (publisher_store, publisher) = place.only(context)?;
     let publisher_id = publisher.profile.id.as_str();
-    let actor = decider.actor(vault.store(), publisher_id, context)?;
+    let actor = decider.actor(publisher_store.store(), publisher_id, context)?;
     let why = decider.why.clone();
     let input =
         DecideMatter { publisher: &publisher, matter, id: id.clone(), account, step, reason, why };
-    let done = decide_matter(&admin(vault.store(), &[]), &actor, input);
+    let done = decide_matter(&admin(publisher_store.store(), &[]), &actor, input);
     let StateChange { before, after } = done.map_err(|error| {
         failure(error, |refusal| match refusal {
             DecisionRefusal::Stranger => decider.stranger(publisher_id),
@@ -261,9 +261,9 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
         scope_name: None,
         read_only,
     });
-    let (vault, publisher) = place.only(context)?;
+    let (publisher_store, publisher) = place.only(context)?;
     let publisher_id = publisher.profile.id.as_str();
-    let actor = decider.actor(vault.store(), publisher_id, context)?;
+    let actor = decider.actor(publisher_store.store(), publisher_id, context)?;
     let input = GrantRights {
         publisher: &publisher,
         account: account.clone(),
@@ -271,7 +271,7 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
         rights: rights.clone(),
         why: decider.why.clone(),
     };
-    let done = grant_rights(&admin(vault.store(), &[]), &actor, input);
+    let done = grant_rights(&admin(publisher_store.store(), &[]), &actor, input);
     let before = done.map_err(|error| {
         failure(error, |refusal| match refusal {
             DecisionRefusal::Stranger => decider.stranger(publisher_id),
@@ -324,11 +324,14 @@ impl PublisherOptions {
         }
         let store = Arc::new(self.place.open(Some(&config), context)?);
         let open = |config: config::PublisherConfig| {
-            let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
+            let publisher_store = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);
-            let publisher =
-                Publisher::new(profile, Arc::new(vault.clone()), Arc::new(OfflineServices));
-            (vault, publisher)
+            let publisher = Publisher::new(
+                profile,
+                Arc::new(publisher_store.clone()),
+                Arc::new(OfflineServices),
+            );
+            (publisher_store, publisher)
         };
         Ok(found.into_iter().map(open).collect())
     }

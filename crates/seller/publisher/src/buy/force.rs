@@ -52,7 +52,7 @@ const fn leads(from: MediaBuyStatus, to: MediaBuyStatus) -> bool {
 /// # Errors
 /// When the store fails.
 pub fn status(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     kept: &mut Stored<MediaBuy>,
     to: MediaBuyStatus,
     reason: Option<&str>,
@@ -84,20 +84,20 @@ pub fn status(
     }
     let revision = kept.record.revision + 1;
     kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
-    save(shelf, kept, now)?;
+    save(tx, kept, now)?;
     Ok(Forced::Done(before))
 }
 
 /// Stores a changed buy, and releases its exclusive days when it has ended.
 pub(crate) fn save(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     kept: &mut Stored<MediaBuy>,
     now: Timestamp,
 ) -> Result<(), InternalError> {
     if exclusive::is_over(&kept.thing) {
-        exclusive::release_buy(shelf, &kept.thing, now)?;
+        exclusive::release_buy(tx, &kept.thing, now)?;
     }
-    shelf.change(kept, now)
+    tx.change(kept, now)
 }
 
 /// Adds a report to the delivery of a buy (`simulate_delivery`), and returns the metrics of all its reports.
@@ -107,7 +107,7 @@ pub(crate) fn save(
 /// # Errors
 /// When the store fails.
 pub fn deliver(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
     params: &Map,
     now: Timestamp,
@@ -126,7 +126,7 @@ pub fn deliver(
     let measured = given.vendor_metric_values.iter().cloned().collect();
     let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
     let report = DeliveryReport { at, figures, viewability: given.viewability, reached, measured };
-    let total = delivery(shelf, buy, now, |delivery| {
+    let total = delivery(tx, buy, now, |delivery| {
         let place = delivery.reports.partition_point(|known| known.at <= at);
         delivery.reports.insert(place, report);
     })?;
@@ -146,14 +146,14 @@ fn reach_unit(buy: &MediaBuy) -> Value {
 /// # Errors
 /// When the store fails.
 pub fn spend(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
     percentage: MoneyAmount,
     now: Timestamp,
 ) -> Result<(MoneyAmount, MoneyAmount), InternalError> {
     let budget = buy.thing.total_budget;
     let spent = budget.percent(percentage);
-    delivery(shelf, buy, now, |delivery| delivery.spent = Some(spent))?;
+    delivery(tx, buy, now, |delivery| delivery.spent = Some(spent))?;
     Ok((spent, budget))
 }
 
@@ -163,7 +163,7 @@ pub fn spend(
 /// # Errors
 /// When the store fails.
 pub fn spend_account(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     account: &mut Stored<Account>,
     percentage: MoneyAmount,
     now: Timestamp,
@@ -173,26 +173,26 @@ pub fn spend_account(
     };
     funds.committed = funds.limit.percent(percentage);
     let done = (funds.committed, funds.limit);
-    shelf.change(account, now)?;
+    tx.change(account, now)?;
     Ok(Some(done))
 }
 
 /// Changes the delivery of a buy, and returns it.
 fn delivery(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
     now: Timestamp,
     change: impl FnOnce(&mut BuyDelivery),
 ) -> Result<BuyDelivery, InternalError> {
     let EntityRecord { id, owner, account, .. } = &buy.record;
-    if let Some(mut known) = shelf.find::<BuyDelivery>(id)? {
+    if let Some(mut known) = tx.find::<BuyDelivery>(id)? {
         change(&mut known.thing);
-        shelf.change(&mut known, now)?;
+        tx.change(&mut known, now)?;
         return Ok(known.thing);
     }
     let mut first = BuyDelivery { media_buy_id: id.clone(), ..BuyDelivery::default() };
     change(&mut first);
-    shelf.add(New { id, owner, account: account.as_deref(), state: "", now }, &first)?;
+    tx.add(New { id, owner, account: account.as_deref(), state: "", now }, &first)?;
     Ok(first)
 }
 
@@ -249,7 +249,7 @@ const TYPED: [&str; 6] =
 /// # Errors
 /// When the store fails.
 pub fn seed(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     owner: &str,
     account: &str,
     id: &str,
@@ -300,5 +300,5 @@ pub fn seed(
     buy.note(1, now, "created", "the sandbox put the buy there", None);
     let mut record = New { id, owner, account: Some(account), state: "", now }.record(&buy)?;
     record.revision = given.revision.unwrap_or(1).max(1);
-    shelf.put(record)
+    tx.put(record)
 }

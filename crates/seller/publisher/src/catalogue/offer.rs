@@ -14,11 +14,11 @@ impl Publisher {
     /// When the store fails.
     pub fn product(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         id: &str,
     ) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
-        let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
+        let laid = reader.find::<Product>(id)?.map(|kept| kept.thing);
         let printed = self.profile.catalogue.product(id).cloned();
         Ok(laid.or(printed))
     }
@@ -28,8 +28,8 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn products(&self, shelf: &dyn StoreRead) -> Result<Vec<Product>, InternalError> {
-        let mut laid = shelf.all::<Product>(&Query::default())?;
+    pub fn products(&self, reader: &dyn StoreRead) -> Result<Vec<Product>, InternalError> {
+        let mut laid = reader.all::<Product>(&Query::default())?;
         // A test is about the products that it has stored, so the latest comes first.
         laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
         let mut products: Vec<Product> = laid.into_iter().map(|kept| kept.thing).collect();
@@ -46,10 +46,10 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn StoreRead) -> Result<Vec<CreativeFormat>, InternalError> {
+    pub fn formats(&self, reader: &dyn StoreRead) -> Result<Vec<CreativeFormat>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
         for laid in
-            shelf.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
+            reader.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
         {
             let same = |format: &&mut CreativeFormat| {
                 laid.format_id.as_ref().is_some_and(|id| format.is(id))
@@ -68,10 +68,10 @@ impl Publisher {
     /// When the store fails.
     pub fn format(
         &self,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         id: &FormatId,
     ) -> Result<Option<CreativeFormat>, InternalError> {
-        Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))
+        Ok(self.formats(reader)?.into_iter().find(|format| format.is(id)))
     }
 }
 

@@ -45,7 +45,7 @@ impl Formats {
     pub(crate) fn new(
         publisher: &Publisher,
         products: &[Product],
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
         let mut named = Vec::new();
         let mut kinds = Vec::new();
@@ -55,7 +55,7 @@ impl Formats {
             kinds.extend(options.filter_map(|option| option.format_kind.clone()));
         }
         let by_id = publisher.profile.catalogue.creatives.formats_by_id;
-        Ok(Self { defined: publisher.formats(shelf)?, named, kinds, by_id })
+        Ok(Self { defined: publisher.formats(reader)?, named, kinds, by_id })
     }
 
     /// Returns the format that a creative names: `None` when it is not accepted, and `Some(None)` when

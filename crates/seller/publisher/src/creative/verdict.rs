@@ -92,7 +92,7 @@ pub(crate) async fn ask(
         let asked = questions.iter().take(MOST);
         let asked =
             asked.map(|(_, question)| (question.agent_url.clone(), question.arguments())).collect();
-        publisher.world.creative_features(asked).await
+        publisher.services.creative_features(asked).await
     }
     .into_iter();
     let judged = questions.into_iter().map(|(creative_id, question)| {

@@ -255,7 +255,7 @@ pub struct Listing {
 /// # Errors
 /// The problems of the filter, or an error of the store.
 pub fn list(
-    office: StaffView<'_>,
+    view: StaffView<'_>,
     subject: Subject,
     filter: &Filter,
     page: Page,
@@ -264,46 +264,46 @@ pub fn list(
     if !problems.is_empty() {
         return Err(DecisionError::Invalid(problems));
     }
-    let now = office.now;
-    let walk = Walk { office, subject, filter, page };
+    let now = view.now;
+    let walk = Walk { view, subject, filter, page };
     let listing = match subject {
         Subject::Buys => walk.over(|kept: &Stored<MediaBuy>| {
             let buy = &kept.thing;
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy));
-            Ok(vec![if is_wanted { Some(row::buy(&office, kept)?) } else { None }])
+            Ok(vec![if is_wanted { Some(row::buy(&view, kept)?) } else { None }])
         }),
         Subject::Packages => walk.over(|kept: &Stored<MediaBuy>| {
             let packages = kept.thing.packages.iter().map(|package| {
                 let is_wanted = filter
                     .has_state(row::package_state(&kept.thing, package, now).name())
                     && filter.has_product(std::iter::once(package.product_id.as_str()));
-                is_wanted.then(|| row::package(&office, kept, package))
+                is_wanted.then(|| row::package(&view, kept, package))
             });
             Ok(packages.collect())
         }),
         Subject::Creatives => walk.over(|kept: &Stored<Creative>| {
             let is_wanted = filter.has_state(kept.thing.status_at(now).name());
-            Ok(vec![is_wanted.then(|| row::creative(&office, kept))])
+            Ok(vec![is_wanted.then(|| row::creative(&view, kept))])
         }),
         Subject::Proposals => walk.over(|kept: &Stored<Proposal>| {
             let proposal = &kept.thing;
             let products = proposal.allocations.iter().map(|part| part.product_id.as_str());
             let is_wanted =
                 filter.has_state(proposal.state_at(now).name()) && filter.has_product(products);
-            Ok(vec![is_wanted.then(|| row::proposal(&office, kept))])
+            Ok(vec![is_wanted.then(|| row::proposal(&view, kept))])
         }),
         Subject::Accounts => walk.over(|kept: &Stored<Account>| {
             let is_wanted = filter.has_state(kept.thing.status.name());
-            Ok(vec![is_wanted.then(|| row::account(&office, kept))])
+            Ok(vec![is_wanted.then(|| row::account(&view, kept))])
         }),
         Subject::Tasks => walk.over(|kept: &Stored<SubmittedTask>| {
             if !filter.has_state(kept.thing.status.name()) {
                 return Ok(vec![None]);
             }
-            let asked = row::asked(&office, &kept.thing)?;
+            let asked = row::asked(&view, &kept.thing)?;
             let is_wanted = filter.has_product(asked.iter().flat_map(row::products));
-            Ok(vec![is_wanted.then(|| row::task(&office, kept, asked.as_ref()))])
+            Ok(vec![is_wanted.then(|| row::task(&view, kept, asked.as_ref()))])
         }),
         Subject::Delivery => walk.over(|kept: &Stored<MediaBuy>| {
             let buy = &kept.thing;
@@ -312,7 +312,7 @@ pub fn list(
                 && filter.has_product(row::products(buy))
                 && buy.start_time < period.end
                 && buy.end_time > period.start;
-            Ok(vec![if is_wanted { Some(row::delivery(&office, kept, period)?) } else { None }])
+            Ok(vec![if is_wanted { Some(row::delivery(&view, kept, period)?) } else { None }])
         }),
     };
     Ok(listing?)
@@ -321,7 +321,7 @@ pub fn list(
 /// Search through a list.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    office: StaffView<'a>,
+    view: StaffView<'a>,
     subject: Subject,
     filter: &'a Filter,
     page: Page,
@@ -338,7 +338,7 @@ impl Walk<'_> {
         let mut query = Query { from: self.begin(), ..self.query() };
         let mut looked_at = 0;
         loop {
-            let slice = self.office.shelf.page::<T>(&query, self.office.now)?;
+            let slice = self.view.reader.page::<T>(&query, self.view.now)?;
             for kept in &slice {
                 if self.is_by_creation() && self.filter.is_before_all(kept.record.created_at) {
                     return Ok(listing);

@@ -37,32 +37,32 @@ pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -
 
 /// Returns the delivery of a media buy; empty when nothing was reported.
 pub(super) fn delivered(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     buy: &Stored<MediaBuy>,
 ) -> Result<BuyDelivery, InternalError> {
-    let delivery = office.shelf.find::<BuyDelivery>(&buy.record.id)?;
+    let delivery = view.reader.find::<BuyDelivery>(&buy.record.id)?;
     Ok(delivery.map(|kept| kept.thing).unwrap_or_default())
 }
 
 /// Returns the media buy that a task requested, as it was requested. Tasks decided before the request was
 /// stored return the resulting media buy as it is now.
 pub(super) fn asked(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     task: &SubmittedTask,
 ) -> Result<Option<MediaBuy>, InternalError> {
     if let Some(asked) = task.draft.as_ref().or(task.asked.as_ref()) {
         return Ok(Some(asked.clone()));
     }
     match &task.subject {
-        Some(id) => Ok(office.shelf.find::<MediaBuy>(id)?.map(|kept| kept.thing)),
+        Some(id) => Ok(view.reader.find::<MediaBuy>(id)?.map(|kept| kept.thing)),
         None => Ok(None),
     }
 }
 
 /// Returns the row of a media buy.
-pub(super) fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+pub(super) fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
-    let now = office.now;
+    let now = view.now;
     let packages = buy.packages.iter().map(|package| {
         json!({
             "id": package.package_id, "product": package.product_id, "budget": package.budget,
@@ -70,11 +70,11 @@ pub(super) fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Val
         })
     });
     Ok(json!({
-        "publisher": office.publisher.profile.id, "id": buy.media_buy_id,
+        "publisher": view.publisher.profile.id, "id": buy.media_buy_id,
         "state": buy.status_at(now), "paused": buy.paused, "account": kept.record.account,
         "agent": agent(&kept.record.owner), "products": products(buy).collect::<BTreeSet<_>>(),
         "currency": buy.currency, "budget": buy.total_budget,
-        "spent": delivered(office, kept)?.spent(), "start_time": buy.start_time,
+        "spent": delivered(view, kept)?.spent(), "start_time": buy.start_time,
         "end_time": buy.end_time, "packages": packages.collect::<Vec<_>>(),
         "proposal": buy.proposal_id, "task": buy.task_id, "confirmed_at": buy.confirmed_at,
         "revision": kept.record.revision, "created_at": kept.record.created_at,
@@ -83,13 +83,13 @@ pub(super) fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Val
 }
 
 /// Returns the row of a package.
-pub(super) fn package(office: &StaffView<'_>, kept: &Stored<MediaBuy>, package: &Package) -> Value {
+pub(super) fn package(view: &StaffView<'_>, kept: &Stored<MediaBuy>, package: &Package) -> Value {
     let buy = &kept.thing;
     let creatives = package.creative_assignments.iter();
     let creatives = creatives.filter_map(|assigned| assigned.creative_id.as_ref());
     json!({
-        "publisher": office.publisher.profile.id, "id": package.package_id,
-        "buy": buy.media_buy_id, "state": package_state(buy, package, office.now),
+        "publisher": view.publisher.profile.id, "id": package.package_id,
+        "buy": buy.media_buy_id, "state": package_state(buy, package, view.now),
         "account": kept.record.account, "agent": agent(&kept.record.owner),
         "product": package.product_id, "pricing_option": package.pricing_option_id,
         "currency": buy.currency, "budget": package.budget,
@@ -101,12 +101,12 @@ pub(super) fn package(office: &StaffView<'_>, kept: &Stored<MediaBuy>, package: 
 }
 
 /// Returns the row of a creative.
-pub(super) fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
+pub(super) fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let format = creative.given.format_id.as_ref().and_then(|format| format.id.as_ref());
     json!({
-        "publisher": office.publisher.profile.id, "id": creative.creative_id,
-        "state": creative.status_at(office.now), "account": kept.record.account,
+        "publisher": view.publisher.profile.id, "id": creative.creative_id,
+        "state": creative.status_at(view.now), "account": kept.record.account,
         "agent": agent(&kept.record.owner), "name": creative.name(),
         "format": format.or(creative.given.format_kind.as_ref()),
         "reason": creative.rejection_reason, "review_ends_at": creative.review_ends_at,
@@ -115,12 +115,12 @@ pub(super) fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value
 }
 
 /// Returns the row of a proposal.
-pub(super) fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
+pub(super) fn proposal(view: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let products = proposal.allocations.iter().map(|part| &part.product_id);
     json!({
-        "publisher": office.publisher.profile.id, "id": proposal.proposal_id,
-        "state": proposal.state_at(office.now), "account": kept.record.account,
+        "publisher": view.publisher.profile.id, "id": proposal.proposal_id,
+        "state": proposal.state_at(view.now), "account": kept.record.account,
         "agent": agent(&kept.record.owner), "name": proposal.name,
         "products": products.collect::<Vec<_>>(), "currency": proposal.envelope.currency,
         "budget": proposal.envelope.budget, "expires_at": proposal.expires_at,
@@ -130,10 +130,10 @@ pub(super) fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value
 }
 
 /// Returns the row of an account.
-pub(super) fn account(office: &StaffView<'_>, kept: &Stored<Account>) -> Value {
+pub(super) fn account(view: &StaffView<'_>, kept: &Stored<Account>) -> Value {
     let account = &kept.thing;
     json!({
-        "publisher": office.publisher.profile.id, "id": account.account_id,
+        "publisher": view.publisher.profile.id, "id": account.account_id,
         "state": account.status, "agent": agent(&kept.record.owner), "name": account.name,
         "brand": account.brand, "operator": account.operator, "billing": account.billing,
         "sandbox": account.sandbox, "created_at": kept.record.created_at,
@@ -143,7 +143,7 @@ pub(super) fn account(office: &StaffView<'_>, kept: &Stored<Account>) -> Value {
 
 /// Returns the row of a task, with the requested media buy.
 pub(super) fn task(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     kept: &Stored<SubmittedTask>,
     asked: Option<&MediaBuy>,
 ) -> Value {
@@ -156,7 +156,7 @@ pub(super) fn task(
         (false, Some(_) | None) => None,
     };
     json!({
-        "publisher": office.publisher.profile.id, "id": task.task_id, "state": task.status,
+        "publisher": view.publisher.profile.id, "id": task.task_id, "state": task.status,
         "account": kept.record.account, "agent": agent(&kept.record.owner),
         "asked_by": task.asked_by.as_deref().map(agent), "type": task.task_type,
         "currency": asked.map(|buy| &buy.currency), "budget": asked.map(|buy| buy.total_budget),
@@ -175,16 +175,16 @@ pub(super) fn task(
 
 /// Returns the row of a media buy's delivery in a period.
 pub(super) fn delivery(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
     period: Period,
 ) -> Result<Value, InternalError> {
     let buy = &kept.thing;
-    let delivery = delivered(office, kept)?;
+    let delivery = delivered(view, kept)?;
     let reports: Vec<_> = delivery.within(period).collect();
     let mut row = json!({
-        "publisher": office.publisher.profile.id, "id": buy.media_buy_id,
-        "state": buy.status_at(office.now), "account": kept.record.account,
+        "publisher": view.publisher.profile.id, "id": buy.media_buy_id,
+        "state": buy.status_at(view.now), "account": kept.record.account,
         "agent": agent(&kept.record.owner), "currency": buy.currency, "budget": buy.total_budget,
         "spent": delivery.spent(), "start_time": buy.start_time, "end_time": buy.end_time,
         "reports": reports.len(), "last_report_at": reports.last().map(|report| report.at),

@@ -45,30 +45,30 @@ impl From<InternalError> for NotShown {
 /// # Errors
 /// The reason why nothing is shown.
 pub fn show(
-    office: StaffView<'_>,
+    view: StaffView<'_>,
     subject: Subject,
     id: &str,
     account: Option<&str>,
 ) -> Result<Value, NotShown> {
-    let office = &office;
+    let view = &view;
     match subject {
-        Subject::Buys => Ok(buy(office, &by_record(office, id, account)?)?),
-        Subject::Packages => package(office, id, account),
-        Subject::Creatives => Ok(creative(office, &by_chosen_id(office, id, account)?)),
-        Subject::Proposals => Ok(proposal(office, &by_record(office, id, account)?)),
-        Subject::Accounts => Ok(account_of(office, &by_record(office, id, account)?)?),
-        Subject::Tasks => Ok(task(office, &by_chosen_id(office, id, account)?)?),
-        Subject::Delivery => Ok(delivery(office, &by_record(office, id, account)?)?),
+        Subject::Buys => Ok(buy(view, &by_record(view, id, account)?)?),
+        Subject::Packages => package(view, id, account),
+        Subject::Creatives => Ok(creative(view, &by_chosen_id(view, id, account)?)),
+        Subject::Proposals => Ok(proposal(view, &by_record(view, id, account)?)),
+        Subject::Accounts => Ok(account_of(view, &by_record(view, id, account)?)?),
+        Subject::Tasks => Ok(task(view, &by_chosen_id(view, id, account)?)?),
+        Subject::Delivery => Ok(delivery(view, &by_record(view, id, account)?)?),
     }
 }
 
 /// Finds an entity whose id we assigned; it is the id of its record.
 fn by_record<T: Entity>(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     id: &str,
     account: Option<&str>,
 ) -> Result<Stored<T>, NotShown> {
-    let found = office.shelf.find::<T>(id)?;
+    let found = view.reader.find::<T>(id)?;
     let is_there =
         |kept: &Stored<T>| account.is_none() || kept.record.account.as_deref() == account;
     found.filter(is_there).ok_or(NotShown::Absent)
@@ -76,11 +76,11 @@ fn by_record<T: Entity>(
 
 /// Finds an entity whose id its buyer chose; several accounts may have the same.
 fn by_chosen_id<T: Entity>(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     id: &str,
     account: Option<&str>,
 ) -> Result<Stored<T>, NotShown> {
-    let mut found = led_to_by(office, account, IndexField::ChosenId, id)?;
+    let mut found = led_to_by(view, account, IndexField::ChosenId, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if found.is_empty() {
         return Ok(only);
@@ -97,25 +97,25 @@ fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
 
 /// Returns all entities of a type with an index term that need not be unique.
 fn led_to_by<T: Entity>(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     account: Option<&str>,
     field: IndexField,
     id: &str,
 ) -> Result<Vec<Stored<T>>, InternalError> {
     let query = Query { account: account.map(ToOwned::to_owned), ..Query::default() };
-    office.shelf.all(&query.led_to_by(field, id))
+    view.reader.all(&query.led_to_by(field, id))
 }
 
-fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
-    let now = office.now;
-    let delivery = row::delivered(office, kept)?;
+    let now = view.now;
+    let delivery = row::delivered(view, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
     let shares = report::shares(buy, &reports);
-    let library = creatives_of(office, kept)?;
-    let names = product_names(office)?;
+    let library = creatives_of(view, kept)?;
+    let names = product_names(view)?;
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
-        let mut shown = package_document(office, kept, package, &library);
+        let mut shown = package_document(view, kept, package, &library);
         if let Some(members) = shown.as_object_mut() {
             members.retain(|name, _| !OF_BUY.contains(&name.as_str()));
         }
@@ -128,15 +128,15 @@ fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Interna
     });
     let packages: Vec<Value> = packages.collect();
     let account = match &kept.record.account {
-        Some(id) => office.shelf.find::<Account>(id)?,
+        Some(id) => view.reader.find::<Account>(id)?,
         None => None,
     };
     let mut figures = report::metrics(reports.iter().copied());
     figures.insert("reports".to_owned(), reports.len().into());
     let last = reports.last().map(|report| json!(report.at));
     figures.insert("last_report_at".to_owned(), last.unwrap_or_default());
-    let history = history(office, kept)?;
-    let mut shown = row::buy(office, kept)?;
+    let history = history(view, kept)?;
+    let mut shown = row::buy(view, kept)?;
     row::extend(
         &mut shown,
         object([
@@ -155,8 +155,8 @@ fn buy(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Interna
 }
 
 /// Returns the names of products by id.
-fn product_names(office: &StaffView<'_>) -> Result<Map, InternalError> {
-    let products = office.publisher.products(office.shelf)?;
+fn product_names(view: &StaffView<'_>) -> Result<Map, InternalError> {
+    let products = view.publisher.products(view.reader)?;
     let name = |product: &crate::catalogue::Product| {
         Some((product.id().to_owned(), product.published.name.clone()?.into()))
     };
@@ -165,7 +165,7 @@ fn product_names(office: &StaffView<'_>) -> Result<Map, InternalError> {
 
 /// Returns the creatives of a media buy's packages that are in the library.
 fn creatives_of(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
 ) -> Result<Vec<Stored<Creative>>, InternalError> {
     let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
@@ -175,14 +175,14 @@ fn creatives_of(
     let mut found = Vec::new();
     for id in ids {
         let record = own_id(&kept.record.owner, account, id);
-        found.extend(office.shelf.find::<Creative>(&record)?);
+        found.extend(view.reader.find::<Creative>(&record)?);
     }
     Ok(found)
 }
 
 /// Returns a package with its terms and the state of its creatives.
 fn package_document(
-    office: &StaffView<'_>,
+    view: &StaffView<'_>,
     kept: &Stored<MediaBuy>,
     package: &Package,
     library: &[Stored<Creative>],
@@ -192,12 +192,12 @@ fn package_document(
         let known = library.find(|creative| assigned.is(&creative.creative_id));
         json!({
             "id": assigned.creative_id, "name": known.map(Creative::name),
-            "state": known.map(|creative| creative.status_at(office.now)),
+            "state": known.map(|creative| creative.status_at(view.now)),
             "reason": known.and_then(|creative| creative.rejection_reason.as_ref()),
         })
     });
     let creatives: Vec<Value> = creatives.collect();
-    let mut shown = row::package(office, kept, package);
+    let mut shown = row::package(view, kept, package);
     row::extend(
         &mut shown,
         object([
@@ -211,11 +211,11 @@ fn package_document(
 }
 
 /// Returns the history of a media buy: request, decision and changes, oldest first.
-fn history(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Vec<Value>, InternalError> {
+fn history(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Vec<Value>, InternalError> {
     let mut history = Vec::new();
     if let Some(task_id) = &kept.thing.task_id {
         let record = record_id(&kept.record.owner, task_id);
-        if let Some(task) = office.shelf.find::<SubmittedTask>(&record)? {
+        if let Some(task) = view.reader.find::<SubmittedTask>(&record)? {
             history = task_history(&task);
         }
     }
@@ -249,8 +249,8 @@ fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
     history
 }
 
-fn package(office: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
-    let mut found = led_to_by::<MediaBuy>(office, account, IndexField::Package, id)?;
+fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
+    let mut found = led_to_by::<MediaBuy>(view, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if !found.is_empty() {
         found.push(only);
@@ -261,12 +261,12 @@ fn package(office: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Va
         let buys = found.into_iter().map(|kept| kept.record.id);
         return Err(NotShown::SeveralBuys(buys.collect()));
     }
-    let whole = buy(office, &only)?;
+    let whole = buy(view, &only)?;
     let mut packages = whole.get("packages").and_then(Value::as_array).into_iter().flatten();
     let known = packages.find(|package| package.get("id").and_then(Value::as_str) == Some(id));
     let known = known.and_then(Value::as_object).cloned().ok_or(NotShown::Absent)?;
     let package = only.thing.package(id).ok_or(NotShown::Absent)?;
-    let mut shown = row::package(office, &only, package);
+    let mut shown = row::package(view, &only, package);
     row::extend(&mut shown, known);
     let of_buy = |name: &str| whole.get(name).cloned();
     row::extend(
@@ -280,11 +280,11 @@ fn package(office: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Va
     Ok(shown)
 }
 
-fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
+fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let packages = creative.assigned.iter();
     let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
-    let mut shown = row::creative(office, kept);
+    let mut shown = row::creative(view, kept);
     row::extend(
         &mut shown,
         object([
@@ -300,7 +300,7 @@ fn creative(office: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     shown
 }
 
-fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
+fn proposal(view: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let allocations = proposal.allocations.iter().map(|part| {
         json!({
@@ -308,7 +308,7 @@ fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
             "percentage": part.percentage, "rationale": part.rationale,
         })
     });
-    let mut shown = row::proposal(office, kept);
+    let mut shown = row::proposal(view, kept);
     row::extend(
         &mut shown,
         object([
@@ -322,10 +322,10 @@ fn proposal(office: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
     shown
 }
 
-fn account_of(office: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
+fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
     let account = &kept.thing;
     let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
-    let grants = office.shelf.all::<AccountGrant>(&of_account)?;
+    let grants = view.reader.all::<AccountGrant>(&of_account)?;
     let grants = grants.iter().map(|grant| {
         let granted = &grant.thing.authorization;
         json!({
@@ -336,7 +336,7 @@ fn account_of(office: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, I
     });
     let published = account.published();
     let of_published = |name: &str| published.get(name).cloned();
-    let mut shown = row::account(office, kept);
+    let mut shown = row::account(view, kept);
     row::extend(
         &mut shown,
         object([
@@ -355,9 +355,9 @@ fn account_of(office: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, I
     Ok(shown)
 }
 
-fn task(office: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
+fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
     let task = &kept.thing;
-    let asked = row::asked(office, task)?;
+    let asked = row::asked(view, task)?;
     let packages = asked.as_ref().map(|buy| {
         let packages = buy.packages.iter().map(|package| {
             json!({
@@ -376,7 +376,7 @@ fn task(office: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, I
         // The token is removed, because its bearer can use it with the governance agent.
         members.shift_remove("governance_context");
     }
-    let mut shown = row::task(office, kept, asked.as_ref());
+    let mut shown = row::task(view, kept, asked.as_ref());
     row::extend(
         &mut shown,
         object([
@@ -394,21 +394,21 @@ fn task(office: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, I
     Ok(shown)
 }
 
-fn delivery(office: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+fn delivery(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
-    let delivery = row::delivered(office, kept)?;
+    let delivery = row::delivered(view, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
     let shares = report::shares(buy, &reports);
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
         let mut shown = json!({
             "id": package.package_id, "product": package.product_id, "budget": package.budget,
-            "state": row::package_state(buy, package, office.now),
+            "state": row::package_state(buy, package, view.now),
         });
         row::extend(&mut shown, report::metrics(share));
         shown
     });
     let all = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
-    let mut shown = row::delivery(office, kept, all)?;
+    let mut shown = row::delivery(view, kept, all)?;
     row::extend(
         &mut shown,
         object([

@@ -101,28 +101,28 @@ impl RecentReads {
 
 /// Transaction that caches what is read through it.
 pub(crate) struct Noting<'a> {
-    pub(crate) shelf: &'a dyn StoreRead,
+    pub(crate) reader: &'a dyn StoreRead,
     pub(crate) recent: &'a RecentReads,
     pub(crate) now: Timestamp,
 }
 
 impl StoreRead for Noting<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        let found = self.shelf.whose(kind, id)?;
+        let found = self.reader.whose(kind, id)?;
         let asked = RecentQuery::Whose(kind, id.to_owned());
         self.recent.note(asked, RecentResult::Whose(found.clone()), self.now);
         Ok(found)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
-        let found = self.shelf.get(kind, id)?;
+        let found = self.reader.get(kind, id)?;
         let records = RecentResult::Records(found.iter().cloned().collect());
         self.recent.note(RecentQuery::Get(kind, id.to_owned()), records, self.now);
         Ok(found)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
-        let found = self.shelf.list(kind, query)?;
+        let found = self.reader.list(kind, query)?;
         let asked = RecentQuery::List(kind, query.clone());
         self.recent.note(asked, RecentResult::Records(found.clone()), self.now);
         Ok(found)
@@ -130,12 +130,12 @@ impl StoreRead for Noting<'_> {
 
     // Searches do not count records.
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
-        self.shelf.count(kind, query)
+        self.reader.count(kind, query)
     }
 
     // The result of an idempotency key must never be stale.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
-        self.shelf.key(scope, key)
+        self.reader.key(scope, key)
     }
 }
 

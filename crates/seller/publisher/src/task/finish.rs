@@ -38,7 +38,7 @@ pub struct TaskFinisher<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// Transaction of the store.
-    pub shelf: &'a dyn StoreTx,
+    pub tx: &'a dyn StoreTx,
     /// Current time.
     pub now: Timestamp,
 }
@@ -51,18 +51,18 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
 }
 
 /// Returns the record ids of tasks that are due.
-pub(crate) fn due(shelf: &dyn StoreRead, now: Timestamp) -> Result<Vec<String>, InternalError> {
-    let tasks = shelf.all::<SubmittedTask>(&changed(now))?.into_iter();
+pub(crate) fn due(reader: &dyn StoreRead, now: Timestamp) -> Result<Vec<String>, InternalError> {
+    let tasks = reader.all::<SubmittedTask>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
 /// Returns the record ids of creatives whose review has ended by itself.
 pub(crate) fn reviewed(
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     now: Timestamp,
 ) -> Result<Vec<String>, InternalError> {
-    let mut waiting = shelf.all::<Creative>(&changed(now))?;
+    let mut waiting = reader.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
 }
@@ -75,14 +75,14 @@ fn changed(now: Timestamp) -> Query {
 /// Stores the current status of up to `limit` entities of a type that have changed by themselves, where
 /// nothing else has to be done about it. Returns true if there may be more.
 pub(crate) fn settle<T: Entity>(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     now: Timestamp,
     limit: usize,
 ) -> Result<bool, InternalError> {
-    let found = shelf.list(T::KIND, &Query { limit, ..changed(now) })?;
+    let found = tx.list(T::KIND, &Query { limit, ..changed(now) })?;
     let mut settled = 0;
     for record in &found {
-        settled += usize::from(shelf.settle::<T>(&record.id, now)?);
+        settled += usize::from(tx.settle::<T>(&record.id, now)?);
     }
     Ok(settled == limit)
 }
@@ -90,18 +90,18 @@ pub(crate) fn settle<T: Entity>(
 /// Removes drafts of proposals that are to be forgotten, and stores the current status of the others, up to
 /// `limit` in all. Returns true if there may be more.
 pub(crate) fn forget_drafts(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     now: Timestamp,
     limit: usize,
 ) -> Result<bool, InternalError> {
-    let found = shelf.all::<Proposal>(&Query { limit, ..changed(now) })?;
+    let found = tx.all::<Proposal>(&Query { limit, ..changed(now) })?;
     let mut done = 0;
     for kept in &found {
         let is_draft = kept.thing.status == proposal::ProposalStatus::Draft;
         let is_done = if is_draft && kept.thing.forgotten_at() <= now {
-            shelf.remove(EntityKind::Proposal, &kept.record.id)?
+            tx.remove(EntityKind::Proposal, &kept.record.id)?
         } else {
-            shelf.settle::<Proposal>(&kept.record.id, now)?
+            tx.settle::<Proposal>(&kept.record.id, now)?
         };
         done += usize::from(is_done);
     }
@@ -112,7 +112,7 @@ impl TaskFinisher<'_> {
     /// Stores that the review of a creative has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), InternalError> {
         // It may have been removed, or settled, since it was listed.
-        let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
+        let Some(mut kept) = self.tx.find::<Creative>(record)? else {
             return Ok(());
         };
         let from = kept.thing.status;
@@ -122,14 +122,14 @@ impl TaskFinisher<'_> {
         }
         kept.thing.status = to;
         kept.thing.review_ends_at = None;
-        self.shelf.change(&mut kept, self.now)?;
+        self.tx.change(&mut kept, self.now)?;
         let turn = CreativeChange { from, reason: None, detail: None, by_itself: true };
         self.announce_creative(&kept, &turn)
     }
 
     /// Decides about a task, if it still waits for that. Returns true if it ended.
     pub(crate) fn decide(&self, record: &str) -> Result<bool, InternalError> {
-        let Some(mut task) = self.shelf.find::<SubmittedTask>(record)? else {
+        let Some(mut task) = self.tx.find::<SubmittedTask>(record)? else {
             return Ok(false);
         };
         let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
@@ -160,7 +160,7 @@ impl TaskFinisher<'_> {
             self.finish(&mut task, Err(reasons))?;
             Step::Decline
         };
-        self.shelf.record(DecisionEntry {
+        self.tx.record(DecisionEntry {
             at: self.now,
             by: SCHEDULE.to_owned(),
             step: DecidedStep::Step(step),
@@ -233,7 +233,7 @@ impl TaskFinisher<'_> {
     /// # Errors
     /// When the store fails.
     pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, InternalError> {
-        let Some(mut task) = self.shelf.find::<SubmittedTask>(record)? else {
+        let Some(mut task) = self.tx.find::<SubmittedTask>(record)? else {
             return Ok(None);
         };
         if !task.thing.is_open() {
@@ -253,7 +253,7 @@ impl TaskFinisher<'_> {
             let id = named.unwrap_or(&draft.media_buy_id).to_owned();
             // The payload is a test's own invention and may name an existing buy, perhaps another tenant's;
             // that one is left alone, and the task ends all the same.
-            if fails || self.shelf.whose(EntityKind::MediaBuy, &id)?.is_some() {
+            if fails || self.tx.whose(EntityKind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
                 task.thing.asked = Some(draft);
             } else {
@@ -270,13 +270,13 @@ impl TaskFinisher<'_> {
         if draft.media_buy_id == id {
             return Ok(());
         }
-        exclusive::rename_holder(self.shelf, draft, &id, self.now)?;
+        exclusive::rename_holder(self.tx, draft, &id, self.now)?;
         draft.media_buy_id = id;
         if let Some(proposal_id) = &draft.proposal_id
-            && let Some(mut proposal) = self.shelf.find::<Proposal>(proposal_id)?
+            && let Some(mut proposal) = self.tx.find::<Proposal>(proposal_id)?
         {
             proposal.thing.bought_as = Some(draft.media_buy_id.clone());
-            self.shelf.change(&mut proposal, self.now)?;
+            self.tx.change(&mut proposal, self.now)?;
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ impl TaskFinisher<'_> {
         draft: &MediaBuy,
     ) -> Result<Vec<AdcpError>, InternalError> {
         let mut errors = Vec::new();
-        if let Some(account) = Account::find_for(&task.record, self.shelf)? {
+        if let Some(account) = Account::find_for(&task.record, self.tx)? {
             let need = AdcpTool::CreateMediaBuy.need();
             if let Err(stop) = gates::status(need, &account.thing, "account") {
                 errors.extend(stop.reasons()?);
@@ -298,7 +298,7 @@ impl TaskFinisher<'_> {
             let message = "the flight ended before the seller had decided; ask for another one";
             errors.push(refusals::invalid("end_time", message));
         }
-        let products = self.publisher.products(self.shelf)?;
+        let products = self.publisher.products(self.tx)?;
         for (index, package) in draft.packages.iter().enumerate() {
             let field = format!("packages[{index}].product_id");
             let product = products.iter().find(|product| product.id() == package.product_id);
@@ -314,7 +314,7 @@ impl TaskFinisher<'_> {
         let is_sandbox = self.is_for_tests(task)?;
         let days = ExclusiveDays::of_buy(draft, &products, is_sandbox, field);
         let own = [draft.media_buy_id.as_str()];
-        errors.extend(exclusive::taken_days(self.shelf, &days, &own, self.now)?);
+        errors.extend(exclusive::taken_days(self.tx, &days, &own, self.now)?);
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
             let message = format!("{DECLINED}; choose another product or ask the seller");
             errors.push(refusals::error(AdcpCode::PolicyViolation, &message));
@@ -324,7 +324,7 @@ impl TaskFinisher<'_> {
 
     /// Returns true if a task is for a test account.
     fn is_for_tests(&self, task: &Stored<SubmittedTask>) -> Result<bool, InternalError> {
-        let account = Account::find_for(&task.record, self.shelf)?;
+        let account = Account::find_for(&task.record, self.tx)?;
         Ok(account.is_some_and(|account| account.thing.sandbox))
     }
 
@@ -336,12 +336,12 @@ impl TaskFinisher<'_> {
     ) -> Result<(), InternalError> {
         task.thing.decided = Some(decided);
         let kept = self.book(task, draft)?;
-        let mut products = self.publisher.products(self.shelf)?;
+        let mut products = self.publisher.products(self.tx)?;
         let is_sandbox = self.is_for_tests(task)?;
-        exclusive::rebook_buy(self.shelf, &kept.thing, &products, is_sandbox, self.now)?;
+        exclusive::rebook_buy(self.tx, &kept.thing, &products, is_sandbox, self.now)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
-        let account = Account::find_for(&task.record, self.shelf)?;
+        let account = Account::find_for(&task.record, self.tx)?;
         let account = account.as_ref().map(|account| &account.thing);
         let mut body = buy::created(&kept, &actions, account, self.now);
         body.insert("status".to_owned(), AdcpTaskStatus::Completed.name().into());
@@ -363,13 +363,13 @@ impl TaskFinisher<'_> {
         task.thing.subject = Some(id.clone());
         let EntityRecord { owner, account, .. } = &task.record;
         let new = New { id: &id, owner, account: account.as_deref(), state: "", now: self.now };
-        self.shelf.add(new, &draft)?;
+        self.tx.add(new, &draft)?;
         let missing = || InternalError::new("booking a buy", "it is not where it was put");
-        let kept: Stored<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
+        let kept: Stored<MediaBuy> = self.tx.find(&id)?.ok_or_else(missing)?;
         // The tenant that asked may be another than the owner; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
         let is_sandbox = self.publisher.profile.sandbox;
-        let events = StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.now };
+        let events = StaffEventRecorder { tx: self.tx, is_sandbox, now: self.now };
         events.note_sold(&kept, asked_by)?;
         Ok(kept)
     }
@@ -380,7 +380,7 @@ impl TaskFinisher<'_> {
         task: &Stored<SubmittedTask>,
     ) -> Result<Option<String>, InternalError> {
         let Some(id) = &task.thing.subject else { return Ok(None) };
-        let buy = self.shelf.find::<MediaBuy>(id)?;
+        let buy = self.tx.find::<MediaBuy>(id)?;
         Ok(buy.map(|buy| {
             let MediaBuy { total_budget, currency, .. } = &buy.thing;
             format!("sold {id} for {total_budget} {currency}")
@@ -390,26 +390,26 @@ impl TaskFinisher<'_> {
     /// Releases what was taken for a buy that is not made: the account's money, the proposal, and the days of
     /// exclusive products.
     fn release(&self, task: &Stored<SubmittedTask>, draft: &MediaBuy) -> Result<(), InternalError> {
-        exclusive::release_buy(self.shelf, draft, self.now)?;
+        exclusive::release_buy(self.tx, draft, self.now)?;
         if let Some(id) = &draft.proposal_id
-            && let Some(mut proposal) = self.shelf.find::<Proposal>(id)?
+            && let Some(mut proposal) = self.tx.find::<Proposal>(id)?
             && proposal.thing.bought_as.as_ref() == Some(&draft.media_buy_id)
         {
             proposal.thing.bought_as = None;
-            self.shelf.change(&mut proposal, self.now)?;
+            self.tx.change(&mut proposal, self.now)?;
             // Its hold was released when it was bought.
             let days = proposal.thing.exclusive_days(
-                &self.publisher.products(self.shelf)?,
+                &self.publisher.products(self.tx)?,
                 self.is_for_tests(task)?,
                 "proposal_id",
             );
             let expires_at = Some(proposal.thing.expires_at);
-            exclusive::book_days(self.shelf, id, &days, expires_at, self.now)?;
+            exclusive::book_days(self.tx, id, &days, expires_at, self.now)?;
         }
-        if let Some(mut account) = Account::find_for(&task.record, self.shelf)?
+        if let Some(mut account) = Account::find_for(&task.record, self.tx)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
-            self.shelf.change(&mut account, self.now)?;
+            self.tx.change(&mut account, self.now)?;
         }
         Ok(())
     }
@@ -441,7 +441,7 @@ impl TaskFinisher<'_> {
         if let Some(notice) = self.notice(thing, message) {
             self.queue(&task.record, &notice)?;
         }
-        self.shelf.change(task, self.now)
+        self.tx.change(task, self.now)
     }
 
     /// Creates the notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so
@@ -457,7 +457,7 @@ impl TaskFinisher<'_> {
             result.entry("context").or_insert_with(|| context.clone());
         }
         let payload = Value::Object(object([
-            ("idempotency_key", Some(self.publisher.world.fresh_id("webhook-delivery").into())),
+            ("idempotency_key", Some(self.publisher.services.fresh_id("webhook-delivery").into())),
             ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&task.task_id)))),
             ("task_id", Some(json!(task.task_id))),
             ("task_type", Some(json!(task.task_type))),

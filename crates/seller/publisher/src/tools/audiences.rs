@@ -30,7 +30,7 @@ pub(super) fn perform(
         Some(_) | None => Wanted::All,
     };
     let known =
-        buyer_records::library(account, work.shelf, wanted, |audience: &StoredAudience| {
+        buyer_records::library(account, work.reader, wanted, |audience: &StoredAudience| {
             &audience.audience_id
         })?;
     let mut shown = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn perform(
     for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
         // Without a list the request only reads.
         if form.audiences.is_none() {
-            shown.push(show(&kept.thing, "unchanged", 0, work.ask.now));
+            shown.push(show(&kept.thing, "unchanged", 0, work.call.now));
         } else if form.delete_missing {
             shown.push(remove(work, id, kept)?);
         }
@@ -63,7 +63,7 @@ fn one(
     given: &forms::AudienceRequest,
 ) -> Result<Value, InternalError> {
     let id = given.audience_id.as_str();
-    let now = work.ask.now;
+    let now = work.call.now;
     if given.delete {
         return match known {
             Some(kept) => remove(work, id, kept),

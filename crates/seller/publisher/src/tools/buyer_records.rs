@@ -19,7 +19,7 @@ pub(super) enum Wanted<'a> {
 /// Returns the selected records of an account, by the ids that its buyer chose.
 pub(super) fn library<T: Entity>(
     account: &Stored<Account>,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
 ) -> Result<BTreeMap<String, Stored<T>>, InternalError> {
@@ -28,12 +28,12 @@ pub(super) fn library<T: Entity>(
     let found: Vec<Stored<T>> = match wanted {
         Wanted::All => {
             let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };
-            shelf.all(&query)?
+            reader.all(&query)?
         }
         Wanted::Named(ids) => {
             let mut found = Vec::new();
             for id in ids {
-                found.extend(shelf.find::<T>(&own_id(owner, account, id))?);
+                found.extend(reader.find::<T>(&own_id(owner, account, id))?);
             }
             found
         }
@@ -51,7 +51,7 @@ pub(super) fn put<T: Entity + Clone>(
 ) -> Result<(), InternalError> {
     if let Some(known) = known {
         let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
-        return work.tx.change(&mut kept, work.ask.now);
+        return work.tx.change(&mut kept, work.call.now);
     }
     let owner = account.record.owner.as_str();
     let account = account.record.id.as_str();

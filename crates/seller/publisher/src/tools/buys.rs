@@ -40,20 +40,20 @@ pub(super) use update::perform as update;
 /// refused here, before any of them is called.
 pub(super) async fn prepare_purchase(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     form: &CreateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
     // The ad server is asked before the governance agent: sold-out products are refused without a
     // check.
     let supply = Some(availability::ask(publisher).await?);
-    prepared(publisher, ask, admitted, supply, |desk| create::question(desk, form)).await
+    prepared(publisher, call, admitted, supply, |context| create::question(context, form)).await
 }
 
 /// Collects what a change needs from other services.
 pub(super) async fn prepare_change(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     form: &UpdateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
@@ -62,27 +62,28 @@ pub(super) async fn prepare_change(
         Some(_) => Some(availability::ask(publisher).await?),
         None => None,
     };
-    prepared(publisher, ask, admitted, supply, |desk| update::question(desk, form)).await
+    prepared(publisher, call, admitted, supply, |context| update::question(context, form)).await
 }
 
 /// Asks the creative verifiers and then the governance agent. A creative refused after verification is not
 /// sent to the agent.
 async fn prepared(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     admitted: &Admitted,
     supply: Option<Supply>,
     question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
 ) -> Result<Prepared, ToolError> {
-    let look = |shelf: &dyn StoreRead| {
+    let look = |reader: &dyn StoreRead| {
         let verifiers = RefCell::default();
-        let offer = publisher.products(shelf)?;
+        let offer = publisher.products(reader)?;
         let asked = Verifiers::Asked(&verifiers);
-        let desk = BuyContext::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
-        let question = question(&desk)?;
+        let context =
+            BuyContext::at(publisher, call, admitted, reader, &offer, supply.as_ref(), asked);
+        let question = question(&context)?;
         Ok::<_, ToolError>((question, verifiers.into_inner()))
     };
-    let (question, verifiers) = publisher.look(ask, look).await?;
+    let (question, verifiers) = publisher.look(call, look).await?;
     let looked = verdict::ask(publisher, verifiers).await;
     let refused =
         looked.iter().any(|looked| matches!(looked.verdict, CreativeVerdict::Contradicted(_)));
@@ -94,7 +95,7 @@ async fn prepared(
 #[derive(Clone, Copy)]
 pub(super) struct BuyContext<'a> {
     publisher: &'a Publisher,
-    shelf: &'a dyn StoreRead,
+    reader: &'a dyn StoreRead,
     /// All products on sale.
     offer: &'a [Product],
     reach: &'a CallerReach,
@@ -139,24 +140,24 @@ impl<'a> BuyContext<'a> {
 
     fn at(
         publisher: &'a Publisher,
-        ask: &ToolCall,
+        call: &ToolCall,
         admitted: &'a Admitted,
-        shelf: &'a dyn StoreRead,
+        reader: &'a dyn StoreRead,
         offer: &'a [Product],
         supply: Option<&'a Supply>,
         verifiers: Verifiers<'a>,
     ) -> Self {
         let Admitted { account, reach } = admitted;
         let account = account.as_ref();
-        let release = publisher.release(&ask.arguments);
-        let now = ask.now;
-        Self { publisher, shelf, offer, reach, account, supply, verifiers, release, now }
+        let release = publisher.release(&call.arguments);
+        let now = call.now;
+        Self { publisher, reader, offer, reach, account, supply, verifiers, release, now }
     }
 
     fn from_work(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
-        let ToolContext { publisher, ask, admitted, prepared, shelf, .. } = work;
+        let ToolContext { publisher, call, admitted, prepared, reader, .. } = work;
         let looked = Verifiers::Looked(&prepared.looked);
-        Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)
+        Self::at(publisher, call, admitted, *reader, offer, prepared.supply.as_ref(), looked)
     }
 }
 

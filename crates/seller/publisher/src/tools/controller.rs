@@ -170,7 +170,7 @@ fn not_for_tests(detail: &'static str) -> ScenarioFailed {
 /// Returns the refusal when the caller may not test here. Only the publisher's own records of caller
 /// and account count, not the request.
 fn forbidden(work: &ToolContext<'_>) -> Option<ScenarioFailed> {
-    if work.ask.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
+    if work.call.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
         return Some(not_for_tests("the caller works with live accounts alone"));
     }
     let live = work.admitted.account.as_ref().is_some_and(|account| !account.thing.sandbox);
@@ -186,7 +186,7 @@ fn bring_about(work: &WriteContext<'_>, form: &Comply) -> Result<Value, Scenario
     let unknown = "list_scenarios says what there is";
     let unknown = || ScenarioFailed::Refused(Complaint::UnknownScenario, unknown.into(), None);
     let scenario = scenario.ok_or_else(unknown)?;
-    let whole = Value::Object(work.ask.arguments.clone());
+    let whole = Value::Object(work.call.arguments.clone());
     // Not checked with all other requests, because the controller reports schema errors in its own
     // codes.
     if let Err(issues) = rules::check(AdcpTool::ComplyTestController, &whole, Internals::Off) {
@@ -216,9 +216,9 @@ impl ScenarioContext<'_> {
     }
 
     /// Returns the finisher, which acts for the publisher and not for the caller.
-    fn office(&self) -> TaskFinisher<'_> {
+    fn finisher(&self) -> TaskFinisher<'_> {
         let work = self.work;
-        TaskFinisher { publisher: work.publisher, shelf: work.tx, now: work.ask.now }
+        TaskFinisher { publisher: work.publisher, tx: work.tx, now: work.call.now }
     }
 
     /// Returns the account that the request names.

@@ -28,14 +28,14 @@ struct Buys {
 
 impl Buys {
     /// Reads all media buys: for requests about every creative.
-    fn all(admitted: &Admitted, shelf: &dyn StoreRead) -> Result<Self, InternalError> {
-        Ok(Self::new(admitted.reach.all(shelf, &Query::default())?))
+    fn all(admitted: &Admitted, reader: &dyn StoreRead) -> Result<Self, InternalError> {
+        Ok(Self::new(admitted.reach.all(reader, &Query::default())?))
     }
 
     /// Reads only the media buys with one of these packages or creatives.
     fn naming<'a>(
         admitted: &Admitted,
-        shelf: &dyn StoreRead,
+        reader: &dyn StoreRead,
         packages: impl Iterator<Item = &'a str>,
         creatives: impl Iterator<Item = &'a str>,
     ) -> Result<Self, InternalError> {
@@ -45,7 +45,7 @@ impl Buys {
         let mut found: BTreeMap<u64, Stored<MediaBuy>> = BTreeMap::new();
         for term in terms {
             let query = Query { term: Some(term), ..Query::default() };
-            for buy in admitted.reach.all::<MediaBuy>(shelf, &query)? {
+            for buy in admitted.reach.all::<MediaBuy>(reader, &query)? {
                 found.insert(buy.record.place, buy);
             }
         }
@@ -110,16 +110,16 @@ fn named(form: &SyncCreatives) -> impl Iterator<Item = &str> {
 /// sends, assigns or may remove.
 fn buys_of(
     admitted: &Admitted,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     form: &SyncCreatives,
     library: &BTreeMap<String, Stored<Creative>>,
 ) -> Result<Buys, InternalError> {
     if form.delete_missing {
-        return Buys::all(admitted, shelf);
+        return Buys::all(admitted, reader);
     }
     let packages = form.assignments.iter().map(|assignment| assignment.package_id.as_str());
     let known = library.keys().map(String::as_str);
-    Buys::naming(admitted, shelf, packages, named(form).chain(known))
+    Buys::naming(admitted, reader, packages, named(form).chain(known))
 }
 
 /// Returns true when a creative is assigned to a package.

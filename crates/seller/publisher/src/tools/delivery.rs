@@ -30,18 +30,18 @@ pub(super) fn perform(
     let ids = form.media_buy_ids.as_deref();
     let filter = form.status_filter.as_ref();
     let buys = buys::list::chosen(work, ids, filter)?;
-    let mut products = work.publisher.products(work.shelf)?;
+    let mut products = work.publisher.products(work.reader)?;
     // The reply needs a currency even without a media buy.
     let house = products.first().and_then(|product| product.prices().first());
     let house = house.map_or("USD", PricingOption::currency).to_owned();
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
     capable(form, &products)?;
-    let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
+    let period = asked.unwrap_or_else(|| lifetime(&buys, work.call.now));
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut sandbox = false;
     for kept in &buys {
-        let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
+        let delivery = work.reader.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         let reports: Vec<DeliveryReport> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
@@ -52,7 +52,7 @@ pub(super) fn perform(
         // used up.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
-        let account = Account::find_for(&kept.record, work.shelf)?;
+        let account = Account::find_for(&kept.record, work.reader)?;
         sandbox |= account.is_some_and(|account| account.thing.sandbox);
     }
     let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
@@ -93,7 +93,7 @@ fn range(work: &ToolContext<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Pe
     }
     let start = start.unwrap_or(Timestamp::UNIX_EPOCH);
     // A period that starts in the future is empty.
-    Ok(Some(Period { start, end: end.unwrap_or(work.ask.now).max(start) }))
+    Ok(Some(Period { start, end: end.unwrap_or(work.call.now).max(start) }))
 }
 
 /// Checks that the products support the requested reporting.
@@ -143,7 +143,7 @@ fn row(
     reports: &[DeliveryReport],
     spent: MoneyAmount,
 ) -> Value {
-    let now = work.ask.now;
+    let now = work.call.now;
     let borrowed: Vec<_> = reports.iter().collect();
     let shares = report::shares(buy, &borrowed);
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {

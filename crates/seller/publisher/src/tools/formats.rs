@@ -17,10 +17,10 @@ pub(super) fn perform(
     work: &ToolContext<'_>,
     wanted: &ListCreativeFormats,
 ) -> Result<ToolReply, ToolError> {
-    let mut formats = work.publisher.formats(work.shelf)?;
+    let mut formats = work.publisher.formats(work.reader)?;
     formats.retain(|format| fits(format, wanted, &work.publisher.profile.domain));
     let total = formats.len();
-    let scope = page::scope(&work.ask.arguments, None);
+    let scope = page::scope(&work.call.arguments, None);
     let page = page::requested(formats, wanted.pagination.as_ref(), &scope)?;
     let body = json!({"formats": page.items, "pagination": page.pagination});
     Ok(ToolReply::completed(page::fitting(total, "format"), body))

@@ -83,12 +83,12 @@ pub(crate) fn kept<T: Entity>(
     size: PageSize,
 ) -> Result<KeptPage<T>, ToolError> {
     let reach = &work.admitted.reach;
-    let now = work.ask.now;
-    let scope = scope(&work.ask.arguments, work.admitted.account_id());
+    let now = work.call.now;
+    let scope = scope(&work.call.arguments, work.admitted.account_id());
     let query = query_of_page(query, asked, &scope, size)?;
-    let items = reach.page::<T>(work.shelf, account, &query, now)?;
+    let items = reach.page::<T>(work.reader, account, &query, now)?;
     let PageWithCursor { items, cursor } = PageWithCursor::new(items, query.clone(), &scope);
-    let tallies = reach.tallies::<T>(work.shelf, account, &query, now)?;
+    let tallies = reach.tallies::<T>(work.reader, account, &query, now)?;
     let total: u64 = tallies.iter().map(|tally| tally.things).sum();
     let pagination = described(cursor, total);
     Ok(KeptPage { page: ListPage { items, pagination }, tallies })

@@ -68,12 +68,12 @@ pub(super) fn put(
     given: &Map,
 ) -> Result<u64, InternalError> {
     let place = own_id(owner, "", id);
-    let Some(mut known) = work.shelf.find::<GovernancePlan>(&place)? else {
+    let Some(mut known) = work.reader.find::<GovernancePlan>(&place)? else {
         work.add(&place, (owner, None), "", &GovernancePlan::new(id, given, Vec::new()))?;
         return Ok(1);
     };
     known.thing = GovernancePlan::new(id, given, known.thing.hashes);
-    work.tx.change(&mut known, work.ask.now)?;
+    work.tx.change(&mut known, work.call.now)?;
     Ok(known.record.revision)
 }
 
@@ -100,7 +100,7 @@ type History = (Vec<Stored<GovernanceCheck>>, Vec<Stored<GovernanceOutcome>>);
 fn history(work: &ToolContext<'_>, plan_id: &str) -> Result<History, InternalError> {
     let reach = &work.admitted.reach;
     let query = Query::in_state(plan_id);
-    Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
+    Ok((reach.all(work.reader, &query)?, reach.all(work.reader, &query)?))
 }
 
 /// Returns the amount recently committed under all plans of the caller in a currency, except by one
@@ -117,7 +117,7 @@ fn committed_lately(
     let recent = all.iter().filter(|kept| {
         kept.thing.action != action
             && alike.contains(&kept.record.state)
-            && work.ask.now.duration_since(kept.record.created_at) <= WINDOW
+            && work.call.now.duration_since(kept.record.created_at) <= WINDOW
     });
     Ok(recent.map(|kept| kept.thing.committed).sum())
 }

@@ -244,7 +244,7 @@ fn cache_scope(offer: &Offer<'_>) -> &'static str {
 /// Returns the scope of the product list. Accounts with public prices share the public list.
 fn scope(work: &ToolContext<'_>, offer: &Offer<'_>) -> String {
     let account = work.admitted.account.as_ref().filter(|_| offer.own_prices);
-    page::scope(&work.ask.arguments, account.map(|account| account.record.id.as_str()))
+    page::scope(&work.call.arguments, account.map(|account| account.record.id.as_str()))
 }
 
 /// Returns the words of a brand's domain, without its ending, and of its id.

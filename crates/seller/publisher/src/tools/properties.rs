@@ -31,15 +31,15 @@ pub(super) fn create(
     form: &CreatePropertyList,
 ) -> Result<ToolReply, ToolError> {
     AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
-    let world = &work.publisher.world;
-    let list_id = world.fresh_id("pl");
+    let services = &work.publisher.services;
+    let list_id = services.fresh_id("pl");
     let given = typed::read(form.given.clone()).unwrap_or_default();
     let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
     work.add(&thing.list_id, work.whose(), "", &thing)?;
     let kept = require(work, &thing.list_id)?;
     // The token is shown only once.
-    let body = json!({"list": published(&kept), "auth_token": world.fresh_id("plt")});
+    let body = json!({"list": published(&kept), "auth_token": services.fresh_id("plt")});
     Ok(ToolReply::completed("the property list is there", body))
 }
 
@@ -55,11 +55,11 @@ pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<Tool
         let asked = form.pagination.as_ref();
         let ListPage { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
-        let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
+        let until = work.call.now.checked_add(fresh).unwrap_or(work.call.now);
         body.extend(object([
             ("identifiers", Some(items.into())),
             ("pagination", Some(pagination)),
-            ("resolved_at", Some(json!(work.ask.now))),
+            ("resolved_at", Some(json!(work.call.now))),
             ("cache_valid_until", Some(json!(until))),
         ]));
     }
@@ -80,7 +80,7 @@ pub(super) fn list(
             let part = part.to_lowercase();
             let mut lists: Vec<Stored<PropertyList>> = work.all_of_account()?;
             lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
-            let scope = page::scope(&work.ask.arguments, account);
+            let scope = page::scope(&work.call.arguments, account);
             page::sized(lists, asked, &scope, size.usual, size.most)?
         }
     };
@@ -102,7 +102,7 @@ pub(super) fn update(
     given.extend(form.given.clone());
     kept.thing.given = typed::read(given).unwrap_or_default();
     kept.thing.property_count = kept.thing.resolve().len() as u64;
-    work.tx.change(&mut kept, work.ask.now)?;
+    work.tx.change(&mut kept, work.call.now)?;
     Ok(ToolReply::completed("the property list is changed", json!({"list": published(&kept)})))
 }
 

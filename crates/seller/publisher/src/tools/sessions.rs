@@ -38,8 +38,8 @@ pub(super) fn capabilities() -> Value {
 /// Handles `si_get_offering`.
 pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolReply, ToolError> {
     let offering = named(work, &form.offering_id)?;
-    let unavailable = offering.unavailable(work.ask.now);
-    let others = Offering::all(work).filter(|other| other.unavailable(work.ask.now).is_none());
+    let unavailable = offering.unavailable(work.call.now);
+    let others = Offering::all(work).filter(|other| other.unavailable(work.call.now).is_none());
     let others: Vec<_> = others.map(Offering::id).collect();
     let most = usize::try_from(form.product_limit.unwrap_or(PRODUCTS)).unwrap_or(usize::MAX);
     let intent = form.intent.as_deref().unwrap_or_default();
@@ -47,8 +47,8 @@ pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolRep
     let body = object!({
         "available": unavailable.is_none(),
         "ttl_seconds": FRESH_SECONDS,
-        "checked_at": work.ask.now,
-        "offering": offering.published(work.ask.now),
+        "checked_at": work.call.now,
+        "offering": offering.published(work.call.now),
         "sponsored_context": offering.sponsored(work),
         "unavailable_reason"?: unavailable,
         "alternative_offering_ids"?: unavailable.filter(|_| !others.is_empty()).map(|_| others),
@@ -77,11 +77,11 @@ pub(super) fn initiate(
         None => Offering::best(work, intent),
     };
     let session = SponsoredSession {
-        session_id: work.publisher.world.fresh_id("sis"),
+        session_id: work.publisher.services.fresh_id("sis"),
         status: SessionStatus::Active,
         offering_id: offering.map(|offering| offering.id().to_owned()),
         turns: 0,
-        spoken_at: work.ask.now,
+        spoken_at: work.call.now,
         reason: None,
     };
     work.add(&session.session_id, (&work.admitted.reach.tenant, None), "", &session)?;
@@ -89,7 +89,7 @@ pub(super) fn initiate(
         "session_id": session.session_id,
         "session_status": session.status,
         "session_ttl_seconds": LIFE.as_secs(),
-        "response": offering::answer(offering, intent, work.ask.now),
+        "response": offering::answer(offering, intent, work.call.now),
         "negotiated_capabilities": capabilities(),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
@@ -110,12 +110,12 @@ pub(super) fn send(
     let said = form.message.as_deref().or(action);
     let offering = offering_of(work, &kept.thing);
     kept.thing.turns = kept.thing.turns.saturating_add(1);
-    kept.thing.spoken_at = work.ask.now;
-    work.tx.change(&mut kept, work.ask.now)?;
+    kept.thing.spoken_at = work.call.now;
+    work.tx.change(&mut kept, work.call.now)?;
     let body = object!({
         "session_id": kept.thing.session_id,
         "session_status": kept.thing.status,
-        "response": offering::answer(offering, said.unwrap_or_default(), work.ask.now),
+        "response": offering::answer(offering, said.unwrap_or_default(), work.call.now),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
     Ok(ToolReply::completed("the answer", body))
@@ -133,7 +133,7 @@ pub(super) fn terminate(
         kept.thing.status =
             if reached { SessionStatus::Complete } else { SessionStatus::Terminated };
         kept.thing.reason = Some(form.reason.name().to_owned());
-        work.tx.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.call.now)?;
     }
     let checkout =
         offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());
@@ -155,7 +155,7 @@ pub(super) fn find(
     id: &str,
 ) -> Result<Option<Stored<SponsoredSession>>, InternalError> {
     let found = work.find::<SponsoredSession>(id)?;
-    Ok(found.filter(|session| !session.thing.is_expired(work.ask.now)))
+    Ok(found.filter(|session| !session.thing.is_expired(work.call.now)))
 }
 
 fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<SponsoredSession>, ToolError> {

@@ -45,7 +45,7 @@ fn find(work: &ToolContext<'_>, id: &str) -> Result<Option<Stored<SubmittedTask>
     if let Some(own) = work.find(&record_id(&work.admitted.reach.tenant, id))? {
         return Ok(Some(own));
     }
-    Ok(work.admitted.reach.chosen(work.shelf, None, id)?)
+    Ok(work.admitted.reach.chosen(work.reader, None, id)?)
 }
 
 /// Returns a task as both tools show it.
@@ -72,7 +72,7 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
             tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
             let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
             let tallies = tasks.iter().map(tally).collect();
-            let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+            let scope = page::scope(&work.call.arguments, work.admitted.account_id());
             let page = page::requested(tasks, form.pagination.as_ref(), &scope)?;
             Listed { page, tallies, field, direction }
         }

@@ -621,9 +621,9 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
     let desk = Desk::from_profile(profile);
     sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         Account::new("acc_v", json!({"domain": "v.example"}), "v.example", Billing::Operator)
-            .open(shelf, "agent:verifier", now)?;
+            .open(tx, "agent:verifier", now)?;
         let reader = AccountRights {
             allowed_tasks: Some(
                 ["get_media_buys".to_owned(), "create_media_buy".to_owned()].into(),
@@ -632,7 +632,7 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
             ..AccountRights::default()
         };
         AccountGrant { account_id: "acc_1".to_owned(), authorization: reader }.put(
-            shelf,
+            tx,
             "agent:nova",
             now,
         )
@@ -652,10 +652,10 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
         "acc_1" {"allowed_tasks":["get_adcp_capabilities","create_media_buy","get_media_buys","list_accounts"],"read_only":true}
     "#]].assert_eq(&shown("nova"));
     // A change shows at once (R-11).
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let all = AccountRights { read_only: true, ..AccountRights::default() };
         AccountGrant { account_id: "acc_1".to_owned(), authorization: all }.put(
-            shelf,
+            tx,
             "agent:nova",
             now,
         )

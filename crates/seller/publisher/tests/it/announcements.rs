@@ -38,7 +38,7 @@ fn subscribe(script: &Script, configs: Value) -> Value {
         "billing": "operator", "notification_configs": configs,
     });
     // The world counts what it is asked for: no two keys are the same.
-    let key = script.desk.world.fresh_id("subscribe-the-key");
+    let key = script.desk.services.fresh_id("subscribe-the-key");
     let request = json!({"idempotency_key": key, "accounts": [row]});
     let mut answer = script.desk.ask(AdcpTool::SyncAccounts, request).document();
     answer["accounts"][0].take()
@@ -54,7 +54,7 @@ fn ended(row: &Value) -> String {
 
 /// What addresses were asked since the last time; each question fits its published schema.
 fn challenged(desk: &Desk) -> Vec<Value> {
-    let asked = std::mem::take(&mut *desk.world.challenged.lock().unwrap());
+    let asked = std::mem::take(&mut *desk.services.challenged.lock().unwrap());
     let read = |challenge: &tradepost_publisher::services::Challenge| {
         let body: Value = tradepost_document::json::from_str(&challenge.body).unwrap();
         for release in [AdcpRelease::V3_1, AdcpRelease::V3_2] {
@@ -69,7 +69,7 @@ fn challenged(desk: &Desk) -> Vec<Value> {
 /// What is queued, oldest first; notifications about creatives fit their published schema.
 fn announced(desk: &Desk) -> Vec<Value> {
     let notices =
-        desk.vault.look(|shelf| shelf.list(EntityKind::Notice, &Query::default())).unwrap();
+        desk.store.look(|reader| reader.list(EntityKind::Notice, &Query::default())).unwrap();
     let read = |record: tradepost_publisher::store::EntityRecord| {
         let body: Value =
             tradepost_document::json::from_str(record.body["body"].as_str().unwrap()).unwrap();

@@ -17,10 +17,10 @@ use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 use crate::products::fitting;
 use crate::support::{Desk, profile};
 
-/// A shelf that is somewhere else.
+/// A store that is somewhere else.
 #[derive(Debug, Default)]
 struct Far {
-    vault: MemoryVault,
+    store: MemoryVault,
     is_away: AtomicBool,
     asked: AtomicUsize,
 }
@@ -37,12 +37,12 @@ impl Far {
 
 impl PublisherStore for Far {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.check().and_then(|()| self.vault.read(job))
+        self.check().and_then(|()| self.store.read(job))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         match self.check() {
-            Ok(()) => self.vault.write(job),
+            Ok(()) => self.store.write(job),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
         }
     }

@@ -209,7 +209,7 @@ fn credentials_in_arguments_are_named_by_place_and_never_repeated() {
 fn whoever_comes_too_often_is_told_when_to_come_back() {
     use tradepost_publisher::services::RateClass;
     let desk = Desk::new();
-    *desk.world.full.lock().unwrap() = Some(RateClass::Read);
+    *desk.services.full.lock().unwrap() = Some(RateClass::Read);
     desk.check(
         AdcpTool::GetAdcpCapabilities,
         json!({}),

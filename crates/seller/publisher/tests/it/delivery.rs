@@ -13,16 +13,15 @@ use crate::support::shop::{Shop, errors, package};
 fn report(shop: &Shop, id: &str, figures: Value) {
     let buy = shop.buy(id);
     let now = shop.desk.now;
-    shop.desk.put(move |shelf| {
-        force::deliver(shelf, &buy, figures.as_object().unwrap(), now).map(|_| ())
-    });
+    shop.desk
+        .put(move |tx| force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ()));
 }
 
 fn spend(shop: &Shop, id: &str, percentage: u32) {
     let percentage = MoneyAmount::whole(percentage);
     let buy = shop.buy(id);
     let now = shop.desk.now;
-    shop.desk.put(move |shelf| force::spend(shelf, &buy, percentage, now).map(|_| ()));
+    shop.desk.put(move |tx| force::spend(tx, &buy, percentage, now).map(|_| ()));
 }
 
 /// A buy of two packages that runs.
@@ -316,8 +315,8 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
             let now = shop.desk.now;
             let move_to = |status: MediaBuyStatus, expected: bool| {
                 let mut buy = shop.buy(&id);
-                shop.desk.put(move |shelf| {
-                    let done = force::status(shelf, &mut buy, status, None, now)?;
+                shop.desk.put(move |tx| {
+                    let done = force::status(tx, &mut buy, status, None, now)?;
                     let moved = matches!(done, force::Forced::Done(_));
                     assert!(moved || !expected, "{status:?}");
                     Ok(())

@@ -70,7 +70,7 @@ fn the_gates_are_asked_in_one_order() {
     }
     let desk = Desk::from_profile(profile);
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         for level in 0..ORDER.len() {
             let id = format!("acc_level{level}");
             let owner = format!("agent:level{level}");
@@ -79,10 +79,10 @@ fn the_gates_are_asked_in_one_order() {
             account.sandbox = level > 6;
             account.status =
                 if level <= 11 { AccountStatus::Suspended } else { AccountStatus::Active };
-            account.open(shelf, &owner, now)?;
+            account.open(tx, &owner, now)?;
             if level <= 10 {
                 let row = KeyRow { hash: [0; 32], reply: json!({}), used_at: now };
-                shelf.remember(&own_id(&owner, "", ""), KEY, row)?;
+                tx.remember(&own_id(&owner, "", ""), KEY, row)?;
             }
         }
         Ok(())
@@ -108,7 +108,7 @@ fn the_gates_are_asked_in_one_order() {
     };
     let mut lines = String::new();
     for (level, fault) in ORDER.into_iter().enumerate() {
-        *desk.world.full.lock().unwrap() = (level <= 3).then_some(RateClass::Write);
+        *desk.services.full.lock().unwrap() = (level <= 3).then_some(RateClass::Write);
         let caller = desk.caller(&format!("level{level}"));
         let answer = desk.ask_as(&caller, AdcpTool::UpdateMediaBuy, request(level)).document();
         lines += &format!("{fault}: {}\n", answer["adcp_error"]["code"].as_str().unwrap_or("done"));
@@ -142,13 +142,13 @@ fn desk() -> Desk {
     profile.agents.extend([Arc::new(reader), Arc::new(narrow)]);
     let desk = Desk::from_profile(profile);
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let open = |id: &str, owner: &str, status: AccountStatus, sandbox: bool| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "op.example", Billing::Operator);
             account.status = status;
             account.sandbox = sandbox;
-            account.open(shelf, owner, now).map(drop)
+            account.open(tx, owner, now).map(drop)
         };
         open("acc_live", "agent:acme", AccountStatus::Active, false)?;
         open("acc_due", "agent:acme", AccountStatus::PaymentRequired, true)?;
@@ -159,7 +159,7 @@ fn desk() -> Desk {
         open("acc_lent", "agent:nova", AccountStatus::Active, false)?;
         let lent = scope(&["get_media_buys"], &[], false);
         AccountGrant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
-            shelf,
+            tx,
             "agent:acme",
             now,
         )
@@ -415,17 +415,17 @@ fn a_caller_of_the_release_before_gets_its_codes() {
 fn lending(lent: AccountRights) -> Desk {
     let desk = Desk::from_profile(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         for (id, owner) in [("acc_lent", "nova"), ("acc_kept", "nova"), ("acc_own", "acme")] {
             let brand = json!({"domain": format!("{id}.example").replace('_', "-")});
             Account::new(id, brand, "op.example", Billing::Operator).open(
-                shelf,
+                tx,
                 &format!("agent:{owner}"),
                 now,
             )?;
         }
         AccountGrant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
-            shelf,
+            tx,
             "agent:acme",
             now,
         )
@@ -511,10 +511,10 @@ fn an_account_that_stands_badly_permits_only_replays_and_reading() {
     let desk = lending(AccountRights::default());
     let made = buy(&desk, "acme", "acc_own", "aaaaaaaa");
     let now = desk.now;
-    desk.put(move |shelf| {
-        let mut account = shelf.find::<Account>("acc_own")?.unwrap();
+    desk.put(move |tx| {
+        let mut account = tx.find::<Account>("acc_own")?.unwrap();
         account.thing.status = AccountStatus::Suspended;
-        shelf.change(&mut account, now)
+        tx.change(&mut account, now)
     });
     let said = [
         buy(&desk, "acme", "acc_own", "aaaaaaaa"),

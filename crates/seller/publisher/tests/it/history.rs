@@ -25,73 +25,73 @@ use crate::support::{Desk, profile};
 
 const ACCOUNT: &str = "acc_1";
 
-/// A shelf in memory that counts the records that are read.
+/// A store in memory that counts the records that are read.
 #[derive(Debug, Default)]
 struct CountingVault {
-    vault: MemoryVault,
+    store: MemoryVault,
     read: Arc<AtomicUsize>,
 }
 
 struct CountingShelf<'a, S: ?Sized> {
-    shelf: &'a S,
+    inner: &'a S,
     read: &'a AtomicUsize,
 }
 
 impl<S: StoreRead + ?Sized> StoreRead for CountingShelf<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        self.shelf.whose(kind, id)
+        self.inner.whose(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         self.read.fetch_add(1, Ordering::Relaxed);
-        self.shelf.get(kind, id)
+        self.inner.get(kind, id)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
-        let found = self.shelf.list(kind, query)?;
+        let found = self.inner.list(kind, query)?;
         self.read.fetch_add(found.len(), Ordering::Relaxed);
         Ok(found)
     }
 
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
-        self.shelf.count(kind, query)
+        self.inner.count(kind, query)
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
-        self.shelf.key(scope, key)
+        self.inner.key(scope, key)
     }
 }
 
 impl<S: StoreTx + ?Sized> StoreTx for CountingShelf<'_, S> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
-        self.shelf.put(record)
+        self.inner.put(record)
     }
 
     fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
-        self.shelf.remove(kind, id)
+        self.inner.remove(kind, id)
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
-        self.shelf.remember(scope, key, row)
+        self.inner.remember(scope, key, row)
     }
 
     fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
-        self.shelf.record(entry)
+        self.inner.record(entry)
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
-        self.shelf.forget_keys(before)
+        self.inner.forget_keys(before)
     }
 }
 
 impl PublisherStore for CountingVault {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
+        self.store.read(&mut |inner| job(&CountingShelf { inner, read: &self.read }))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         let read = Arc::clone(&self.read);
-        self.vault.write(Box::new(move |shelf| job(&CountingShelf { shelf, read: &read })))
+        self.store.write(Box::new(move |inner| job(&CountingShelf { inner, read: &read })))
     }
 }
 
@@ -107,15 +107,15 @@ fn creative(number: usize) -> Value {
 
 /// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
 fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
-    let vault = CountingVault::default();
-    let read = Arc::clone(&vault.read);
+    let store = CountingVault::default();
+    let read = Arc::clone(&store.read);
     let desk =
-        Desk::on(PublisherProfile { catalogue: demo::catalogue(), ..profile() }, Arc::new(vault));
+        Desk::on(PublisherProfile { catalogue: demo::catalogue(), ..profile() }, Arc::new(store));
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let brand = json!({"domain": "a.example"});
         let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
-        account.open(shelf, "agent:acme", now)?;
+        account.open(tx, "agent:acme", now)?;
         for number in 0..buys {
             let package = json!({
                 "package_id": format!("pkg_{number}"), "product_id": "outdoor_display",
@@ -124,18 +124,18 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
             });
             let fixture = json!({"packages": [package]});
             let fixture = fixture.as_object().unwrap();
-            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
+            force::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
         }
         for number in 0..buys / 10 {
             let task = json!({
                 "task_id": format!("task_{number}"), "task_type": "create_media_buy", "status": "submitted",
             });
             let id = format!("10:0:agent:acmetask_{number}");
-            put(shelf, EntityKind::Task, &id, "submitted", "create_media_buy", task, now)?;
+            put(tx, EntityKind::Task, &id, "submitted", "create_media_buy", task, now)?;
             let list = json!({
                 "list_id": format!("pl_{number}"), "given": {"name": "Sites"}, "property_count": 0,
             });
-            put(shelf, EntityKind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
+            put(tx, EntityKind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
         }
         Ok(())
     });
@@ -147,7 +147,7 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
 }
 
 fn put(
-    shelf: &dyn StoreTx,
+    tx: &dyn StoreTx,
     kind: EntityKind,
     id: &str,
     state: &str,
@@ -156,7 +156,7 @@ fn put(
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let chosen = body["task_id"].as_str().unwrap_or(id);
-    shelf.put(EntityRecord {
+    tx.put(EntityRecord {
         kind,
         id: id.to_owned(),
         owner: "agent:acme".to_owned(),
@@ -250,10 +250,10 @@ fn statuses_follow_the_clock_whether_written_anew_or_not() {
         Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
     let now = desk.now;
     let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let brand = json!({"domain": "a.example"});
         let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
-        account.open(shelf, "agent:acme", now)?;
+        account.open(tx, "agent:acme", now)?;
         for number in 0..12_i64 {
             let statuses = ["pending_start", "active", "paused", "canceled"];
             let status = statuses[usize::try_from(number % 4).unwrap()];
@@ -262,7 +262,7 @@ fn statuses_follow_the_clock_whether_written_anew_or_not() {
                 "total_budget": 10,
             });
             let fixture = fixture.as_object().unwrap();
-            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
+            force::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
         }
         Ok(())
     });

@@ -176,7 +176,7 @@ fn what_was_refused_leaves_the_key_free() {
     let mut unread = opening(KEY, "a.example");
     unread["accounts"] = json!({});
     assert_eq!(word(&ask(&desk, unread)), "VALIDATION_ERROR");
-    *desk.world.full.lock().unwrap() = Some(RateClass::Insert);
+    *desk.services.full.lock().unwrap() = Some(RateClass::Insert);
     desk.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
@@ -215,10 +215,10 @@ fn what_was_refused_leaves_the_key_free() {
           "adcp_version": "3.1"
         }"#]],
     );
-    *desk.world.full.lock().unwrap() = None;
+    *desk.services.full.lock().unwrap() = None;
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
     // What is replayed adds nothing, and is not counted (rule 8).
-    *desk.world.full.lock().unwrap() = Some(RateClass::Insert);
+    *desk.services.full.lock().unwrap() = Some(RateClass::Insert);
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "replayed");
 }
 
@@ -325,23 +325,23 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
         }"#]]);
 }
 
-/// A vault that lets a write wait until it is told to go on.
+/// A store that lets a write wait until it is told to go on.
 #[derive(Debug)]
 struct Waiting {
-    vault: MemoryVault,
+    store: MemoryVault,
     begun: Mutex<mpsc::Sender<()>>,
     go: Mutex<mpsc::Receiver<()>>,
 }
 
 impl PublisherStore for Waiting {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.vault.read(job)
+        self.store.read(job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.begun.lock().unwrap().send(()).unwrap();
         self.go.lock().unwrap().recv().unwrap();
-        self.vault.write(job)
+        self.store.write(job)
     }
 }
 
@@ -353,9 +353,9 @@ fn answer(desk: &Desk, request: &Value) -> AdcpAnswer {
 fn a_key_in_use_is_not_worked_on_again() {
     let (begun, has_begun) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
-    let vault =
-        Waiting { vault: MemoryVault::default(), begun: Mutex::new(begun), go: Mutex::new(may_go) };
-    let desk = Arc::new(Desk::on(profile(), Arc::new(vault)));
+    let store =
+        Waiting { store: MemoryVault::default(), begun: Mutex::new(begun), go: Mutex::new(may_go) };
+    let desk = Arc::new(Desk::on(profile(), Arc::new(store)));
     let first = std::thread::spawn({
         let desk = Arc::clone(&desk);
         move || answer(&desk, &opening(KEY, "a.example")).document()
@@ -415,7 +415,7 @@ fn of_many_at_once_one_has_an_effect() {
 
 #[test]
 fn a_request_that_breaks_leaves_the_key_free() {
-    /// A vault whose first write fails.
+    /// A store whose first write fails.
     #[derive(Debug, Default)]
     struct Failing(MemoryVault, Mutex<bool>);
 

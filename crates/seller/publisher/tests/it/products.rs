@@ -260,7 +260,8 @@ fn sold_out_and_expired_products_are_not_offered() {
     assert_eq!(all.len(), 10);
     // And neither is what the ad server has nothing left of.
     let sold_out = vec!["gazette_tv".to_owned()];
-    *desk.world.supply.lock().unwrap() = Some(Ok(Supply { sold_out, age_seconds: 0, stale: None }));
+    *desk.services.supply.lock().unwrap() =
+        Some(Ok(Supply { sold_out, age_seconds: 0, stale: None }));
     let left = ids(&products(&desk, json!({"buying_mode": "wholesale"})));
     assert_eq!(left.len(), 9);
 }
@@ -435,7 +436,7 @@ fn an_earlier_answer_of_the_ad_server_is_marked() {
     let desk = gazette();
     let stale = Stale { upstream: "inventory".to_owned(), freshness_target_seconds: 60 };
     let supply = Supply { sold_out: Vec::new(), age_seconds: 240, stale: Some(stale) };
-    *desk.world.supply.lock().unwrap() = Some(Ok(supply));
+    *desk.services.supply.lock().unwrap() = Some(Ok(supply));
     let document = products(&desk, json!({"buying_mode": "brief", "brief": "display"}));
     assert!(document.get("adcp_error").is_none());
     assert_eq!(document["status"], "completed");
@@ -464,7 +465,7 @@ fn an_earlier_answer_of_the_ad_server_is_marked() {
 fn a_silent_ad_server_is_a_failure_without_its_words() {
     let desk = gazette();
     let brief = || json!({"buying_mode": "brief", "brief": "display"});
-    *desk.world.supply.lock().unwrap() =
+    *desk.services.supply.lock().unwrap() =
         Some(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(30)) }));
     check(
         &desk,
@@ -493,7 +494,7 @@ fn a_silent_ad_server_is_a_failure_without_its_words() {
         }"#]],
     );
     let setting = "publisher.gazette.upstream.url";
-    *desk.world.supply.lock().unwrap() = Some(Err(Unavailable::Misconfigured { setting }));
+    *desk.services.supply.lock().unwrap() = Some(Err(Unavailable::Misconfigured { setting }));
     check(
         &desk,
         brief(),
@@ -533,18 +534,18 @@ fn a_seeded_product_is_completed_and_offered_once_priced() {
         "filters": {"channels": ["olv"], "delivery_type": "non_guaranteed"}})
     };
     let publisher = desk.publisher.clone();
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        TaskFinisher { publisher: &publisher, shelf, now }
+        TaskFinisher { publisher: &publisher, tx, now }
             .seed_product("seeded_video_auction", &partial)
     });
     assert_eq!(ids(&products(&desk, only())), ["outdoor_video"]);
     let publisher = desk.publisher.clone();
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        let office = TaskFinisher { publisher: &publisher, shelf, now };
-        assert!(office.seed_price("seeded_video_auction", "cpm_auction", &price)?);
-        assert!(!office.seed_price("no_such_product", "cpm_auction", &price)?);
+        let finisher = TaskFinisher { publisher: &publisher, tx, now };
+        assert!(finisher.seed_price("seeded_video_auction", "cpm_auction", &price)?);
+        assert!(!finisher.seed_price("no_such_product", "cpm_auction", &price)?);
         Ok(())
     });
     let document = products(&desk, only());

@@ -27,7 +27,7 @@ fn tick(desk: &Desk) {
 }
 
 fn kept_proposals(desk: &Desk) -> usize {
-    let listed = desk.vault.look(|shelf| shelf.list(EntityKind::Proposal, &Query::default()));
+    let listed = desk.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
     let records: Result<Vec<_>, InternalError> = listed;
     records.unwrap().len()
 }
@@ -462,7 +462,7 @@ fn what_has_been_sold_out_since_cannot_be_promised() {
     let proposed = propose(&desk);
     let product = proposed["proposals"][0]["allocations"][0]["product_id"].as_str().unwrap();
     let supply = Supply { sold_out: vec![product.to_owned()], age_seconds: 0, stale: None };
-    *desk.world.supply.lock().unwrap() = Some(Ok(supply));
+    *desk.services.supply.lock().unwrap() = Some(Ok(supply));
     let entry =
         json!([{"scope": "proposal", "proposal_id": id(&proposed, 0), "action": "finalize"}]);
     assert_eq!(problems(&refine(&desk, entry)), "PRODUCT_UNAVAILABLE refine[0].proposal_id");
@@ -473,21 +473,21 @@ fn what_has_been_sold_out_since_cannot_be_promised() {
     assert!(!shares(&document["proposals"][0]).contains(product));
 }
 
-/// A shelf in memory that counts transactions.
+/// A store in memory that counts transactions.
 #[derive(Debug, Default)]
 struct Counted {
-    vault: MemoryVault,
+    store: MemoryVault,
     transactions: AtomicUsize,
 }
 
 impl PublisherStore for Counted {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.vault.read(job)
+        self.store.read(job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.transactions.fetch_add(1, Ordering::Relaxed);
-        self.vault.write(job)
+        self.store.write(job)
     }
 }
 

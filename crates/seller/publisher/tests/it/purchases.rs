@@ -47,10 +47,10 @@ fn shop() -> Shop {
         proposal("prop_past", ProposalStatus::Committed, -1, both()),
         proposal("prop_gone", ProposalStatus::Committed, 24, vec![part("no-longer-sold", 100)]),
     ];
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         for proposal in &proposals {
             let id = proposal.proposal_id.as_str();
-            shelf.add(New { id, owner: "agent:acme", account: None, state: "", now }, proposal)?;
+            tx.add(New { id, owner: "agent:acme", account: None, state: "", now }, proposal)?;
         }
         Ok(())
     });
@@ -237,11 +237,11 @@ fn an_audience_has_to_be_large_enough_for_targeting() {
     let keep = |size: usize| {
         let now = shop.desk.now;
         let body = audience(size);
-        shop.desk.put(move |shelf| {
+        shop.desk.put(move |tx| {
             let audience: tradepost_publisher::audience::StoredAudience =
                 tradepost_document::json::from_value(body).unwrap();
             let id = tradepost_publisher::store::own_id("agent:acme", "acc_acme", "loyal");
-            shelf.add(
+            tx.add(
                 New { id: &id, owner: "agent:acme", account: Some("acc_acme"), state: "", now },
                 &audience,
             )

@@ -22,10 +22,10 @@ use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, St
 
 use crate::support::{Desk, profile, shop};
 
-/// A shelf in memory that counts who reads it.
+/// A store in memory that counts who reads it.
 #[derive(Debug, Default)]
 struct Watched {
-    vault: MemoryVault,
+    store: MemoryVault,
     reads: AtomicUsize,
     /// Whether it tells that nothing has changed.
     tells: bool,
@@ -34,15 +34,15 @@ struct Watched {
 impl PublisherStore for Watched {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        self.vault.read(job)
+        self.store.read(job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
-        self.vault.write(job)
+        self.store.write(job)
     }
 
     fn version(&self) -> Option<u64> {
-        self.vault.version().filter(|_| self.tells)
+        self.store.version().filter(|_| self.tells)
     }
 }
 
@@ -73,22 +73,22 @@ fn catalogue(which: usize) -> Catalogue {
 
 /// One of the two.
 fn publisher(tells: bool) -> (Desk, Arc<Watched>) {
-    let vault = Arc::new(Watched { tells, ..Watched::default() });
+    let store = Arc::new(Watched { tells, ..Watched::default() });
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
     let desk = Desk::on(
         PublisherProfile { catalogue: catalogue(0), onboarding, ..profile() },
-        vault.clone(),
+        store.clone(),
     );
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         for (id, owner) in [("acc_acme", "agent:acme"), ("acc_nova", "agent:nova")] {
             let brand = json!({"domain": format!("{id}.example").replace('_', "-")});
             let account = Account::new(id, brand, "pinnacle.example", Billing::Operator);
-            shelf.add(New { id, owner, account: Some(id), state: "", now }, &account)?;
+            tx.add(New { id, owner, account: Some(id), state: "", now }, &account)?;
         }
         Ok(())
     });
-    (desk, vault)
+    (desk, store)
 }
 
 /// What is asked.
@@ -126,7 +126,7 @@ enum Deed {
         question: usize,
         context: u8,
     },
-    /// Refines the first proposal on the shelf.
+    /// Refines the first proposal in the store.
     Refine,
     Wait {
         seconds: i64,
@@ -194,7 +194,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
         }
         Deed::Refine => {
             let listed: Result<_, InternalError> =
-                desk.vault.look(|shelf| shelf.list(EntityKind::Proposal, &Query::default()));
+                desk.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
             let Some(id) = listed.unwrap().first().map(|record| record.id.clone()) else {
                 return String::new();
             };
@@ -215,7 +215,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 Some(Stale { upstream: upstream.to_owned(), freshness_target_seconds: 60 })
             };
             let sold_out = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-            *desk.world.supply.lock().unwrap() = Some(match kind {
+            *desk.services.supply.lock().unwrap() = Some(match kind {
                 0 => Ok(Supply { sold_out: Vec::new(), age_seconds: number as u64, stale: None }),
                 1 => Ok(Supply {
                     sold_out: sold_out(&["news_display"]),
@@ -232,7 +232,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             String::new()
         }
         Deed::Limit { is_full } => {
-            *desk.world.full.lock().unwrap() = is_full.then_some(RateClass::Read);
+            *desk.services.full.lock().unwrap() = is_full.then_some(RateClass::Read);
             String::new()
         }
         Deed::Stand { suspended } => {
@@ -252,11 +252,11 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 [AccountStatus::Active, AccountStatus::Suspended, AccountStatus::PaymentRequired]
                     [*status];
             let now = desk.now;
-            desk.put(move |shelf| {
-                let mut account = shelf.find::<Account>("acc_acme")?.unwrap();
+            desk.put(move |tx| {
+                let mut account = tx.find::<Account>("acc_acme")?.unwrap();
                 account.thing.status = status;
                 account.thing.sandbox = status == AccountStatus::PaymentRequired;
-                shelf.change(&mut account, now)
+                tx.change(&mut account, now)
             });
             String::new()
         }
@@ -267,12 +267,12 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 AccountRights { allowed_tasks: Some(allowed), ..AccountRights::default() };
             let now = desk.now;
             let account_id = "acc_acme".to_owned();
-            desk.put(move |shelf| {
+            desk.put(move |tx| {
                 AccountGrant {
                     account_id: account_id.clone(),
                     authorization: authorization.clone(),
                 }
-                .put(shelf, "agent:nova", now)
+                .put(tx, "agent:nova", now)
             });
             String::new()
         }
@@ -301,13 +301,13 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
 
 /// Everything that is kept.
 fn everything(desk: &Desk) -> String {
-    let look = |shelf: &dyn StoreRead| -> Result<String, InternalError> {
+    let look = |reader: &dyn StoreRead| -> Result<String, InternalError> {
         let kinds = EntityKind::ALL.iter();
         let listed: Result<Vec<_>, InternalError> =
-            kinds.map(|kind| shelf.list(*kind, &Query::default())).collect();
+            kinds.map(|kind| reader.list(*kind, &Query::default())).collect();
         Ok(format!("{:?}", listed?))
     };
-    desk.vault.look(look).unwrap()
+    desk.store.look(look).unwrap()
 }
 
 proptest! {
@@ -325,7 +325,7 @@ proptest! {
             prop_assert_eq!(one, other, "{}: {:?}", number, deed);
         }
         prop_assert_eq!(everything(&remembers), everything(&works));
-        let counted = |desk: &Desk| desk.world.counted.load(Ordering::Relaxed);
+        let counted = |desk: &Desk| desk.services.counted.load(Ordering::Relaxed);
         prop_assert_eq!(counted(&remembers), counted(&works));
     }
 }
@@ -333,8 +333,8 @@ proptest! {
 /// What is asked again is not looked for again, and only then.
 #[test]
 fn what_was_found_once_is_told_again_until_something_changes() {
-    let (mut desk, vault) = publisher(true);
-    let reads = || vault.reads.swap(0, Ordering::Relaxed);
+    let (mut desk, store) = publisher(true);
+    let reads = || store.reads.swap(0, Ordering::Relaxed);
     let ask = |desk: &Desk, who: &str, context: u8| {
         let mut arguments = question(1);
         arguments["context"] = json!({"n": context});
@@ -356,7 +356,7 @@ fn what_was_found_once_is_told_again_until_something_changes() {
     let mut changes: Vec<(&str, Change)> = vec![
         (
             "a word is kept",
-            Box::new(|desk| desk.put(|shelf| shelf.remove(EntityKind::Task, "x").map(drop))),
+            Box::new(|desk| desk.put(|tx| tx.remove(EntityKind::Task, "x").map(drop))),
         ),
         ("a product leaves the offer", Box::new(|desk| desk.now += SignedDuration::from_hours(1))),
         ("the clock is set back", Box::new(|desk| desk.now -= SignedDuration::from_secs(1))),
@@ -370,7 +370,7 @@ fn what_was_found_once_is_told_again_until_something_changes() {
         Box::new(|desk| {
             let sold_out = vec!["gazette_tv".to_owned()];
             let supply = Supply { sold_out, age_seconds: 0, stale: None };
-            *desk.world.supply.lock().unwrap() = Some(Ok(supply));
+            *desk.services.supply.lock().unwrap() = Some(Ok(supply));
         }),
     ));
     for (what, change) in changes {

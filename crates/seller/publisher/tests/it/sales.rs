@@ -29,9 +29,9 @@ fn page(
 ) -> Result<Listing, DecisionError> {
     let publisher = &shop.desk.publisher;
     let now = shop.desk.now;
-    shop.desk.vault.look(|shelf| {
-        let office = StaffView { publisher, shelf, now };
-        list::list(office, subject, filter, Page { after, limit })
+    shop.desk.store.look(|reader| {
+        let view = StaffView { publisher, reader, now };
+        list::list(view, subject, filter, Page { after, limit })
     })
 }
 
@@ -51,8 +51,8 @@ fn show(shop: &Shop, subject: Subject, id: &str, account: Option<&str>) -> Resul
     let publisher = &shop.desk.publisher;
     let now = shop.desk.now;
     shop.desk
-        .vault
-        .look(|shelf| show::show(StaffView { publisher, shelf, now }, subject, id, account))
+        .store
+        .look(|reader| show::show(StaffView { publisher, reader, now }, subject, id, account))
 }
 
 fn shown(shop: &Shop, subject: Subject, id: &str) -> Value {
@@ -106,7 +106,7 @@ fn busy() -> Shop {
 /// Puts a proposal there in each state.
 fn put_proposals(shop: &Shop) {
     let now = shop.desk.now;
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         for (id, status, expires_at, bought_as) in [
             ("prop_draft", "draft", "2026-06-30T00:00:00Z", None),
             ("prop_committed", "committed", "2026-06-30T00:00:00Z", None),
@@ -124,7 +124,7 @@ fn put_proposals(shop: &Shop) {
             let proposal: Proposal = tradepost_document::json::from_value(proposal).unwrap();
             let owner = "agent:acme";
             let account = Some(ACCOUNT);
-            shelf.add(New { id, owner, account, state: status, now }, &proposal)?;
+            tx.add(New { id, owner, account, state: status, now }, &proposal)?;
         }
         Ok(())
     });
@@ -318,7 +318,7 @@ fn pages_have_every_row_once_whatever_their_size() {
 /// Puts so many buys of another product before and behind the buy that there is.
 fn crowd(shop: &Shop, id: &str, count: usize) {
     let buy = shop.buy(id);
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         for number in 0..count {
             let mut thing = buy.thing.clone();
             thing.media_buy_id = format!("mb_of_the_crowd_{number}");
@@ -333,7 +333,7 @@ fn crowd(shop: &Shop, id: &str, count: usize) {
                 state: "pending_start",
                 now: *created_at,
             };
-            shelf.add(new, &thing)?;
+            tx.add(new, &thing)?;
         }
         Ok(())
     });
@@ -441,11 +441,11 @@ fn a_task_kept_before_there_were_decisions_is_shown() {
         "history": [{"timestamp": "2026-06-01T12:00:00Z", "type": "request", "data": {"po_number": "7"}}],
     });
     let task: SubmittedTask = tradepost_document::json::from_value(task).unwrap();
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         let owner = "agent:acme";
         let account = Some(ACCOUNT);
         let record = record_id(owner, &task.task_id);
-        shelf.add(New { id: &record, owner, account, state: "completed", now }, &task)
+        tx.add(New { id: &record, owner, account, state: "completed", now }, &task)
     });
     let task = shown(&shop, Subject::Tasks, "task_old");
     assert_eq!(task["budget"], 1000, "that of the buy that came of it");
@@ -488,9 +488,9 @@ fn everything_about_a_media_buy_is_shown() {
     assert_eq!(changed["status"], "completed", "{changed}");
     let buy = shop.buy(id);
     let now = shop.desk.now;
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         let figures = json!({"impressions": 5000, "clicks": 7, "reported_spend": {"amount": 40, "currency": "USD"}});
-        force::deliver(shelf, &buy, figures.as_object().unwrap(), now).map(|_| ())
+        force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ())
     });
     expect![[r#"
         {
@@ -752,12 +752,12 @@ fn what_is_absent_or_ambiguous_is_said_to_be_so() {
     assert!(matches!(foreign, Err(NotShown::Absent)));
     let now = shop.desk.now;
     let buy = shop.buy("mb_1");
-    shop.desk.put(move |shelf| {
-        let banner = shelf.all::<Creative>(&Query::default())?.remove(0).thing;
+    shop.desk.put(move |tx| {
+        let banner = tx.all::<Creative>(&Query::default())?.remove(0).thing;
         let owner = "agent:nova";
         let account = "acc_nova";
         let id = own_id(owner, account, "banner");
-        shelf.add(New { id: &id, owner, account: Some(account), state: "", now }, &banner)?;
+        tx.add(New { id: &id, owner, account: Some(account), state: "", now }, &banner)?;
         let mut twin = buy.thing.clone();
         twin.media_buy_id = "mb_twin".to_owned();
         let new = New {
@@ -767,7 +767,7 @@ fn what_is_absent_or_ambiguous_is_said_to_be_so() {
             state: "pending_start",
             now,
         };
-        shelf.add(new, &twin)
+        tx.add(new, &twin)
     });
     match show(&shop, Subject::Creatives, "banner", None) {
         Err(NotShown::SeveralAccounts(accounts)) => assert_eq!(accounts, [ACCOUNT, "acc_nova"]),

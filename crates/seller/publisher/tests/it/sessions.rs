@@ -382,14 +382,14 @@ fn nothing_about_a_person_is_kept() {
         }),
     );
     let mut kept = String::new();
-    let mut read = |shelf: &dyn tradepost_publisher::store::StoreRead| {
+    let mut read = |reader: &dyn tradepost_publisher::store::StoreRead| {
         for kind in tradepost_publisher::store::EntityKind::ALL {
-            for record in shelf.list(*kind, &Default::default()).unwrap() {
+            for record in reader.list(*kind, &Default::default()).unwrap() {
                 kept.push_str(&record.body.to_string());
             }
         }
     };
-    script.desk.vault.read(&mut read).unwrap();
+    script.desk.store.read(&mut read).unwrap();
     assert!(kept.contains("session_id"), "{kept}");
     assert!(!kept.contains("jane") && !kept.contains("555"), "{kept}");
 }

@@ -27,8 +27,8 @@ fn act<T: Send + 'static>(
     let publisher = desk.publisher.clone();
     let now = desk.now;
     let (sender, receiver) = mpsc::channel();
-    desk.put(move |shelf| {
-        sender.send(job(TaskFinisher { publisher: &publisher, shelf, now })).unwrap();
+    desk.put(move |tx| {
+        sender.send(job(TaskFinisher { publisher: &publisher, tx, now })).unwrap();
         Ok(())
     });
     receiver.recv().unwrap()
@@ -42,7 +42,7 @@ pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> StaffDecision {
 
 pub(crate) fn decide(desk: &Desk, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
     let decision = decision.clone();
-    act(desk, move |office| staff::decide(office, &decision))
+    act(desk, move |finisher| staff::decide(finisher, &decision))
 }
 
 /// In short.
@@ -72,9 +72,9 @@ fn put_account(desk: &Desk, id: &str, status: Standing) {
     account.setup = Some(json!({"message": "sign the contract"}));
     let id = id.to_owned();
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let new = New { id: &id, owner: "agent:acme", account: Some(&id), state: "", now };
-        shelf.add(new, &account)
+        tx.add(new, &account)
     });
 }
 
@@ -92,11 +92,11 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
     };
     let account = account.to_owned();
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let owner = "agent:acme";
         let record = own_id(owner, &account, &creative.creative_id);
         let new = New { id: &record, owner, account: Some(&account), state: "", now };
-        shelf.add(new, &creative)
+        tx.add(new, &creative)
     });
 }
 
@@ -113,10 +113,10 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
     let task: SubmittedTask = tradepost_document::json::from_value(task).unwrap();
     let state = status.to_owned();
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let owner = "agent:acme";
         let record = record_id(owner, &task.task_id);
-        shelf.add(New { id: &record, owner, account: None, state: &state, now }, &task)
+        tx.add(New { id: &record, owner, account: None, state: &state, now }, &task)
     });
 }
 
@@ -189,7 +189,7 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
     put_creative(&desk, "acc_2", "banner", Review::PendingReview);
     put_task(&desk, "empty", "submitted", false);
     let everything = || {
-        let all = |kind| desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
+        let all = |kind| desk.store.look(|reader| reader.list(kind, &Query::default()));
         EntityKind::ALL.iter().map(|kind| all(*kind)).collect::<Result<Vec<_>, _>>().unwrap()
     };
     let before = everything();
@@ -392,7 +392,7 @@ fn grant(
         by: None,
         why: None,
     };
-    act(desk, move |office| staff::grant(office, &change))
+    act(desk, move |finisher| staff::grant(finisher, &change))
 }
 
 /// what an agent is refused with, and an account that is lent.

@@ -1,4 +1,4 @@
-//! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
+//! A publisher in a test: with a store in memory, at a fixed moment, with identifiers that count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -152,9 +152,9 @@ pub(crate) struct Desk {
     /// It.
     pub(crate) publisher: Publisher,
     /// Everything outside.
-    pub(crate) world: Arc<FakeWorld>,
+    pub(crate) services: Arc<FakeWorld>,
     /// What it keeps.
-    pub(crate) vault: Arc<dyn PublisherStore>,
+    pub(crate) store: Arc<dyn PublisherStore>,
     /// The moment.
     pub(crate) now: Timestamp,
 }
@@ -171,10 +171,10 @@ impl Desk {
     }
 
     /// A publisher like this that keeps what it keeps there.
-    pub(crate) fn on(profile: PublisherProfile, vault: Arc<dyn PublisherStore>) -> Self {
-        let world = Arc::new(FakeWorld::default());
-        let publisher = Publisher::new(Arc::new(profile), Arc::clone(&vault), world.clone());
-        Self { publisher, world, vault, now: NOW.parse().unwrap() }
+    pub(crate) fn on(profile: PublisherProfile, store: Arc<dyn PublisherStore>) -> Self {
+        let services = Arc::new(FakeWorld::default());
+        let publisher = Publisher::new(Arc::new(profile), Arc::clone(&store), services.clone());
+        Self { publisher, services, store, now: NOW.parse().unwrap() }
     }
 
     /// The answer to a request of the buyer agent `acme`.
@@ -207,17 +207,17 @@ impl Desk {
         ToolCall { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
     }
 
-    /// Puts something on the shelf, past the publisher.
+    /// Puts something in the store, past the publisher.
     pub(crate) fn put(
         &self,
         job: impl FnOnce(&dyn StoreTx) -> Result<(), InternalError> + Send + 'static,
     ) {
-        let vault: &dyn PublisherStore = &*self.vault;
-        // A shelf in memory runs a job once.
+        let store: &dyn PublisherStore = &*self.store;
+        // A store in memory runs a job once.
         let job = Mutex::new(Some(job));
-        let job = move |shelf: &dyn StoreTx| job.lock().unwrap().take().unwrap()(shelf);
+        let job = move |tx: &dyn StoreTx| job.lock().unwrap().take().unwrap()(tx);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(vault.act(job)).unwrap();
+        runtime.block_on(store.act(job)).unwrap();
     }
 
     /// Who has a credential of this name: the agent that it is mapped to, if any.

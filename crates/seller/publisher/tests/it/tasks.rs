@@ -107,9 +107,9 @@ fn a_task_that_waits_for_a_person_ends_when_told() {
         let now = shop.desk.now;
         let record = record_id("agent:acme", &id);
         let result = result.clone();
-        shop.desk.put(move |shelf| {
-            let office = TaskFinisher { publisher: &publisher, shelf, now };
-            assert_eq!(office.force(&record, result.as_object().unwrap())?, done);
+        shop.desk.put(move |tx| {
+            let finisher = TaskFinisher { publisher: &publisher, tx, now };
+            assert_eq!(finisher.force(&record, result.as_object().unwrap())?, done);
             Ok(())
         });
     };
@@ -132,9 +132,9 @@ fn a_buy_failing_under_a_forced_id_returns_the_funds() {
     let now = shop.desk.now;
     let record = record_id("agent:acme", &waits);
     let result = json!({"media_buy_id": there});
-    shop.desk.put(move |shelf| {
-        let office = TaskFinisher { publisher: &publisher, shelf, now };
-        assert_eq!(office.force(&record, result.as_object().unwrap())?, Some(true));
+    shop.desk.put(move |tx| {
+        let finisher = TaskFinisher { publisher: &publisher, tx, now };
+        assert_eq!(finisher.force(&record, result.as_object().unwrap())?, Some(true));
         Ok(())
     });
     assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 1);
@@ -152,7 +152,7 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
     };
     let mut said = String::new();
     for arm in [PreparedAnswer::Submitted, PreparedAnswer::InputRequired].map(arm) {
-        shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", AdcpTool::CreateMediaBuy, now));
+        shop.desk.put(move |tx| arm.set(tx, "agent:acme", AdcpTool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));
     }
@@ -273,9 +273,9 @@ fn a_product_that_is_gone_by_then_is_not_approved() {
         ProductTerms { sold_out: true, ..ProductTerms::default() },
     );
     let now = shop.desk.now;
-    shop.desk.put(move |shelf| {
+    shop.desk.put(move |tx| {
         use tradepost_publisher::store::New;
-        shelf.add(New { id: "soon", owner: "", account: None, state: "", now }, &gone)
+        tx.add(New { id: "soon", owner: "", account: None, state: "", now }, &gone)
     });
     shop.wait(1);
     shop.tick();

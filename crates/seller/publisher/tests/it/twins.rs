@@ -1,6 +1,6 @@
 //! Twins: two requests that are the same but for one identifier, which names a thing of another tenant
 //! in the one and nothing in the other. They must not differ: not in a byte of the answer, not in what
-//! is read of the shelf, not in what is put there (`U-1`, `U-2`, `U-4`, `U-5`, `U-7`, `U-9`).
+//! is read of the store, not in what is put there (`U-1`, `U-2`, `U-4`, `U-5`, `U-7`, `U-9`).
 //!
 //! Which identifiers there are is not written down here: the rules of the requests say so, and each
 //! of their members is probed or is on the list of exceptions, with its reason.
@@ -35,19 +35,19 @@ const FOREIGN: &str = "71000000000000000001";
 /// The id of nothing.
 const NOTHING: &str = "72000000000000000002";
 
-// ---- What a shelf was asked ----
+// ---- What a store was asked ----
 
-/// What was asked of the shelf, in order: method, kind and id.
+/// What was asked of the store, in order: method, kind and id.
 type Calls = Arc<Mutex<Vec<String>>>;
 
 #[derive(Debug)]
 struct Recorder {
-    vault: MemoryVault,
+    store: MemoryVault,
     calls: Calls,
 }
 
 struct Recorded<'a, S: ?Sized> {
-    shelf: &'a S,
+    inner: &'a S,
     calls: &'a Calls,
 }
 
@@ -60,54 +60,54 @@ impl<S: ?Sized> Recorded<'_, S> {
 impl<S: StoreRead + ?Sized> StoreRead for Recorded<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.note(format!("whose {} {id}", kind.name()));
-        self.shelf.whose(kind, id)
+        self.inner.whose(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         self.note(format!("get {} {id}", kind.name()));
-        self.shelf.get(kind, id)
+        self.inner.get(kind, id)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         self.note(format!("list {} {query:?}", kind.name()));
-        self.shelf.list(kind, query)
+        self.inner.list(kind, query)
     }
 
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.note(format!("count {} {query:?}", kind.name()));
-        self.shelf.count(kind, query)
+        self.inner.count(kind, query)
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.note(format!("key {scope} {key}"));
-        self.shelf.key(scope, key)
+        self.inner.key(scope, key)
     }
 }
 
 impl<S: StoreTx + ?Sized> StoreTx for Recorded<'_, S> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
-        self.shelf.put(record)
+        self.inner.put(record)
     }
 
     fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
         self.note(format!("remove {} {id}", kind.name()));
-        self.shelf.remove(kind, id)
+        self.inner.remove(kind, id)
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
         self.note(format!("remember {scope} {key} {}", row.reply));
-        self.shelf.remember(scope, key, row)
+        self.inner.remember(scope, key, row)
     }
 
     fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
         self.note(format!("record {entry:?}"));
-        self.shelf.record(entry)
+        self.inner.record(entry)
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.note(format!("forget {before}"));
-        self.shelf.forget_keys(before)
+        self.inner.forget_keys(before)
     }
 }
 
@@ -115,17 +115,17 @@ impl PublisherStore for Recorder {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
-        self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))
+        self.store.read(&mut |inner| job(&Recorded { inner, calls }))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.calls.lock().unwrap().push("write".to_owned());
         let calls = Arc::clone(&self.calls);
-        self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))
+        self.store.write(Box::new(move |inner| job(&Recorded { inner, calls: &calls })))
     }
 
     fn version(&self) -> Option<u64> {
-        self.vault.version()
+        self.store.version()
     }
 }
 
@@ -134,18 +134,18 @@ impl PublisherStore for Recorder {
 /// `acme` has an account with a media buy and a session; `nova` has one of everything by the same id.
 fn furnished() -> (Desk, Calls) {
     let calls = Calls::default();
-    let vault = Recorder { vault: MemoryVault::default(), calls: Arc::clone(&calls) };
+    let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
     let profile = PublisherProfile { catalogue: shop::catalogue(), ..profile() };
-    let desk = Desk::on(profile, Arc::new(vault));
+    let desk = Desk::on(profile, Arc::new(store));
     let now = desk.now;
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let account = |id: &str| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "a.example", Billing::Operator);
             account.sandbox = true;
             account
         };
-        account("acc_own").open(shelf, "agent:acme", now)?;
+        account("acc_own").open(tx, "agent:acme", now)?;
         // What a sandbox puts beside the catalogue is the publisher's, and the same for everybody.
         let public = [EntityKind::Product, EntityKind::Format];
         for kind in EntityKind::ALL.iter().copied().filter(|kind| !public.contains(kind)) {
@@ -154,7 +154,7 @@ fn furnished() -> (Desk, Calls) {
             for id in [FOREIGN.to_owned(), own_id("agent:nova", FOREIGN, FOREIGN)] {
                 let terms = IndexField::ALL.iter();
                 let terms = terms.map(|field| IndexTerm::new(*field, FOREIGN));
-                shelf.put(EntityRecord {
+                tx.put(EntityRecord {
                     kind,
                     id,
                     owner: "agent:nova".to_owned(),
@@ -171,11 +171,11 @@ fn furnished() -> (Desk, Calls) {
                 })?;
             }
         }
-        account(FOREIGN).open(shelf, "agent:nova", now)?;
+        account(FOREIGN).open(tx, "agent:nova", now)?;
         let package = json!({
             "package_id": "pkg_own", "product_id": "p", "pricing_option_id": "o", "budget": 100.0,
         });
-        shelf.put(EntityRecord {
+        tx.put(EntityRecord {
             kind: EntityKind::MediaBuy,
             id: "mb_own".to_owned(),
             owner: "agent:acme".to_owned(),
@@ -385,14 +385,14 @@ fn put(value: &Value, word: &str, by: &str) -> Value {
 /// Everything that is `nova`'s, as it lies there.
 fn foreign(desk: &Desk) -> Vec<EntityRecord> {
     let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
-    let listed = desk.vault.look(|shelf| -> Result<Vec<EntityRecord>, InternalError> {
-        let lists = EntityKind::ALL.iter().map(|kind| shelf.list(*kind, &query));
+    let listed = desk.store.look(|reader| -> Result<Vec<EntityRecord>, InternalError> {
+        let lists = EntityKind::ALL.iter().map(|kind| reader.list(*kind, &query));
         Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
     });
     listed.unwrap()
 }
 
-/// The answer to a request and what the shelf was asked, with the identifier taken out. What is
+/// The answer to a request and what the store was asked, with the identifier taken out. What is
 /// another's is as it was.
 fn asked(tool: AdcpTool, request: &Value, id: &str) -> (String, Vec<String>) {
     let (desk, calls) = furnished();
@@ -483,8 +483,8 @@ fn a_blocked_agent_and_an_unknown_credential_cost_the_same() {
     for (tool, request) in probes() {
         let work = |principal: &str| {
             let calls = Calls::default();
-            let vault = Recorder { vault: MemoryVault::default(), calls: Arc::clone(&calls) };
-            let desk = Desk::on(terms.clone(), Arc::new(vault));
+            let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
+            let desk = Desk::on(terms.clone(), Arc::new(store));
             let request = filled(&request, NOTHING);
             let answer = desk.ask_as(&desk.caller(principal), tool, request).document();
             let members: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
@@ -495,7 +495,7 @@ fn a_blocked_agent_and_an_unknown_credential_cost_the_same() {
     }
 }
 
-/// Where an identifier is looked for in a list of the caller's own, so that the shelf is not asked for it.
+/// Where an identifier is looked for in a list of the caller's own, so that the store is not asked for it.
 const IN_OWN_LIST: &[(AdcpTool, &str)] = &[
     (AdcpTool::CreateMediaBuy, "packages[].product_id"),
     (AdcpTool::UpdateMediaBuy, "packages[].package_id"),

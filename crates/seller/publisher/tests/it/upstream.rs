@@ -14,10 +14,10 @@ fn feign(desk: &Desk, tool: &str) {
         tool: tool.to_owned(),
         since: "2026-06-01T11:59:56Z".parse().unwrap(),
     };
-    desk.put(move |shelf| {
+    desk.put(move |tx| {
         let id = Outage::id("agent:acme");
         let new = New { id: &id, owner: "agent:acme", account: None, state: "", now: outage.since };
-        shelf.add(new, &outage)
+        tx.add(new, &outage)
     });
 }
 

@@ -75,7 +75,7 @@ struct PublisherTx<'c> {
 
 impl Database {
     /// Runs a job that reads a publisher's data in one consistent snapshot.
-    pub(crate) fn read_shelf(
+    pub(crate) fn read_for_publisher(
         &self,
         publisher: &str,
         job: &mut dyn FnMut(&dyn StoreRead),
@@ -89,7 +89,7 @@ impl StoreTransaction<'_> {
     ///
     /// # Errors
     /// When the database fails before the job begins.
-    pub fn shelf<T>(
+    pub fn with_publisher<T>(
         &self,
         publisher: &str,
         job: impl FnOnce(&dyn StoreTx) -> T,

@@ -112,16 +112,16 @@ fn answered(message: &Value, found: &Value) -> (u16, String) {
 }
 
 /// Creates a publisher's services with a short timeout and these credentials for verifiers.
-fn world(credentials: Vec<(String, String)>) -> Outside {
+fn services(credentials: Vec<(String, String)>) -> Outside {
     let (clock, _) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
     let egress = Egress::new(Resolver::system(), true);
-    let world = Outside::new("gazette", Rates::default(), None, &clock, egress);
+    let services = Outside::new("gazette", Rates::default(), None, &clock, egress);
     let verifiers = Credentials(credentials);
-    Outside { verifiers, ..world }.answering_within(PATIENCE)
+    Outside { verifiers, ..services }.answering_within(PATIENCE)
 }
 
-async fn asked(world: &Outside, url: &str) -> Result<Map, CallError> {
-    world.creative_features(vec![(url.to_owned(), Map::new())]).await.remove(0)
+async fn asked(services: &Outside, url: &str) -> Result<Map, CallError> {
+    services.creative_features(vec![(url.to_owned(), Map::new())]).await.remove(0)
 }
 
 fn finding() -> Value {
@@ -144,7 +144,7 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
         (Does::Dawdles(finding()), CallError::Silent),
     ] {
         let (url, shown) = verifier(does).await;
-        assert_eq!(asked(&world(Vec::new()), &url).await, Err(expected));
+        assert_eq!(asked(&services(Vec::new()), &url).await, Err(expected));
         assert!(!shown.lock().unwrap().is_empty(), "it was asked");
     }
 }
@@ -154,7 +154,7 @@ async fn a_slow_verifier_keeps_no_other_from_being_heard() {
     let (slow, _) = verifier(Does::Waits).await;
     let (quick, _) = verifier(Does::Finds(finding())).await;
     let questions = vec![(slow, Map::new()), (quick, Map::new())];
-    let answers = world(Vec::new()).creative_features(questions).await;
+    let answers = services(Vec::new()).creative_features(questions).await;
     assert_eq!(answers[0], Err(CallError::Silent));
     let heard = answers[1].as_ref().map(|answer| answer["results"].clone());
     assert_eq!(heard, Ok(finding()["results"].clone()));
@@ -164,9 +164,9 @@ async fn a_slow_verifier_keeps_no_other_from_being_heard() {
 async fn only_its_own_verifier_is_shown_a_credential() {
     let (known, to_known) = verifier(Does::Finds(finding())).await;
     let (other, to_other) = verifier(Does::Finds(finding())).await;
-    let world = world(vec![(format!("{known}/"), "ours-at-known".to_owned())]);
+    let services = services(vec![(format!("{known}/"), "ours-at-known".to_owned())]);
     for url in [&known, &other] {
-        assert!(asked(&world, url).await.is_ok());
+        assert!(asked(&services, url).await.is_ok());
     }
     let shown = |shown: &Shown| shown.lock().unwrap().clone();
     let is_ours = |credential: &String| credential == "Bearer ours-at-known";
@@ -185,7 +185,7 @@ async fn a_governance_agents_time_is_for_all_requests_together() {
         let (url, shown) = verifier(does).await;
         let agent = NamedGovernanceAgent { url, credential: None };
         let request = question.as_object().unwrap().clone();
-        let answer = world(Vec::new()).check_governance(&agent, request).await;
+        let answer = services(Vec::new()).check_governance(&agent, request).await;
         assert_eq!(answer.map(|answer| answer["verdict"].clone()), expected);
         assert!(!shown.lock().unwrap().is_empty(), "it was asked");
     }

@@ -54,9 +54,13 @@ pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     let Listing { subject, dead, place } = listing;
     let state = dead.then_some(DeliveryState::Dead);
     let mut found = Vec::new();
-    for (vault, publisher) in place.publishers(context)? {
+    for (publisher_store, publisher) in place.publishers(context)? {
         let id = publisher.profile.id.as_str();
-        found.extend(vault.store().publisher_deliveries(Some(id), subject.as_deref(), state)?);
+        found.extend(publisher_store.store().publisher_deliveries(
+            Some(id),
+            subject.as_deref(),
+            state,
+        )?);
     }
     let words =
         DeliveryWords { subject: "about", owner: "publisher", none: "no messages to staff" };
@@ -82,11 +86,11 @@ fn document(record: &DeliveryRecord) -> Value {
 
 /// Queues a message that was given up, for a running server or the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
-    let (vault, publisher) = arguments.place.only(context)?;
+    let (publisher_store, publisher) = arguments.place.only(context)?;
     let id = publisher.profile.id.clone();
     let subject = arguments.subject.clone();
     let now = Clock::system().now();
-    let store = vault.store();
+    let store = publisher_store.store();
     let count =
         store.write_blocking(move |tx| tx.retry_staff_deliveries(&id, subject.as_deref(), now))?;
     let messages = if count == 1 { "message is" } else { "messages are" };

@@ -79,9 +79,10 @@ pub(super) fn run(
     }
     let now = Clock::system().now();
     let mut found = Vec::new();
-    for (vault, publisher) in place.publishers(context)? {
-        let vault: &dyn PublisherStore = &vault;
-        let mut rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now))?;
+    for (publisher_store, publisher) in place.publishers(context)? {
+        let publisher_store: &dyn PublisherStore = &publisher_store;
+        let mut rows =
+            publisher_store.look(|reader| rows(what, &publisher.profile.id, reader, now))?;
         let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
         // The state of a creative depends on the time, so the store cannot filter by it.
         rows.retain(|row| state.is_none() || word(row).as_deref() == state);
@@ -131,7 +132,7 @@ fn cell(value: &Value) -> String {
 fn rows(
     what: What,
     publisher: &str,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     now: Timestamp,
 ) -> Result<Vec<Value>, InternalError> {
     match what {
@@ -146,7 +147,7 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            rows_of(shelf, row)
+            rows_of(reader, row)
         }
         What::Creatives => {
             let row = |kept: Stored<Creative>| {
@@ -162,7 +163,7 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            rows_of(shelf, row)
+            rows_of(reader, row)
         }
         What::Tasks => {
             let row = |kept: Stored<SubmittedTask>| {
@@ -186,7 +187,7 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            rows_of(shelf, row)
+            rows_of(reader, row)
         }
         What::Grants => {
             let row = |kept: Stored<AccountGrant>| {
@@ -200,7 +201,7 @@ fn rows(
                     "read_only": granted.read_only, "since": kept.record.updated_at,
                 })
             };
-            rows_of(shelf, row)
+            rows_of(reader, row)
         }
     }
 }
@@ -224,10 +225,10 @@ fn decided(task: &SubmittedTask) -> Option<String> {
 }
 
 fn rows_of<T: Entity>(
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
     row: impl Fn(Stored<T>) -> Value,
 ) -> Result<Vec<Value>, InternalError> {
-    Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())
+    Ok(reader.all::<T>(&Query::default())?.into_iter().map(row).collect())
 }
 
 /// Returns the granted rights; `null` for what is not restricted.

@@ -117,26 +117,27 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
             let filter = choice.filter();
             check(subject, &filter)?;
             let page = Page { after, limit: usize::from(limit) };
-            let (vault, publisher) = place.only(context)?;
-            let listing = read(&vault, &publisher, subject, &filter, page, now)?;
+            let (publisher_store, publisher) = place.only(context)?;
+            let listing = read(&publisher_store, &publisher, subject, &filter, page, now)?;
             list(subject, &listing, now, context);
             Ok(())
         }
         Command::Show { id, account, place } => {
-            let (vault, publisher) = place.only(context)?;
-            let vault: &dyn PublisherStore = &vault;
+            let (publisher_store, publisher) = place.only(context)?;
+            let publisher_store: &dyn PublisherStore = &publisher_store;
             // Ids are copied from tables and letters, often with a space at an end.
             let id = id.trim();
-            let shown = sales::show(vault, &publisher, subject, id, account.as_deref(), now);
+            let shown =
+                sales::show(publisher_store, &publisher, subject, id, account.as_deref(), now);
             details::write(&shown.map_err(|why| not_shown(why, subject))?, context);
             Ok(())
         }
         Command::Export { choice, format, out, place } => {
             let filter = choice.filter();
             check(subject, &filter)?;
-            let (vault, publisher) = place.only(context)?;
+            let (publisher_store, publisher) = place.only(context)?;
             let export = Export { subject, filter: &filter, format, now };
-            export.write(&vault, &publisher, out, context)
+            export.write(&publisher_store, &publisher, out, context)
         }
     }
 }
@@ -148,14 +149,14 @@ fn check(subject: Subject, filter: &Filter) -> Outcome {
 }
 
 fn read(
-    vault: &StoreVault,
+    publisher_store: &StoreVault,
     publisher: &Publisher,
     subject: Subject,
     filter: &Filter,
     page: Page,
     now: Timestamp,
 ) -> Result<Listing, CommandFailure> {
-    sales::list_full(vault, publisher, subject, filter, page, now).map_err(not_listed)
+    sales::list_full(publisher_store, publisher, subject, filter, page, now).map_err(not_listed)
 }
 
 fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) {
@@ -222,18 +223,19 @@ impl Export<'_> {
     /// deleted.
     fn write(
         &self,
-        vault: &StoreVault,
+        publisher_store: &StoreVault,
         publisher: &Publisher,
         out: Option<PathBuf>,
         context: &Context,
     ) -> Outcome {
         let Some(path) = out else {
-            return self.each(vault, publisher, &mut |part| context.output.hand_over(part));
+            return self
+                .each(publisher_store, publisher, &mut |part| context.output.hand_over(part));
         };
         let unsaved = unsaved(&path);
         let mut file: File = create_new(&path).map_err(&unsaved)?;
         let written = self
-            .each(vault, publisher, &mut |part| file.write_all(part).map_err(&unsaved))
+            .each(publisher_store, publisher, &mut |part| file.write_all(part).map_err(&unsaved))
             .and_then(|()| file.sync_all().map_err(&unsaved));
         if written.is_err() {
             // The first failure is the one to report; a partial export would be taken for a
@@ -245,13 +247,14 @@ impl Export<'_> {
 
     fn each(
         &self,
-        vault: &StoreVault,
+        publisher_store: &StoreVault,
         publisher: &Publisher,
         take: &mut dyn FnMut(&[u8]) -> Outcome,
     ) -> Outcome {
         let mut page = Page { after: None, limit: EXPORTED_AT_ONCE };
         loop {
-            let listing = read(vault, publisher, self.subject, self.filter, page, self.now)?;
+            let listing =
+                read(publisher_store, publisher, self.subject, self.filter, page, self.now)?;
             let is_first = page.after.is_none();
             let part = sales::encode(self.format, self.subject, &listing.rows, is_first);
             take(&part.map_err(CommandFailure::fault)?)?;

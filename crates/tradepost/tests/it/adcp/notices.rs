@@ -78,7 +78,7 @@ async fn receive(State(receiver): State<Receiver>, request: Request) -> Response
 
 /// A publisher's notifications and one receiver.
 struct World {
-    vault: StoreVault,
+    publisher_store: StoreVault,
     key: Arc<WebhookKey>,
     receiver: Receiver,
     url: String,
@@ -96,7 +96,7 @@ impl World {
     fn judged(answers: &[Said], judge: Option<Authenticity>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(directory.path()).unwrap());
-        let vault = StoreVault::new(store, "gazette");
+        let publisher_store = StoreVault::new(store, "gazette");
         let key = Arc::new(WebhookKey::passing().unwrap());
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -120,7 +120,7 @@ impl World {
         };
         let router = Router::new().fallback(receive).with_state(receiver.clone());
         runtime.spawn(async move { axum::serve(listener, router).await });
-        Self { vault, key, receiver, url, runtime, _directory: directory }
+        Self { publisher_store, key, receiver, url, runtime, _directory: directory }
     }
 
     /// Something is to be told.
@@ -128,24 +128,24 @@ impl World {
         let now = Clock::system().now();
         let notice = QueuedNotification::new(url, authentication.as_ref(), Value::Null, now);
         let notice = QueuedNotification { body: BODY.to_owned(), ..notice };
-        let job = move |shelf: &dyn StoreTx| {
-            shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
+        let job = move |tx: &dyn StoreTx| {
+            tx.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
             Ok::<_, InternalError>(())
         };
-        let vault: &dyn PublisherStore = &self.vault;
-        self.runtime.block_on(vault.act(job)).unwrap();
+        let publisher_store: &dyn PublisherStore = &self.publisher_store;
+        self.runtime.block_on(publisher_store.act(job)).unwrap();
     }
 
-    /// A process that delivers, from what this vault says.
+    /// A process that delivers, from what this store says.
     fn process(
         &self,
-        vault: Arc<dyn PublisherStore>,
+        publisher_store: Arc<dyn PublisherStore>,
         loopback: bool,
     ) -> tokio::task::JoinHandle<()> {
         let egress = Egress::new(Resolver::system(), loopback);
         let ground = NotificationDeps {
-            vault,
-            stir: self.vault.stir(),
+            publisher_store,
+            stir: self.publisher_store.stir(),
             sender: HttpSender::new(egress, Duration::from_secs(5)),
             clock: Clock::system(),
             edge: ClockAndRandom::system(),
@@ -159,12 +159,12 @@ impl World {
     }
 
     fn run(&self) {
-        self.process(Arc::new(self.vault.clone()), true);
+        self.process(Arc::new(self.publisher_store.clone()), true);
     }
 
     fn notice(&self, id: &str) -> Stored<QueuedNotification> {
-        let vault: &dyn PublisherStore = &self.vault;
-        vault.look(|shelf| shelf.find::<QueuedNotification>(id)).unwrap().unwrap()
+        let publisher_store: &dyn PublisherStore = &self.publisher_store;
+        publisher_store.look(|reader| reader.find::<QueuedNotification>(id)).unwrap().unwrap()
     }
 
     /// Waits until a notification is in another state than due, and says which, and after how many
@@ -256,7 +256,7 @@ fn whoever_asked_for_a_secret_gets_it_and_no_signature() {
 #[test]
 fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
     let world = World::new(&[]);
-    let process = world.process(Arc::new(world.vault.clone()), false);
+    let process = world.process(Arc::new(world.publisher_store.clone()), false);
     world.owe("n-1", &world.url.clone(), None);
     world.owe("n-2", "https://10.0.0.1/hook", None);
     world.owe("n-3", "nowhere", None);
@@ -268,7 +268,7 @@ fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
     process.abort();
 }
 
-/// A vault whose disk stands still while something is written.
+/// A store whose disk stands still while something is written.
 #[derive(Debug)]
 struct Stuck(StoreVault, Arc<Notify>);
 
@@ -288,7 +288,8 @@ fn a_delivery_not_noted_before_a_kill_is_repeated() {
     let world = World::new(&[]);
     world.owe("n-1", &world.url.clone(), None);
     let stuck = Arc::new(Notify::new());
-    let killed = world.process(Arc::new(Stuck(world.vault.clone(), Arc::clone(&stuck))), true);
+    let killed =
+        world.process(Arc::new(Stuck(world.publisher_store.clone(), Arc::clone(&stuck))), true);
     world.runtime.block_on(stuck.notified());
     killed.abort();
     assert_eq!(world.notice("n-1").record.state, "due");
@@ -308,7 +309,7 @@ fn one_receiver_that_fails_delays_no_other() {
     world.owe("n-2", &world.url.clone(), None);
     assert_eq!(world.end("n-2"), ("done".to_owned(), 1));
     assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
-    let listed = (&world.vault as &dyn PublisherStore)
-        .look(|shelf| shelf.all::<QueuedNotification>(&Query::default()));
+    let listed = (&world.publisher_store as &dyn PublisherStore)
+        .look(|reader| reader.all::<QueuedNotification>(&Query::default()));
     assert_eq!(listed.unwrap().len(), 2, "what became of each is kept");
 }

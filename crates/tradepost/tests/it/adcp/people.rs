@@ -408,9 +408,9 @@ fn go_to(store: &Store, step: Step) {
         let brand = json!({"domain": "acme.example"});
         let mut account = Account::new("acc_1", brand, "acme.example", Billing::Operator);
         account.status = AccountStatus::PendingApproval;
-        tx.shelf("gazette", |shelf| {
-            let kept = account.open(shelf, "agent:acme", now)?;
-            StaffEventRecorder { shelf, is_sandbox: false, now }.note_waiting_account(&kept)
+        tx.with_publisher("gazette", |tx| {
+            let kept = account.open(tx, "agent:acme", now)?;
+            StaffEventRecorder { tx, is_sandbox: false, now }.note_waiting_account(&kept)
         })?
     };
     store.write_blocking(open).unwrap();

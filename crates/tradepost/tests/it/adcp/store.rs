@@ -1,4 +1,4 @@
-//! One story on both vaults: whatever is done to the shelf in memory and to that in the store,
+//! One story on both stores: whatever is done to the store in memory and to that in the database,
 //! both then say the same.
 
 use std::collections::BTreeSet;
@@ -86,9 +86,9 @@ fn term(field: usize, value: usize) -> IndexTerm {
     IndexTerm::new(field, &format!("value {value}"))
 }
 
-fn carry_out(shelf: &dyn StoreTx, step: &Step) {
+fn carry_out(tx: &dyn StoreTx, step: &Step) {
     match step.clone() {
-        Step::Put { kind, id, owner, account, state, found, word } => shelf
+        Step::Put { kind, id, owner, account, state, found, word } => tx
             .put(EntityRecord {
                 kind: KINDS[kind],
                 id: format!("thing {id}"),
@@ -107,11 +107,11 @@ fn carry_out(shelf: &dyn StoreTx, step: &Step) {
             })
             .unwrap(),
         Step::Remove { kind, id } => {
-            shelf.remove(KINDS[kind], &format!("thing {id}")).unwrap();
+            tx.remove(KINDS[kind], &format!("thing {id}")).unwrap();
         }
         Step::Remember { scope, key, word } => {
             let row = KeyRow { hash: [word; 32], reply: json!([word]), used_at: moment(key) };
-            shelf.remember(&format!("scope {scope}"), &format!("key {key}"), row).unwrap();
+            tx.remember(&format!("scope {scope}"), &format!("key {key}"), row).unwrap();
         }
     }
 }
@@ -160,8 +160,8 @@ fn queries(number: usize) -> Vec<Query> {
 }
 
 /// How many things of each state and class there are.
-fn counted(shelf: &dyn StoreRead, kind: EntityKind, query: &Query) -> Vec<(String, String, u64)> {
-    let tallies = shelf.count(kind, query).unwrap();
+fn counted(reader: &dyn StoreRead, kind: EntityKind, query: &Query) -> Vec<(String, String, u64)> {
+    let tallies = reader.count(kind, query).unwrap();
     let mut counted: Vec<_> =
         tallies.into_iter().map(|tally| (tally.state, tally.class, tally.things)).collect();
     counted.sort_unstable();
@@ -169,32 +169,32 @@ fn counted(shelf: &dyn StoreRead, kind: EntityKind, query: &Query) -> Vec<(Strin
 }
 
 /// What a query finds page by page, each page going on behind the one before.
-fn walked(shelf: &dyn StoreRead, kind: EntityKind, query: &Query, size: usize) -> Vec<String> {
+fn walked(reader: &dyn StoreRead, kind: EntityKind, query: &Query, size: usize) -> Vec<String> {
     let mut query = Query { from: None, skip: 0, limit: size, ..query.clone() };
     let mut walked = Vec::new();
     loop {
-        let page = shelf.list(kind, &query).unwrap();
+        let page = reader.list(kind, &query).unwrap();
         if page.is_empty() {
             break;
         }
         query.continue_behind(page.iter());
         walked.extend(page.into_iter().map(|record| record.id));
     }
-    let whole = shelf.list(kind, &Query { from: None, skip: 0, limit: 0, ..query }).unwrap();
+    let whole = reader.list(kind, &Query { from: None, skip: 0, limit: 0, ..query }).unwrap();
     assert!(whole.iter().map(|record| &record.id).eq(&walked), "each once and in the same order");
     walked
 }
 
 /// Everything that can be asked. Places differ where things were removed, so only their order is
 /// told.
-pub fn everything(vault: &dyn PublisherStore) -> Vec<String> {
+pub fn everything(publisher_store: &dyn PublisherStore) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut tell = |shelf: &dyn StoreRead| {
+    let mut tell = |reader: &dyn StoreRead| {
         for kind in KINDS {
             for id in 0..6 {
                 let id = format!("thing {id}");
-                lines.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
-                let record = shelf.get(kind, &id).unwrap();
+                lines.push(format!("{:?}", reader.whose(kind, &id).unwrap()));
+                let record = reader.get(kind, &id).unwrap();
                 lines.push(format!(
                     "{:?}",
                     record.map(|record| EntityRecord { place: 0, ..record })
@@ -202,33 +202,33 @@ pub fn everything(vault: &dyn PublisherStore) -> Vec<String> {
             }
             for number in 0..3 {
                 for query in queries(number) {
-                    let ids: Vec<_> = shelf.list(kind, &query).unwrap();
+                    let ids: Vec<_> = reader.list(kind, &query).unwrap();
                     let ids: Vec<_> = ids.into_iter().map(|record| record.id).collect();
-                    lines.push(format!("{query:?} {ids:?} {:?}", counted(shelf, kind, &query)));
+                    lines.push(format!("{query:?} {ids:?} {:?}", counted(reader, kind, &query)));
                 }
             }
             let is_by_creation = |query: &Query| !matches!(query.changes, Some(Changes::By(_)));
             for query in queries(1).into_iter().filter(is_by_creation) {
                 for size in 1..=3 {
-                    lines.extend(walked(shelf, kind, &query, size));
+                    lines.extend(walked(reader, kind, &query, size));
                 }
             }
         }
         for scope in 0..3 {
             for key in 0..3 {
-                let row = shelf.key(&format!("scope {scope}"), &format!("key {key}")).unwrap();
+                let row = reader.key(&format!("scope {scope}"), &format!("key {key}")).unwrap();
                 lines.push(format!("{row:?}"));
             }
         }
     };
-    vault.read(&mut tell).unwrap();
+    publisher_store.read(&mut tell).unwrap();
     lines
 }
 
-pub fn write(vault: &dyn PublisherStore, steps: Vec<Step>, refuse: bool) {
-    let job = move |shelf: &dyn StoreTx| {
+pub fn write(publisher_store: &dyn PublisherStore, steps: Vec<Step>, refuse: bool) {
+    let job = move |tx: &dyn StoreTx| {
         for step in &steps {
-            carry_out(shelf, step);
+            carry_out(tx, step);
         }
         if refuse {
             return Err(ToolError::from(invalid("x", "no")));
@@ -236,7 +236,7 @@ pub fn write(vault: &dyn PublisherStore, steps: Vec<Step>, refuse: bool) {
         Ok(())
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let done = runtime.block_on(vault.act(job));
+    let done = runtime.block_on(publisher_store.act(job));
     assert_eq!(matches!(done, Err(ToolError::Refused(_))), refuse);
 }
 
@@ -288,8 +288,8 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
     let Some(scratch) = Scratch::new() else { return };
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
     let vaults = stores.map(|store| StoreVault::new(store, "one"));
-    let put = |shelf: &dyn StoreTx, left: u64| {
-        shelf.put(EntityRecord {
+    let put = |tx: &dyn StoreTx, left: u64| {
+        tx.put(EntityRecord {
             kind: EntityKind::MediaBuy,
             id: "buy".to_owned(),
             owner: "tenant".to_owned(),
@@ -306,12 +306,12 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
         })
     };
     let store = |number: usize| Arc::clone(vaults[number].store());
-    store(0).write_for_publisher("one", move |shelf| put(shelf, BUDGET)).unwrap();
-    let spend = move |shelf: &dyn StoreTx| {
-        let kept = shelf.get(EntityKind::MediaBuy, "buy")?.unwrap();
+    store(0).write_for_publisher("one", move |tx| put(tx, BUDGET)).unwrap();
+    let spend = move |tx: &dyn StoreTx| {
+        let kept = tx.get(EntityKind::MediaBuy, "buy")?.unwrap();
         let left = kept.body["left"].as_u64().unwrap();
         if left > 0 {
-            put(shelf, left - 1)?;
+            put(tx, left - 1)?;
         }
         Ok::<_, tradepost_server::fault::InternalError>(left > 0)
     };
@@ -326,8 +326,7 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
         spenders.into_iter().map(|spender| spender.join().unwrap()).sum()
     });
     assert_eq!(spent, BUDGET);
-    let left = store(1)
-        .write_for_publisher("one", |shelf| shelf.get(EntityKind::MediaBuy, "buy"))
-        .unwrap();
+    let left =
+        store(1).write_for_publisher("one", |tx| tx.get(EntityKind::MediaBuy, "buy")).unwrap();
     assert_eq!(left.unwrap().body["left"], 0);
 }

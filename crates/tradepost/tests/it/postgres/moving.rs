@@ -28,25 +28,25 @@ proptest! {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let folder = tempfile::tempdir().unwrap();
         let source = Arc::new(Store::open(folder.path()).unwrap());
-        let vault = StoreVault::new(Arc::clone(&source), "one");
+        let publisher_store = StoreVault::new(Arc::clone(&source), "one");
         for (things, tasks) in &chapters {
-            write(&vault, things.clone(), false);
+            write(&publisher_store, things.clone(), false);
             let _ = logs::perform(&*source, tasks, false);
         }
         let target = Arc::new(scratch.store());
         source.move_to(&target, |_| ()).unwrap();
         let moved = StoreVault::new(Arc::clone(&target), "one");
-        prop_assert_eq!(everything(&moved), everything(&vault));
+        prop_assert_eq!(everything(&moved), everything(&publisher_store));
         prop_assert_eq!(logs::everything(&*target), logs::everything(&*source));
         // And it goes on alike.
         for (things, tasks) in chapters {
-            write(&vault, things.clone(), false);
+            write(&publisher_store, things.clone(), false);
             write(&moved, things, false);
             prop_assert_eq!(
                 logs::perform(&*target, &tasks, false), logs::perform(&*source, &tasks, false)
             );
         }
-        prop_assert_eq!(everything(&moved), everything(&vault));
+        prop_assert_eq!(everything(&moved), everything(&publisher_store));
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Publisher {
     pub hand: ManualClock,
     config: Config,
     directory: tempfile::TempDir,
-    vault: StoreVault,
+    publisher_store: StoreVault,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -110,7 +110,7 @@ fn launch_on(
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let server = config.server.clone();
-    let vault = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
+    let publisher_store = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
     let entered = runtime.enter();
     let named = named.unwrap_or(address);
     let desk = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().desk;
@@ -133,7 +133,7 @@ fn launch_on(
         hand,
         config: same,
         directory,
-        vault,
+        publisher_store,
         runtime: Some(runtime),
     }
 }
@@ -211,11 +211,11 @@ impl Publisher {
         client::request(self.address, "POST", path, &headers, body.as_bytes())
     }
 
-    /// Does something on its shelf, as its operator would.
+    /// Does something in its store, as its operator would.
     fn lay(&self, job: Laying) {
-        let vault: &dyn PublisherStore = &self.vault;
+        let publisher_store: &dyn PublisherStore = &self.publisher_store;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(vault.act(move |shelf| job(shelf))).unwrap();
+        runtime.block_on(publisher_store.act(move |tx| job(tx))).unwrap();
     }
 
     /// Breaks its store.
@@ -333,7 +333,7 @@ impl Outcome {
     }
 }
 
-/// What is done on a publisher's shelf.
+/// What is done in a publisher's store.
 type Laying = Arc<dyn Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync>;
 
 /// Something that leads up to a request.
@@ -342,7 +342,7 @@ enum Step {
     Call(&'static str, &'static str, Value),
     /// Time passes.
     Wait(SignedDuration),
-    /// The operator does something on the shelf.
+    /// The operator does something in the store.
     Lay(Laying),
     /// The store breaks, by this statement.
     Damage(&'static str),
@@ -397,7 +397,7 @@ impl Scene {
         self
     }
 
-    /// The operator does something on the shelf.
+    /// The operator does something in the store.
     pub fn laid(
         mut self,
         job: impl Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync + 'static,

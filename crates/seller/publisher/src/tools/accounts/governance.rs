@@ -41,9 +41,9 @@ fn row_of<'r>(
 ) -> Result<&'r str, ToolError> {
     let rights = work.admitted.reach.rights();
     let find =
-        |phase| admit::account(work.publisher, work.ask, rights, &row.account, "account", phase);
+        |phase| admit::account(work.publisher, work.call, rights, &row.account, "account", phase);
     // A refused row must not create an account.
-    let found = find(StorePhase::Look(work.shelf))?;
+    let found = find(StorePhase::Look(work.reader))?;
     gates::sandbox_only(rights.agent(), found.thing.sandbox)?;
     rights.permit(admit::known_id(&found))?;
     rights.usable(&found.thing, "account")?;
@@ -59,7 +59,7 @@ fn row_of<'r>(
     let governance = Some(AccountGovernance { url: agent.url.clone(), credential });
     if account.thing.governance != governance {
         account.thing.governance = governance;
-        work.tx.change(&mut account, work.ask.now)?;
+        work.tx.change(&mut account, work.call.now)?;
     }
     Ok(&agent.url)
 }

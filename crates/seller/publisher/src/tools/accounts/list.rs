@@ -24,26 +24,26 @@ pub(in crate::tools) fn perform(
     let reach = &work.admitted.reach;
     let rights = reach.rights();
     let tenant = &reach.tenant;
-    let now = work.ask.now;
+    let now = work.call.now;
     let asked = form.pagination.as_ref();
     // The account is a filter of this list, so that it belongs to the cursor's scope like other
     // filters.
-    let named = work.ask.arguments.get("account").map(canonical::to_string);
-    let scope = page::scope(&work.ask.arguments, named.as_deref());
+    let named = work.call.arguments.get("account").map(canonical::to_string);
+    let scope = page::scope(&work.call.arguments, named.as_deref());
     let query = page::query_of_page(&own(form, tenant), asked, &scope, SIZE)?;
     // Accounts granted by others are few and are read whole; the caller's own may be many.
-    let mut others = rights.granted(tenant, work.shelf)?;
+    let mut others = rights.granted(tenant, work.reader)?;
     others.retain(|account| fits(form, &account.thing));
     let mut total = others.len();
     let mut accounts = others;
     match &form.account {
         Some(reference) => {
             let mut own: Vec<_> = match &reference.account_id {
-                Some(id) => rights.account_by_id(tenant, id, work.shelf)?.into_iter().collect(),
+                Some(id) => rights.account_by_id(tenant, id, work.reader)?.into_iter().collect(),
                 None => rights.accounts_led_to_by(
                     &NaturalKey::from_reference(reference),
                     tenant,
-                    work.shelf,
+                    work.reader,
                 )?,
             };
             own.retain(|account| account.record.owner == *tenant && fits(form, &account.thing));
@@ -51,11 +51,11 @@ pub(in crate::tools) fn perform(
             accounts.extend(own);
         }
         None => {
-            for tally in work.shelf.tallies::<Account>(&query, now)? {
+            for tally in work.reader.tallies::<Account>(&query, now)? {
                 total += usize::try_from(tally.things).unwrap_or(usize::MAX);
             }
             let whole = query.clone().whole_beginning();
-            accounts.extend(work.shelf.page::<Account>(&whole, now)?);
+            accounts.extend(work.reader.page::<Account>(&whole, now)?);
         }
     }
     accounts.retain(|account| query.reaches(&account.record));

@@ -34,7 +34,7 @@ pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) ->
                 problems.push(refusals::at(AdcpCode::UnsupportedFeature, &field, message));
             }
         }
-        if !is_public(&config.url) && !publisher.world.is_own_machine(&config.url) {
+        if !is_public(&config.url) && !publisher.services.is_own_machine(&config.url) {
             let message = "the address must be https with a public host name, and without a user";
             problems.push(refusals::invalid(&at("url"), message));
         }

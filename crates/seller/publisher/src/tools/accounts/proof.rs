@@ -23,7 +23,7 @@ const MOST: usize = 32;
 /// Challenges the addresses that a request activates and that have not been proven before.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     form: &SyncAccounts,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
@@ -34,7 +34,7 @@ pub(in crate::tools) async fn prepare(
         return Ok(Prepared::default());
     }
     let mut asked: Vec<(String, Challenge)> = Vec::new();
-    let known = publisher.look(ask, |shelf| named(form, admitted, shelf)).await?;
+    let known = publisher.look(call, |reader| named(form, admitted, reader)).await?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
         // An invalid row is refused anyway and is not challenged.
@@ -47,7 +47,7 @@ pub(in crate::tools) async fn prepare(
             None => {
                 // The account is created later, in the transaction. Its id is assigned now because
                 // the challenge contains it.
-                let id = publisher.world.fresh_id("acc");
+                let id = publisher.services.fresh_id("acc");
                 proofs.opened.insert(place, id.clone());
                 id
             }
@@ -64,7 +64,7 @@ pub(in crate::tools) async fn prepare(
     }
     let (digests, challenges): (Vec<String>, Vec<Challenge>) = asked.into_iter().unzip();
     if !challenges.is_empty() {
-        let answers = publisher.world.challenge(challenges).await;
+        let answers = publisher.services.challenge(challenges).await;
         let shown = digests.into_iter().zip(answers).filter(|(_, is_shown)| *is_shown);
         proofs.shown.extend(shown.map(|(digest, _)| digest));
     }
@@ -75,13 +75,13 @@ pub(in crate::tools) async fn prepare(
 fn named(
     form: &SyncAccounts,
     admitted: &Admitted,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
 ) -> Result<Vec<Option<Stored<Account>>>, ToolError> {
     let tenant = &admitted.reach.tenant;
     let find = |row: &AccountRow| match &row.account {
         Some(reference) => {
             // Problems of the reference are reported when the row is stored.
-            match admitted.reach.rights().account(tenant, reference, "account", shelf) {
+            match admitted.reach.rights().account(tenant, reference, "account", reader) {
                 Err(ToolError::Broken(broken)) => Err(ToolError::Broken(broken)),
                 Err(ToolError::Refused(_)) => Ok(None),
                 Ok(found) => Ok(found),
@@ -90,7 +90,7 @@ fn named(
         None => {
             let key = NaturalKey::new(row.brand.as_ref(), row.operator.as_deref(), row.sandbox);
             let mut own =
-                admitted.reach.rights().accounts_led_to_by(&key, tenant, shelf)?.into_iter();
+                admitted.reach.rights().accounts_led_to_by(&key, tenant, reader)?.into_iter();
             Ok(own.find(|kept| {
                 kept.record.owner == *tenant && !kept.thing.is_over() && key.is(&kept.thing)
             }))
@@ -104,13 +104,13 @@ fn challenge(
     account_id: &str,
     subscriber: &NotificationConfig,
 ) -> Challenge {
-    let word = publisher.world.fresh_id("challenge");
+    let word = publisher.services.fresh_id("challenge");
     let body = json!({
         "type": "webhook.challenge",
         "challenge": word,
         "account_id": account_id,
         "subscriber_id": subscriber.subscriber_id,
-        "seller_agent_url": publisher.world.agent_url(),
+        "seller_agent_url": publisher.services.agent_url(),
         "delivery_auth": subscriber.delivery_auth(),
         "event_types": subscriber.events(),
     });

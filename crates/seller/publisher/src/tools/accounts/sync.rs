@@ -26,22 +26,22 @@ pub(in crate::tools) fn perform(
 ) -> Result<ToolReply, ToolError> {
     let tenant = work.admitted.reach.tenant.clone();
     let query = Query { owner: Some(tenant.clone()), ..Query::default() };
-    let mut desk = SyncContext {
+    let mut context = SyncContext {
         work,
         form,
-        own: work.shelf.all(&query)?,
+        own: work.reader.all(&query)?,
         tenant,
         done: BTreeSet::new(),
         place: 0,
     };
-    desk.find_named()?;
+    context.find_named()?;
     let mut rows = Vec::new();
     for (place, row) in form.accounts.iter().enumerate() {
-        desk.place = place;
-        rows.push(desk.row(row)?);
+        context.place = place;
+        rows.push(context.row(row)?);
     }
     if form.delete_missing {
-        rows.extend(desk.close_missing()?);
+        rows.extend(context.close_missing()?);
     }
     let message = tally(&rows, "action");
     let body = object!({"accounts": rows, "dry_run"?: form.dry_run.then_some(true)});
@@ -78,7 +78,7 @@ impl SyncContext<'_> {
             let reference = row.account.as_ref().filter(|reference| reference.account_id.is_some());
             let field = format!("accounts[{index}].account");
             if let Some(reference) = reference
-                && rights.account(&self.tenant, reference, &field, self.work.shelf)?.is_none()
+                && rights.account(&self.tenant, reference, &field, self.work.reader)?.is_none()
             {
                 absent.push(refusals::not_found(AdcpCode::AccountNotFound, Some(&field)));
             }
@@ -91,7 +91,7 @@ impl SyncContext<'_> {
         let (mut identity, done) = match &row.account {
             Some(reference) => {
                 let rights = self.work.admitted.reach.rights();
-                let found = rights.account(&self.tenant, reference, "account", self.work.shelf);
+                let found = rights.account(&self.tenant, reference, "account", self.work.reader);
                 match found {
                     Ok(Some(account)) => (identity(&account.thing), self.settings(account, row)),
                     Ok(None) => (reference.identity.clone(), Err(not_provisioned().into())),
@@ -168,7 +168,7 @@ impl SyncContext<'_> {
             true => format!("unopened:{key:?}"),
             false => {
                 let opened = self.work.prepared.proofs.opened.get(&self.place).cloned();
-                opened.unwrap_or_else(|| self.work.publisher.world.fresh_id("acc"))
+                opened.unwrap_or_else(|| self.work.publisher.services.fresh_id("acc"))
             }
         };
         self.once(&id)?;
@@ -179,9 +179,9 @@ impl SyncContext<'_> {
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
         self.set(&mut account, row)?;
         if !self.form.dry_run {
-            let shelf = self.work.tx;
-            let now = self.work.ask.now;
-            let kept = account.clone().open(shelf, &self.tenant, now)?;
+            let tx = self.work.tx;
+            let now = self.work.call.now;
+            let kept = account.clone().open(tx, &self.tenant, now)?;
             self.work.staff_events().note_waiting_account(&kept)?;
             self.own.push(kept);
         }
@@ -236,7 +236,7 @@ impl SyncContext<'_> {
     ) -> Result<SyncedAccount, ToolError> {
         let changed = account.thing != before;
         if changed && !self.form.dry_run {
-            self.work.tx.change(&mut account, self.work.ask.now)?;
+            self.work.tx.change(&mut account, self.work.call.now)?;
         }
         let action = if changed { "updated" } else { "unchanged" };
         let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };
@@ -287,7 +287,7 @@ impl SyncContext<'_> {
         let open = BuyStatus::ALL.iter().filter(|status| !status.is_terminal());
         let states = open.map(|status| status.name().to_owned()).collect();
         let query = Query { states, limit: 1, ..Query::of_account(account) };
-        Ok(!self.work.shelf.page::<MediaBuy>(&query, self.work.ask.now)?.is_empty())
+        Ok(!self.work.reader.page::<MediaBuy>(&query, self.work.call.now)?.is_empty())
     }
 
     /// Returns the problems of the members that both kinds of rows may set.

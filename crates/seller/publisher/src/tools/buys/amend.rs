@@ -51,7 +51,7 @@ impl BuyUpdate {
 
 /// Context of an update.
 pub(super) struct UpdateContext<'a> {
-    pub desk: BuyContext<'a>,
+    pub buy_context: BuyContext<'a>,
     /// Products of the media buy.
     pub products: &'a [Product],
     /// Media buy before the update.
@@ -83,7 +83,7 @@ impl UpdateDraft {
 /// All problems of the update.
 pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolError> {
     let UpdateContext { before, form, .. } = *amending;
-    let now = amending.desk.now;
+    let now = amending.buy_context.now;
     // Once a media buy has ended, its other problems do not matter.
     over(before, form, now)?;
     let mut found = UpdateDraft {
@@ -141,16 +141,16 @@ fn taken_days(
     amending: &UpdateContext<'_>,
     after: &MediaBuy,
 ) -> Result<Vec<AdcpError>, InternalError> {
-    let desk = &amending.desk;
-    let is_sandbox = desk.is_for_tests();
+    let context = &amending.buy_context;
+    let is_sandbox = context.is_for_tests();
     let days_of = |buy: &MediaBuy| {
-        ExclusiveDays::of_buy(buy, desk.offer, is_sandbox, |index| moved_field(amending, index))
+        ExclusiveDays::of_buy(buy, context.offer, is_sandbox, |index| moved_field(amending, index))
     };
     let before = days_of(amending.before);
     let mut added = days_of(after);
     added.retain(|days| !before.iter().any(|known| known.covers(days)));
     let own = [after.media_buy_id.as_str()];
-    exclusive::taken_days(desk.shelf, &added, &own, desk.now)
+    exclusive::taken_days(context.reader, &added, &own, context.now)
 }
 
 /// Returns the member of the update that changes the days of a package.
@@ -196,7 +196,7 @@ fn cancel(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     found.act(BuyAction::Cancel, "canceled");
     found.buy.status = MediaBuyStatus::Canceled;
     found.buy.cancellation =
-        Some(cancellation(&amending.form.cancellation_reason, amending.desk.now));
+        Some(cancellation(&amending.form.cancellation_reason, amending.buy_context.now));
 }
 
 fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
@@ -206,7 +206,7 @@ fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
 /// Changes the flight of the whole media buy.
 fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let UpdateContext { before, form, .. } = *amending;
-    let now = amending.desk.now;
+    let now = amending.buy_context.now;
     let start = form.start_time.map(|start| start.at(now));
     if let Some(start) = start.filter(|start| *start != before.start_time) {
         // The action counts even if the time is corrected below, because products permit or forbid
@@ -272,7 +272,7 @@ fn one(
     place: &str,
     found: &mut UpdateDraft,
 ) -> Result<(), ToolError> {
-    let desk = &amending.desk;
+    let context = &amending.buy_context;
     let mut after = before.clone();
     if !before.is_live() {
         let cancels = given.canceled.is_some();
@@ -284,12 +284,12 @@ fn one(
     found.problems.extend(all_not_done(&given.not_done, place));
     if given.canceled == Some(true) {
         found.act(BuyAction::RemovePackages, format!("{place}.canceled"));
-        after.cancellation = Some(cancellation(&given.cancellation_reason, desk.now));
+        after.cancellation = Some(cancellation(&given.cancellation_reason, context.now));
     }
     after.paused = given.paused.unwrap_or(after.paused);
     // The product may no longer be on sale. Its packages continue and can be changed without the
     // checks that need the product.
-    let product = desk.product(&before.product_id);
+    let product = context.product(&before.product_id);
     if let Some(budget) = given.budget {
         let field = format!("{place}.budget");
         if let Some(product) = product {
@@ -315,10 +315,10 @@ fn one(
         found.problems.extend(terms::goals(product, &given.optimization_goals, place));
     }
     let overlay = given.targeting_overlay.as_ref();
-    package_targeting::check_targeting(desk, product, overlay, place, &mut found.problems)?;
-    check_added_keywords(desk, given, place, &mut found.problems);
+    package_targeting::check_targeting(context, product, overlay, place, &mut found.problems)?;
+    check_added_keywords(context, given, place, &mut found.problems);
     target(given, place, &mut after, found);
-    creatives(desk, product, given, place, &mut after, found)?;
+    creatives(context, product, given, place, &mut after, found)?;
     // A quote was made for this targeting.
     if before.shown.targeting_overlay != after.shown.targeting_overlay
         && amending.before.envelope.is_some()
@@ -349,12 +349,12 @@ fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut
 
 /// Checks that the publisher supports the keywords that an update adds.
 fn check_added_keywords(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     given: &PackageUpdate,
     place: &str,
     problems: &mut Vec<AdcpError>,
 ) {
-    let support = &desk.profile().catalogue.targeting;
+    let support = &context.profile().catalogue.targeting;
     for (list, added) in [
         ("keyword_targets", &given.keyword_targets_add),
         ("negative_keywords", &given.negative_keywords_add),
@@ -420,7 +420,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
 
 /// Changes the creatives of a package.
 fn creatives(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     product: Option<&Product>,
     given: &PackageUpdate,
     place: &str,
@@ -432,12 +432,12 @@ fn creatives(
     };
     let shown = after.creative_assignments.as_slice();
     let assigned =
-        package_targeting::assignments(desk, product, shown, given, place, &mut found.problems)?;
+        package_targeting::assignments(context, product, shown, given, place, &mut found.problems)?;
     if assigned == after.creative_assignments {
         return Ok(());
     }
     let field = format!("{place}.creative_assignments");
-    if after.creative_deadline().is_some_and(|deadline| deadline < desk.now) {
+    if after.creative_deadline().is_some_and(|deadline| deadline < context.now) {
         let message = "the creatives of this package could be changed until its creative_deadline";
         found.problems.push(at(AdcpCode::CreativeDeadlineExceeded, &field, message));
     }
@@ -457,10 +457,10 @@ fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result
     };
     found.act(BuyAction::AddPackages, "new_packages");
     // Packages added to a running media buy cannot start before now.
-    let start = found.buy.start_time.max(amending.desk.now);
+    let start = found.buy.start_time.max(amending.buy_context.now);
     let flight = BuyFlight { start, end: found.buy.end_time };
     let list = "new_packages";
-    let bought = draft::packages(&amending.desk, given, list, flight, &mut found.problems)?;
+    let bought = draft::packages(&amending.buy_context, given, list, flight, &mut found.problems)?;
     for one in bought {
         if one.currency != found.buy.currency {
             let message =
@@ -535,8 +535,8 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let more = total - before.total_budget;
     if more > MoneyAmount::ZERO {
         let field = raised.first().map_or("new_packages", String::as_str);
-        found.problems.extend(amending.desk.beyond_today(more, &before.currency, field));
-        let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
+        found.problems.extend(amending.buy_context.beyond_today(more, &before.currency, field));
+        let funds = amending.buy_context.account.and_then(|account| account.thing.funds.as_ref());
         let beyond = funds.and_then(|funds| draft::afford(funds, more, &before.currency, field));
         found.problems.extend(beyond);
     }

@@ -23,13 +23,13 @@ use crate::tool_context::{ToolContext, WriteContext};
 
 /// Returns the question for the governance agent, once the request has no other problem.
 pub(super) fn question(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     form: &CreateMediaBuy,
 ) -> Result<Option<GovernanceQuestion>, ToolError> {
-    let BuyDraft { buy, products } = draft::make(desk, form)?;
+    let BuyDraft { buy, products } = draft::make(context, form)?;
     let token = form.governance_context.as_deref();
     let phase = AskedPhase::Purchase;
-    governance::question(desk, desk.account, &buy, token, phase, &products)
+    governance::question(context, context.account, &buy, token, phase, &products)
 }
 
 /// Handles `create_media_buy`.
@@ -37,7 +37,7 @@ pub(in crate::tools) fn perform(
     work: &WriteContext<'_>,
     form: &CreateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
-    let offer = work.publisher.products(work.shelf)?;
+    let offer = work.publisher.products(work.reader)?;
     // Validated again, because the offer or the account may have changed since the governance agent
     // was asked.
     let mut draft = draft::make(&BuyContext::from_work(work, &offer), form)?;
@@ -47,7 +47,7 @@ pub(in crate::tools) fn perform(
     if token.is_some() {
         draft.buy.governance_context = token;
     }
-    draft.buy.media_buy_id = work.publisher.world.fresh_id("mb");
+    draft.buy.media_buy_id = work.publisher.services.fresh_id("mb");
     name_packages(work, &mut draft.buy);
     // Charged before the approval is known: two buys that wait must not count on the same money. A
     // buy that is not confirmed returns it.
@@ -69,24 +69,24 @@ pub(in crate::tools) fn perform(
 /// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
 /// confirmed returns both.
 fn take_inventory(work: &WriteContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
-    let shelf = work.tx;
-    let now = work.ask.now;
+    let tx = work.tx;
+    let now = work.call.now;
     let buy = &draft.buy;
     if let Some(id) = &buy.proposal_id
-        && let Some(mut proposal) = shelf.find::<Proposal>(id)?
+        && let Some(mut proposal) = tx.find::<Proposal>(id)?
     {
         proposal.thing.bought_as = Some(buy.media_buy_id.clone());
-        shelf.change(&mut proposal, now)?;
+        tx.change(&mut proposal, now)?;
         let products = proposal.thing.allocations.iter().map(|part| part.product_id.as_str());
-        exclusive::release_days(shelf, id, products, now)?;
+        exclusive::release_days(tx, id, products, now)?;
     }
-    exclusive::rebook_buy(shelf, buy, &draft.products, work.is_for_tests(), now)
+    exclusive::rebook_buy(tx, buy, &draft.products, work.is_for_tests(), now)
 }
 
 /// Assigns ids to new packages.
 pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
     for package in buy.packages.iter_mut().filter(|package| package.package_id.is_empty()) {
-        package.package_id = work.publisher.world.fresh_id("pkg");
+        package.package_id = work.publisher.services.fresh_id("pkg");
     }
 }
 
@@ -97,29 +97,29 @@ pub(super) fn charge(
     buy: &MediaBuy,
     more: MoneyAmount,
 ) -> Result<(), InternalError> {
-    let Some(mut account) = work.shelf.find::<Account>(account)? else {
+    let Some(mut account) = work.reader.find::<Account>(account)? else {
         return Ok(());
     };
-    if account.thing.charge(&work.publisher.profile, buy, more, work.ask.now) {
-        work.tx.change(&mut account, work.ask.now)?;
+    if account.thing.charge(&work.publisher.profile, buy, more, work.call.now) {
+        work.tx.change(&mut account, work.call.now)?;
     }
     Ok(())
 }
 
 /// Confirms a buy at once.
 fn book(work: &WriteContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
-    let now = work.ask.now;
+    let now = work.call.now;
     let mut thing = draft.buy;
     let account = work.account()?;
     thing.confirm(now);
-    let by = work.ask.caller.tenant();
+    let by = work.call.caller.tenant();
     thing.note(1, now, "created", "the buyer created the buy", Some(&by));
     let id = &thing.media_buy_id;
     let whose = work.whose();
     work.add(id, whose, "", &thing)?;
     let absent = || InternalError::new("booking a buy", "it is not where it was put");
-    let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
-    work.staff_events().note_sold(&kept, &work.ask.caller.tenant())?;
+    let kept = work.reader.find::<MediaBuy>(id)?.ok_or_else(absent)?;
+    work.staff_events().note_sold(&kept, &work.call.caller.tenant())?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);
     // The caller receives the governance agent's token.
@@ -139,7 +139,7 @@ fn submit(
     // A product that needs a person makes the whole buy wait for that person.
     let waits = draft.products.iter().filter_map(seconds).collect::<Option<Vec<_>>>();
     let due_at = match (&arm, waits.and_then(|waits| waits.into_iter().max())) {
-        (None, Some(seconds)) => Some(work.ask.now + SignedDuration::from_secs(seconds)),
+        (None, Some(seconds)) => Some(work.call.now + SignedDuration::from_secs(seconds)),
         (Some(_), _) | (None, None) => None,
     };
     // Tasks prepared by a test end by the test, and those with a due time end by themselves.
@@ -149,7 +149,7 @@ fn submit(
     let with_draft = |task| SubmittedTask { draft: Some(draft.buy), due_at, ..task };
     let task = work.keep_task(forced, with_draft)?;
     if waits_for_person {
-        work.staff_events().note_waiting_buy(&task, &work.ask.caller.tenant())?;
+        work.staff_events().note_waiting_buy(&task, &work.call.caller.tenant())?;
     }
     Ok(work.submitted(&task.thing.task_id, message))
 }

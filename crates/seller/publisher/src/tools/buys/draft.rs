@@ -33,23 +33,23 @@ pub(super) struct BuyDraft {
 ///
 /// # Errors
 /// All problems of the request.
-pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDraft, ToolError> {
+pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDraft, ToolError> {
     let mut problems: Vec<AdcpError> = all_not_done(&form.not_done, "").collect();
-    let start = form.start_time.at(desk.now);
+    let start = form.start_time.at(context.now);
     let end = form.end_time;
-    check_flight(desk.now, Some(start), end, &mut problems);
+    check_flight(context.now, Some(start), end, &mut problems);
     // A start within the tolerance is moved to now.
-    let flight = BuyFlight { start: start.max(desk.now), end };
-    industry(desk, form, &mut problems);
+    let flight = BuyFlight { start: start.max(context.now), end };
+    industry(context, form, &mut problems);
     let (bought, envelope) = match &form.proposal_id {
-        Some(id) => proposed(desk, id, form, flight, &mut problems)?,
+        Some(id) => proposed(context, id, form, flight, &mut problems)?,
         None => {
             if form.packages.is_none() {
                 let text = "a media buy needs packages, or the proposal_id of a committed proposal";
                 problems.push(invalid("packages", text));
             }
             let given = form.packages.as_deref().unwrap_or_default();
-            (packages(desk, given, "packages", flight, &mut problems)?, None)
+            (packages(context, given, "packages", flight, &mut problems)?, None)
         }
     };
     let total: MoneyAmount = bought.iter().map(|one| one.package.budget).sum();
@@ -60,15 +60,15 @@ pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDr
     {
         total_budget(named, total, &currency, &mut problems);
     }
-    if let Some(account) = desk.account
+    if let Some(account) = context.account
         && let Some(funds) = &account.thing.funds
         // Packages that could not be read have no currency to compare.
         && !bought.is_empty()
     {
         problems.extend(afford(funds, total, &currency, "packages"));
     }
-    problems.extend(desk.beyond_today(total, &currency, "packages"));
-    problems.extend(taken_days(desk, form, flight, &bought)?);
+    problems.extend(context.beyond_today(total, &currency, "packages"));
+    problems.extend(taken_days(context, form, flight, &bought)?);
     AdcpRefusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
@@ -100,7 +100,7 @@ pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDr
 
 /// Returns a refusal for each exclusive product that is already taken on a day of the flight.
 fn taken_days(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     form: &CreateMediaBuy,
     flight: BuyFlight,
     bought: &[Bought],
@@ -113,10 +113,16 @@ fn taken_days(
             Some(_) => "proposal_id".to_owned(),
             None => format!("packages[{index}].product_id"),
         };
-        wanted.push(ExclusiveDays::new(one.product.id(), desk.is_for_tests(), start, end, field));
+        wanted.push(ExclusiveDays::new(
+            one.product.id(),
+            context.is_for_tests(),
+            start,
+            end,
+            field,
+        ));
     }
     let own: Vec<&str> = form.proposal_id.iter().map(String::as_str).collect();
-    exclusive::taken_days(desk.shelf, &wanted, &own, desk.now)
+    exclusive::taken_days(context.reader, &wanted, &own, context.now)
 }
 
 /// Checks that a flight starts and ends in the future and in this order. `start` is `None` when it has
@@ -139,7 +145,7 @@ pub(super) fn check_flight(
 }
 
 /// Checks that the products accept the buyer's industry.
-fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
+fn industry(context: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
     let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
     };
@@ -149,7 +155,7 @@ fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<Adc
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let bought = form.packages.iter().flatten();
-    let mut bought = bought.filter_map(|package| desk.product(&package.product_id));
+    let mut bought = bought.filter_map(|package| context.product(&package.product_id));
     if bought.any(|product| product.terms.refused_industries.iter().any(below)) {
         let message = "a product in the request is not sold to this industry; see details";
         let error = at(AdcpCode::PolicyViolation, "advertiser_industry", message);
@@ -159,12 +165,12 @@ fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<Adc
     }
     // Policies match words, but industry names join words by punctuation.
     let spelled = industry.replace(['.', '_'], " ");
-    problems.extend(desk.profile().catalogue.violations("advertiser_industry", &spelled));
+    problems.extend(context.profile().catalogue.violations("advertiser_industry", &spelled));
 }
 
 /// Reads the packages of a list of the request; `list` is its name.
 pub(super) fn packages(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     given: &[PackageRequest],
     list: &str,
     flight: BuyFlight,
@@ -175,7 +181,7 @@ pub(super) fn packages(
     let mut others = Vec::new();
     for (index, given) in given.iter().enumerate() {
         let place = format!("{list}[{index}]");
-        if let Some(one) = package::bought(desk, given, &place, flight, problems)? {
+        if let Some(one) = package::bought(context, given, &place, flight, problems)? {
             bought.push(one);
             if let [first, .., last] = bought.as_slice()
                 && last.currency != first.currency
@@ -192,7 +198,7 @@ pub(super) fn packages(
 
 /// Returns the packages of a proposal and the envelope that it was priced for.
 fn proposed(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     id: &str,
     form: &CreateMediaBuy,
     flight: BuyFlight,
@@ -202,13 +208,14 @@ fn proposed(
         let message = "a proposal has its packages; leave them out, or leave proposal_id out";
         problems.push(invalid("packages", message));
     }
-    let kept = match proposal::committed(desk.reach, desk.shelf, id, "proposal_id", desk.now) {
-        Ok(kept) => kept,
-        Err(stop) => {
-            problems.extend(stop.reasons()?);
-            return Ok((Vec::new(), None));
-        }
-    };
+    let kept =
+        match proposal::committed(context.reach, context.reader, id, "proposal_id", context.now) {
+            Ok(kept) => kept,
+            Err(stop) => {
+                problems.extend(stop.reasons()?);
+                return Ok((Vec::new(), None));
+            }
+        };
     // The schema requires it with a proposal.
     let total = form.total_budget.as_ref();
     let amount = total.map_or(MoneyAmount::ZERO, |total| total.amount);
@@ -221,8 +228,8 @@ fn proposed(
     }
     let mut bought = Vec::new();
     for (part, share) in proposal.divide(amount) {
-        let account = desk.account.map(|account| &account.thing);
-        let product = desk.product(&part.product_id);
+        let account = context.account.map(|account| &account.thing);
+        let product = context.product(&part.product_id);
         let option =
             product.and_then(|product| product.price_for(account, &part.pricing_option_id));
         let (Some(product), Some(option)) = (product, option) else {

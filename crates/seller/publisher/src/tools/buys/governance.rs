@@ -35,7 +35,7 @@ pub(super) struct GovernanceQuestion {
 /// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, which requests of 3.2 need
 /// not name, and `PERMISSION_DENIED` for the token of the plan.
 pub(super) fn question(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     account: Option<&Stored<Account>>,
     buy: &MediaBuy,
     token: Option<&str>,
@@ -55,7 +55,7 @@ pub(super) fn question(
     }
     // Since 3.2 the token alone identifies the plan, and a seller must not require more. A buy created
     // that way is changed that way, whatever release its buyer uses then.
-    let is_by_token = desk.release >= AdcpRelease::V3_2
+    let is_by_token = context.release >= AdcpRelease::V3_2
         || (phase == AskedPhase::Modification && buy.governance_context.is_some());
     if buy.plan_id.is_none() && !is_by_token {
         let message = "the account has a governance agent; name the plan that the buy belongs to";
@@ -65,7 +65,7 @@ pub(super) fn question(
     let summary = "the buyer changes budget, flight, targeting or packages";
     let request = object([
         ("plan_id", buy.plan_id.as_deref().map(Into::into)),
-        ("caller", Some(format!("https://{}", desk.profile().domain).into())),
+        ("caller", Some(format!("https://{}", context.profile().domain).into())),
         ("purchase_type", Some("media_buy".into())),
         ("governance_context", Some(token.into())),
         ("phase", Some(phase.name().into())),
@@ -112,7 +112,7 @@ pub(super) async fn answer(
     let Some(GovernanceQuestion { agent, request }) = question else {
         return Ok(None);
     };
-    match publisher.world.check_governance(&agent, request).await {
+    match publisher.services.check_governance(&agent, request).await {
         Ok(decision) => Ok(Some(decision)),
         Err(CallError::Silent) => Err(unavailable().into()),
         Err(CallError::Refused(code)) => Err(match code.as_str() {
@@ -159,7 +159,7 @@ pub(super) fn decided(
     let is_of_another =
         matches!((&decision.plan_id, &buy.plan_id), (Some(of), Some(own)) if of != own);
     let expires = decision.expires_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    if is_of_another || expires.is_some_and(|at| at <= work.ask.now) {
+    if is_of_another || expires.is_some_and(|at| at <= work.call.now) {
         return Err(unavailable().into());
     }
     match decision

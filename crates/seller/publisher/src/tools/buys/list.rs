@@ -27,7 +27,7 @@ pub(in crate::tools) fn perform(
     form: &GetMediaBuys,
 ) -> Result<ToolReply, ToolError> {
     let page = page(work, form)?;
-    let offer = work.publisher.products(work.shelf)?;
+    let offer = work.publisher.products(work.reader)?;
     let mut known = Known::default();
     let mut shown = Vec::new();
     let mut sandbox = false;
@@ -52,7 +52,7 @@ fn page(
     let account = work.admitted.account_id();
     if let Some(ids) = form.media_buy_ids.as_deref() {
         let buys = chosen(work, Some(ids), filter)?;
-        let scope = page::scope(&work.ask.arguments, account);
+        let scope = page::scope(&work.call.arguments, account);
         return Ok(page::requested(buys, form.pagination.as_ref(), &scope)?);
     }
     let statuses =
@@ -88,7 +88,7 @@ impl Known {
         if let Some(known) = self.accounts.get(id) {
             return Ok(known.clone());
         }
-        let account = Account::find_for(&buy.record, work.shelf)?.map(|account| account.thing);
+        let account = Account::find_for(&buy.record, work.reader)?.map(|account| account.thing);
         self.accounts.insert(id.clone(), account.clone());
         Ok(account)
     }
@@ -107,7 +107,7 @@ impl Known {
             let place = (buy.record.account.clone(), id.clone());
             if !self.creatives.contains_key(&place) {
                 let reach = &work.admitted.reach;
-                let found = reach.chosen::<Creative>(work.shelf, Some(&buy.record), id)?;
+                let found = reach.chosen::<Creative>(work.reader, Some(&buy.record), id)?;
                 self.creatives.insert(place.clone(), found);
             }
             library.extend(self.creatives.get(&place).cloned().flatten());
@@ -132,7 +132,7 @@ pub(crate) fn chosen(
         let query = in_status(wanted.unwrap_or_default());
         let reach = &work.admitted.reach;
         let account = work.admitted.account_id();
-        return Ok(reach.page(work.shelf, account, &query, work.ask.now)?);
+        return Ok(reach.page(work.reader, account, &query, work.call.now)?);
     };
     // Every id is looked up, even after one that does not resolve.
     let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
@@ -143,7 +143,7 @@ pub(crate) fn chosen(
     // An id may be named twice.
     buys.dedup_by_key(|kept| kept.record.place);
     if let Some(wanted) = wanted {
-        buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
+        buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.call.now)));
     }
     Ok(buys)
 }
@@ -158,7 +158,7 @@ fn row(
     library: &[Stored<Creative>],
 ) -> Result<Map, InternalError> {
     let buy = &kept.thing;
-    let now = work.ask.now;
+    let now = work.call.now;
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
     // Rows name it `status`; the longer name only distinguishes it from the status of a task.
     row.shift_remove("media_buy_status");
@@ -200,9 +200,9 @@ fn packages(
     snapshot: bool,
 ) -> Result<Value, InternalError> {
     let buy = &kept.thing;
-    let now = work.ask.now;
+    let now = work.call.now;
     let shares = if snapshot {
-        let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
+        let delivery = work.reader.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>())
     } else {

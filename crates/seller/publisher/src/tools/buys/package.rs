@@ -52,20 +52,20 @@ impl Bought {
 /// Validates the package at `place` (`packages[0]`) and adds its problems. Returns `None` when
 /// product or price are unknown.
 pub(super) fn bought(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     given: &PackageRequest,
     place: &str,
     flight: BuyFlight,
     problems: &mut Vec<AdcpError>,
 ) -> Result<Option<Bought>, InternalError> {
     problems.extend(all_not_done(&given.not_done, place));
-    let Some(product) = desk.product(&given.product_id) else {
+    let Some(product) = context.product(&given.product_id) else {
         let field = format!("{place}.product_id");
         problems.push(refusals::not_found(AdcpCode::ProductNotFound, Some(&field)));
         return Ok(None);
     };
-    on_offer(desk, product, place, problems);
-    let account = desk.account.map(|account| &account.thing);
+    on_offer(context, product, place, problems);
+    let account = context.account.map(|account| &account.thing);
     let Some(option) = product.price_for(account, &given.pricing_option_id) else {
         let known = product.prices_for(account).iter().map(PricingOption::id);
         let field = format!("{place}.pricing_option_id");
@@ -79,7 +79,7 @@ pub(super) fn bought(
     formats(product, given, place, problems);
     problems.extend(terms::problems(product, given, place));
     package_targeting::check_targeting(
-        desk,
+        context,
         Some(product),
         given.targeting_overlay.as_ref(),
         place,
@@ -93,11 +93,12 @@ pub(super) fn bought(
     }
     let assigned = &given.creative_assignments;
     bought.package.creative_assignments =
-        package_targeting::assignments(desk, Some(product), &[], assigned, place, problems)?;
+        package_targeting::assignments(context, Some(product), &[], assigned, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
     // The time of the promise is added on confirmation.
     shown.extend(given.promised.clone());
-    if let Some(deadline) = deadline(product, given.start_time.unwrap_or(flight.start), desk.now) {
+    if let Some(deadline) = deadline(product, given.start_time.unwrap_or(flight.start), context.now)
+    {
         shown.insert("creative_deadline".to_owned(), deadline.to_string().into());
     }
     let PackageRequest { start_time, end_time, paused, .. } = *given;
@@ -107,14 +108,19 @@ pub(super) fn bought(
 }
 
 /// Checks that a product can be bought now.
-fn on_offer(desk: &BuyContext<'_>, product: &Product, place: &str, problems: &mut Vec<AdcpError>) {
+fn on_offer(
+    context: &BuyContext<'_>,
+    product: &Product,
+    place: &str,
+    problems: &mut Vec<AdcpError>,
+) {
     let field = format!("{place}.product_id");
-    if product.is_expired(desk.now) {
+    if product.is_expired(context.now) {
         let message = "the product has left the offer; ask get_products for what there is now";
         problems.push(at(AdcpCode::ProductExpired, &field, message));
     }
     let gone =
-        desk.supply.is_some_and(|supply| supply.sold_out.iter().any(|id| id == product.id()));
+        context.supply.is_some_and(|supply| supply.sold_out.iter().any(|id| id == product.id()));
     if product.terms.sold_out || gone {
         let message = "the product is sold out; choose another one";
         problems.push(at(AdcpCode::ProductUnavailable, &field, message));

@@ -18,7 +18,7 @@ use crate::store::Entity;
 /// Checks the targeting of a package: the publisher supports it, it contradicts neither itself nor the product,
 /// and its references resolve to the caller's records. `product` is `None` when it is no longer on sale.
 pub(super) fn check_targeting(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     product: Option<&Product>,
     overlay: Option<&Targeting>,
     place: &str,
@@ -29,7 +29,7 @@ pub(super) fn check_targeting(
     };
     let place = format!("{place}.targeting_overlay");
     problems.extend(all_not_done(&overlay.not_done, &place));
-    let unsupported = desk.profile().catalogue.targeting.unsupported(&overlay.sent);
+    let unsupported = context.profile().catalogue.targeting.unsupported(&overlay.sent);
     let others = unsupported.iter().filter(|path| !overlay.not_done.contains_key(path.as_str()));
     problems.extend(others.map(|path| not_done(&format!("{place}.{path}"))));
     problems.extend(contradicted(&overlay.sent, &place));
@@ -38,15 +38,15 @@ pub(super) fn check_targeting(
     }
     for (index, id) in overlay.audience_include.iter().enumerate() {
         let field = format!("{place}.audience_include[{index}]");
-        problems.extend(audience(desk, id, &field, true)?);
+        problems.extend(audience(context, id, &field, true)?);
     }
     for (index, id) in overlay.audience_exclude.iter().enumerate() {
         let field = format!("{place}.audience_exclude[{index}]");
-        problems.extend(audience(desk, id, &field, false)?);
+        problems.extend(audience(context, id, &field, false)?);
     }
-    signals(desk, overlay, &place, problems);
+    signals(context, overlay, &place, problems);
     if let Some(list) = &overlay.property_list
-        && desk.reach.find::<PropertyList>(desk.shelf, &list.list_id)?.is_none()
+        && context.reach.find::<PropertyList>(context.reader, &list.list_id)?.is_none()
     {
         // The member's name would reveal the kind of record, so that it is omitted (`U-3`).
         problems.push(refusals::not_found(AdcpCode::ReferenceNotFound, None));
@@ -89,23 +89,23 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
 
 /// Finds an entity by the id that the caller chose: first in the request's account, then in every
 /// other that the caller can access.
-fn chosen<T: Entity>(desk: &BuyContext<'_>, id: &str) -> Result<Option<T>, InternalError> {
-    let near = desk.account.map(|account| &account.record);
-    Ok(desk.reach.chosen::<T>(desk.shelf, near, id)?.map(|kept| kept.thing))
+fn chosen<T: Entity>(context: &BuyContext<'_>, id: &str) -> Result<Option<T>, InternalError> {
+    let near = context.account.map(|account| &account.record);
+    Ok(context.reach.chosen::<T>(context.reader, near, id)?.map(|kept| kept.thing))
 }
 
 /// Checks that an audience exists and, when it is included, is large enough.
 fn audience(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     id: &str,
     field: &str,
     included: bool,
 ) -> Result<Option<AdcpError>, InternalError> {
-    let Some(audience) = chosen::<StoredAudience>(desk, id)? else {
+    let Some(audience) = chosen::<StoredAudience>(context, id)? else {
         let message = "an audience in the request does not resolve to one of yours";
         return Ok(Some(invalid(field, message)));
     };
-    if !included || audience.status_at(desk.now) != AudienceStatus::TooSmall {
+    if !included || audience.status_at(context.now) != AudienceStatus::TooSmall {
         return Ok(None);
     }
     let message = "the audience is smaller than what can be aimed at; add to it";
@@ -115,8 +115,13 @@ fn audience(
 }
 
 /// Checks that signals are on offer.
-fn signals(desk: &BuyContext<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
-    let known = &desk.profile().catalogue.signals;
+fn signals(
+    context: &BuyContext<'_>,
+    overlay: &Targeting,
+    place: &str,
+    problems: &mut Vec<AdcpError>,
+) {
+    let known = &context.profile().catalogue.signals;
     let mut look = |signals: &[AimedSignal], list: String| {
         for (index, signal) in signals.iter().enumerate() {
             if !known.iter().any(|one| is_signal(one, signal)) {
@@ -154,26 +159,26 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
 /// Checks the creatives that are assigned by id to a package of a product. Those in `before` are already
 /// assigned and are not checked against its policies again.
 pub(super) fn assignments(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     product: Option<&Product>,
     before: &[Assigned],
     given: &[PackageCreative],
     place: &str,
     problems: &mut Vec<AdcpError>,
 ) -> Result<Vec<Assigned>, InternalError> {
-    let policies = Policies::on(&desk.profile().catalogue, product);
+    let policies = Policies::on(&context.profile().catalogue, product);
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
         let field = format!("{place}.creative_assignments[{index}].creative_id");
-        match chosen::<Creative>(desk, id)? {
-            None if is_sample(desk, id) => {}
+        match chosen::<Creative>(context, id)? {
+            None if is_sample(context, id) => {}
             None => problems.push(refusals::not_found(AdcpCode::CreativeNotFound, Some(&field))),
             Some(creative) => {
-                problems.extend(usable(desk, &creative, &field));
+                problems.extend(usable(context, &creative, &field));
                 if !before.iter().any(|known| known.is(id)) {
                     problems.extend(policies.against(&creative.given, &field));
-                    problems.extend(verified(desk, &creative, product, &field));
+                    problems.extend(verified(context, &creative, product, &field));
                 }
             }
         }
@@ -186,15 +191,15 @@ pub(super) fn assignments(
 
 /// Returns the error that the product's verifier gives for a creative.
 fn verified(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     creative: &Creative,
     product: Option<&Product>,
     field: &str,
 ) -> Option<AdcpError> {
     let question = verdict::on_assignment(&creative.given, product)?;
-    match desk.verifiers {
+    match context.verifiers {
         Verifiers::Looked(looked) => {
-            let review = desk.profile().catalogue.creatives.review;
+            let review = context.profile().catalogue.creatives.review;
             verdict::against(looked, creative, &question, review, field)
         }
         Verifiers::Asked(list) => {
@@ -210,14 +215,14 @@ fn verified(
 }
 
 /// Returns true when the id is a sample creative of a sandbox.
-fn is_sample(desk: &BuyContext<'_>, id: &str) -> bool {
-    let profile = desk.profile();
+fn is_sample(context: &BuyContext<'_>, id: &str) -> bool {
+    let profile = context.profile();
     profile.sandbox && profile.catalogue.creatives.samples.iter().any(|sample| sample == id)
 }
 
 /// Returns an error for a rejected or archived creative; one under review can be assigned.
-fn usable(desk: &BuyContext<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
-    match creative.status_at(desk.now) {
+fn usable(context: &BuyContext<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
+    match creative.status_at(context.now) {
         CreativeStatus::Processing
         | CreativeStatus::PendingReview
         | CreativeStatus::Approved

@@ -29,15 +29,15 @@ struct FoundBuy {
 
 /// Returns the question for the governance agent, once the request has no other problem.
 pub(super) fn question(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     form: &UpdateMediaBuy,
 ) -> Result<Option<GovernanceQuestion>, ToolError> {
-    let found = find(desk, form)?;
-    let change = work_out(desk, form, &found)?;
+    let found = find(context, form)?;
+    let change = work_out(context, form, &found)?;
     let account = found.account.as_ref().filter(|_| change.commits());
     let token = form.governance_context.as_deref();
     let products = &found.products;
-    governance::question(desk, account, &change.buy, token, AskedPhase::Modification, products)
+    governance::question(context, account, &change.buy, token, AskedPhase::Modification, products)
 }
 
 /// Handles `update_media_buy`.
@@ -45,11 +45,11 @@ pub(in crate::tools) fn perform(
     work: &WriteContext<'_>,
     form: &UpdateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
-    let offer = work.publisher.products(work.shelf)?;
-    let now = work.ask.now;
-    let desk = BuyContext::from_work(work, &offer);
-    let found = find(&desk, form)?;
-    let mut change = work_out(&desk, form, &found)?;
+    let offer = work.publisher.products(work.reader)?;
+    let now = work.call.now;
+    let context = BuyContext::from_work(work, &offer);
+    let found = find(&context, form)?;
+    let mut change = work_out(&context, form, &found)?;
     let FoundBuy { mut kept, account, spent, .. } = found;
     let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
     if let Some(account) = &account {
@@ -69,7 +69,7 @@ pub(in crate::tools) fn perform(
         let first = names.first().copied().unwrap_or("updated");
         let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
         let before = std::mem::replace(&mut kept.thing, change.buy);
-        let by = work.ask.caller.tenant();
+        let by = work.call.caller.tenant();
         kept.thing.note(revision, now, first, &summary, Some(&by));
         force::save(work.tx, &mut kept, now)?;
         exclusive::rebook_buy(work.tx, &kept.thing, &offer, sandbox, now)?;
@@ -96,21 +96,21 @@ fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
     if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
 
-fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
+fn find(context: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
     let id = &form.media_buy_id;
     let field = Some("media_buy_id");
     let kept: Stored<MediaBuy> =
-        desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
+        context.reach.require(context.reader, id, AdcpCode::MediaBuyNotFound, field)?;
     // The account of the purchase applies, whichever one the request names.
-    let account = Account::find_for(&kept.record, desk.shelf)?;
-    let products = kept.thing.products(desk.offer);
-    let delivery = desk.shelf.find::<BuyDelivery>(&kept.record.id)?;
+    let account = Account::find_for(&kept.record, context.reader)?;
+    let products = kept.thing.products(context.offer);
+    let delivery = context.reader.find::<BuyDelivery>(&kept.record.id)?;
     let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());
     Ok(FoundBuy { kept, account, products, spent })
 }
 
 fn work_out(
-    desk: &BuyContext<'_>,
+    context: &BuyContext<'_>,
     form: &UpdateMediaBuy,
     found: &FoundBuy,
 ) -> Result<BuyUpdate, ToolError> {
@@ -128,7 +128,7 @@ fn work_out(
         return Err(error.into());
     }
     amend::work_out(&UpdateContext {
-        desk: BuyContext { account: found.account.as_ref(), ..*desk },
+        buy_context: BuyContext { account: found.account.as_ref(), ..*context },
         products: &found.products,
         before: &found.kept.thing,
         spent: found.spent,

@@ -22,7 +22,7 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
-    match force::status(work.tx, &mut buy, next, reason, work.ask.now)? {
+    match force::status(work.tx, &mut buy, next, reason, work.call.now)? {
         Forced::Impossible(from) => Err(no_way_from(from)),
         Forced::Done(before) => Ok(moved(before, next)),
     }
@@ -38,7 +38,7 @@ pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, Sce
         need("task_id", &task_id)?;
     }
     let arm = Arm { arm, task_id, message };
-    arm.set(at.work.tx, at.tenant(), tool, at.work.ask.now)?;
+    arm.set(at.work.tx, at.tenant(), tool, at.work.call.now)?;
     // Only a submitted task has an id.
     let task = arm.task_id.filter(|_| arm.arm == PreparedAnswer::Submitted);
     Ok(object!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
@@ -52,11 +52,11 @@ pub(super) fn task(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
     let before = work.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?.thing.status;
-    if !at.office().force(&place, result)?.ok_or_else(not_found)? {
+    if !at.finisher().force(&place, result)?.ok_or_else(not_found)? {
         return Err(no_way_from(before));
     }
     // Read again, because the finisher changed the stored task and not our copy.
-    let after = work.shelf.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?;
+    let after = work.reader.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?;
     Ok(moved(before, after.thing.status))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
         return Err(invalid("params.delivery_date is no day"));
     }
-    let total = force::deliver(work.tx, &found(at, id)?, &at.params.sent, work.ask.now)?;
+    let total = force::deliver(work.tx, &found(at, id)?, &at.params.sent, work.call.now)?;
     let mut simulated = at.params.sent.clone();
     simulated.swap_remove("media_buy_id");
     Ok(json!({"success": true, "simulated": simulated, "cumulative": total}))
@@ -77,7 +77,7 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
 /// `simulate_budget_spend`: replaces the amount spent so far.
 pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let work = at.work;
-    let now = work.ask.now;
+    let now = work.call.now;
     let share = at.params.spend_percentage;
     let share = share.ok_or_else(|| invalid("params.spend_percentage is missing"))?;
     let (spent, budget) = if let Some(id) = &at.params.media_buy_id {
@@ -104,10 +104,10 @@ pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scenar
     let work = at.work;
     let id = need("media_buy_id", &at.params.media_buy_id)?;
     let account = at.account()?;
-    if work.shelf.whose(EntityKind::MediaBuy, id)?.is_some() {
+    if work.reader.whose(EntityKind::MediaBuy, id)?.is_some() {
         return Err(taken());
     }
     let owner = account.record.owner.as_str();
     let account_id = account.record.id.as_str();
-    Ok(force::seed(work.tx, owner, account_id, id, fixture, work.ask.now)?)
+    Ok(force::seed(work.tx, owner, account_id, id, fixture, work.call.now)?)
 }

@@ -30,8 +30,8 @@ pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
             return Err(no_way_from(before));
         }
         kept.thing.status = next;
-        at.office().announce_account(&mut kept)?;
-        work.tx.change(&mut kept, work.ask.now)?;
+        at.finisher().announce_account(&mut kept)?;
+        work.tx.change(&mut kept, work.call.now)?;
     }
     Ok(moved(before, next))
 }
@@ -43,7 +43,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a creative"))?;
     let mut kept = found(at, id)?;
-    let now = work.ask.now;
+    let now = work.call.now;
     let before = kept.thing.status_at(now);
     if before != next {
         if !before.may_become(next) {
@@ -56,7 +56,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
         kept.thing.stand(next, at.params.reason_code.as_deref(), now);
         kept.thing.rejection_reason = reason;
         work.tx.change(&mut kept, now)?;
-        at.office().announce_creative(&kept, &turn(at, before)?)?;
+        at.finisher().announce_creative(&kept, &turn(at, before)?)?;
     }
     Ok(moved(before, next))
 }
@@ -72,7 +72,7 @@ pub(super) fn observations(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFa
 /// Finds the caller's creative by its chosen id.
 fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<Creative>, ScenarioFailed> {
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
-    let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
+    let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.reader, &query)?;
     // Several accounts may have one: the named account's comes first, then the latest change.
     let named = at.work.admitted.account_id();
     all.sort_by_key(|kept| (kept.record.account.as_deref() == named, kept.record.updated_at));
@@ -106,7 +106,7 @@ pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
         }
         kept.thing.status = next;
         kept.thing.reason.clone_from(&at.params.termination_reason);
-        work.tx.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.call.now)?;
     }
     Ok(moved(before, next))
 }
@@ -119,7 +119,7 @@ pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
         return Err(invalid("no other tool than get_products asks anything behind the publisher"));
     }
     let upstream = at.params.upstream_name.clone().unwrap_or_else(|| "ad server".to_owned());
-    let outage = Outage { upstream, tool, since: work.ask.now };
+    let outage = Outage { upstream, tool, since: work.call.now };
     let id = Outage::id(at.tenant());
     work.tx.remove(EntityKind::Directive, &id)?;
     work.add(&id, (at.tenant(), None), "", &outage)?;

@@ -43,7 +43,7 @@ pub(super) fn put(
     ids.swap_remove("fixture");
     let ids = tradepost_document::canonical::to_string(&Value::Object(ids));
     let place = own_id(owner, scenario.name(), &ids);
-    if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.shelf.find(&place)? {
+    if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.reader.find(&place)? {
         if known == fixture {
             return Ok(json!({"success": true}));
         }
@@ -60,27 +60,27 @@ pub(super) fn put(
 
 /// `seed_product`.
 pub(super) fn product(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    Ok(at.office().seed_product(need("product_id", &at.params.product_id)?, fixture)?)
+    Ok(at.finisher().seed_product(need("product_id", &at.params.product_id)?, fixture)?)
 }
 
 /// `seed_creative_format`.
 pub(super) fn format(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    Ok(at.office().seed_format(need("format_id", &at.params.format_id)?, fixture)?)
+    Ok(at.finisher().seed_format(need("format_id", &at.params.format_id)?, fixture)?)
 }
 
 /// `seed_pricing_option`.
 pub(super) fn price(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let office = at.office();
+    let finisher = at.finisher();
     let product = need("product_id", &at.params.product_id)?;
     let option = need("pricing_option_id", &at.params.pricing_option_id)?;
-    if !office.seed_price(product, option, fixture)? {
+    if !finisher.seed_price(product, option, fixture)? {
         return Err(not_found());
     }
     // Tests that buy this product without asking for prices use this one. It costs the same as the
     // first seeded price and is listed after it.
-    let priced = office.publisher.product(office.shelf, product)?;
+    let priced = finisher.publisher.product(finisher.tx, product)?;
     if product == TRIAL && priced.is_some_and(|priced| priced.pricing(DEFAULT).is_none()) {
-        office.seed_price(product, DEFAULT, fixture)?;
+        finisher.seed_price(product, DEFAULT, fixture)?;
     }
     Ok(())
 }
@@ -101,9 +101,9 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
 
 /// Creates a test account; defaults replace missing members of the fixture.
 pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
-    let shelf = at.work.tx;
+    let tx = at.work.tx;
     let id = need("account_id", &at.params.account_id)?;
-    if shelf.whose(EntityKind::Account, id)?.is_some() {
+    if tx.whose(EntityKind::Account, id)?.is_some() {
         return Err(taken());
     }
     let given: AccountFixture = read(fixture)?;
@@ -115,7 +115,7 @@ pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sce
     account.name = given.name.unwrap_or(account.name);
     account.status = given.status.unwrap_or(account.status);
     account.funds = given.funds.and_then(|funds| tradepost_document::json::from_value(funds).ok());
-    account.open(shelf, at.tenant(), at.work.ask.now)?;
+    account.open(tx, at.tenant(), at.work.call.now)?;
     Ok(())
 }
 
@@ -127,7 +127,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sc
     let owner = account.record.owner.as_str();
     let account_id = account.record.id.as_str();
     let place = own_id(owner, account_id, id);
-    if work.shelf.whose(EntityKind::Creative, &place)?.is_some() {
+    if work.reader.whose(EntityKind::Creative, &place)?.is_some() {
         return Err(taken());
     }
     let CreativeFixture { status, rejection_reason, mut given } = read(fixture)?;
@@ -136,7 +136,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sc
     given.entry("name").or_insert_with(|| id.into());
     given.entry("assets").or_insert_with(|| json!({}));
     if !given.contains_key("format_id") && !given.contains_key("format_kind") {
-        let formats = work.publisher.formats(work.shelf)?;
+        let formats = work.publisher.formats(work.reader)?;
         let format = formats.into_iter().next().and_then(|format| format.format_id);
         let absent = || invalid("params.fixture has to name a format_id");
         given.insert("format_id".to_owned(), format.ok_or_else(absent)?.given.into());

@@ -113,12 +113,12 @@ pub(super) fn merged(
 /// Asks verifiers about changed and newly assigned creatives, before the transaction.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    ask: &ToolCall,
+    call: &ToolCall,
     form: &SyncCreatives,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
-    let look = |shelf: &dyn StoreRead| questions(publisher, form, admitted, shelf);
-    let questions = publisher.look(ask, look).await?;
+    let look = |reader: &dyn StoreRead| questions(publisher, form, admitted, reader);
+    let questions = publisher.look(call, look).await?;
     let looked = verdict::ask(publisher, questions).await;
     Ok(Prepared { looked, ..Prepared::default() })
 }
@@ -128,9 +128,9 @@ fn questions(
     publisher: &Publisher,
     form: &SyncCreatives,
     admitted: &Admitted,
-    shelf: &dyn StoreRead,
+    reader: &dyn StoreRead,
 ) -> Result<Vec<(String, VerifierQuestion)>, ToolError> {
-    let products = publisher.products(shelf)?;
+    let products = publisher.products(reader)?;
     let mut policies =
         products.iter().filter_map(|product| product.published.creative_policy.as_ref());
     // Without verifiers neither the library nor the media buys have to be read.
@@ -138,11 +138,11 @@ fn questions(
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
     };
-    let library = buyer_records::library(account, shelf, wanted(form), |creative: &Creative| {
+    let library = buyer_records::library(account, reader, wanted(form), |creative: &Creative| {
         &creative.creative_id
     })?;
-    let buys = buys_of(admitted, shelf, form, &library)?;
-    let formats = Formats::new(publisher, &products, shelf)?;
+    let buys = buys_of(admitted, reader, form, &library)?;
+    let formats = Formats::new(publisher, &products, reader)?;
     let demands = Demands::from_products(&products);
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();

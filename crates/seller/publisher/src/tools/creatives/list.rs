@@ -57,7 +57,7 @@ pub(in crate::tools) fn perform(
     let mut shown = Vec::new();
     for row in &items {
         let activity =
-            || notifications::activity(work.shelf, &row.kept, form.webhook_activity_limit);
+            || notifications::activity(work.reader, &row.kept, form.webhook_activity_limit);
         let activity = form.include_webhook_activity.then(activity).transpose()?;
         shown.push(form.show(row, activity));
     }
@@ -113,7 +113,7 @@ fn listed_one_by_one(work: &ToolContext<'_>, form: &ListCreatives) -> Result<Lis
     rows.retain(|row| row.passes(filters));
     let (field, direction) = sort(form.sort.as_ref(), &mut rows);
     let tallies = rows.iter().map(CreativeRow::tally).collect();
-    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let scope = page::scope(&work.call.arguments, work.admitted.account_id());
     let page = page::sized(rows, form.pagination.as_ref(), &scope, SIZE.usual, SIZE.most)?;
     let ListPage { items, pagination } = page;
     Ok(Listed { items, pagination, tallies, field, direction })
@@ -158,7 +158,7 @@ fn candidates(
     let mut found = Vec::new();
     for id in ids {
         let query = Query::default().led_to_by(IndexField::ChosenId, &id);
-        let mut creatives = work.admitted.reach.all::<Creative>(work.shelf, &query)?;
+        let mut creatives = work.admitted.reach.all::<Creative>(work.reader, &query)?;
         creatives.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
         found.extend(creatives);
     }
@@ -182,7 +182,7 @@ fn named_ids(
     };
     if let Some(ids) = &filters.assigned_to_packages {
         let ids = ids.iter().map(String::as_str);
-        let buys = Buys::naming(&work.admitted, work.shelf, ids, std::iter::empty())?;
+        let buys = Buys::naming(&work.admitted, work.reader, ids, std::iter::empty())?;
         buys.packages().for_each(|(_, package)| show(package));
         return Ok(Some(shown));
     }
@@ -208,16 +208,16 @@ fn rows(
     let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
     for id in creatives.iter().filter_map(|kept| kept.record.account.as_ref()) {
         if !accounts.contains_key(id)
-            && let Some(account) = work.shelf.find::<Account>(id)?
+            && let Some(account) = work.reader.find::<Account>(id)?
         {
             accounts.insert(id.clone(), json!(account.thing.published()));
         }
     }
     let ids = creatives.iter().map(|kept| kept.thing.creative_id.as_str());
     let buys = if creatives.len() > LOOKED_UP {
-        Buys::all(&work.admitted, work.shelf)?
+        Buys::all(&work.admitted, work.reader)?
     } else {
-        Buys::naming(&work.admitted, work.shelf, std::iter::empty(), ids)?
+        Buys::naming(&work.admitted, work.reader, std::iter::empty(), ids)?
     };
     let namesakes = namesakes(work, &creatives, &buys)?;
     let row = |kept: Stored<Creative>| {
@@ -240,7 +240,7 @@ fn rows(
         });
         let packages = packages.collect();
         let account = kept.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
-        CreativeRow { status: kept.thing.status_at(work.ask.now), account, packages, kept }
+        CreativeRow { status: kept.thing.status_at(work.call.now), account, packages, kept }
     };
     Ok(creatives.into_iter().map(row).collect())
 }

@@ -91,19 +91,19 @@ pub(in crate::tools) fn perform(
         return Err(refusals::invalid("delete_missing", message).into());
     }
     let catalogue = &work.publisher.profile.catalogue;
-    let products = work.publisher.products(work.shelf)?;
+    let products = work.publisher.products(work.reader)?;
     let library =
-        buyer_records::library(account, work.shelf, wanted(form), |creative: &Creative| {
+        buyer_records::library(account, work.reader, wanted(form), |creative: &Creative| {
             &creative.creative_id
         })?;
     let mut sync = Sync {
         work,
         account,
         policy: &catalogue.creatives,
-        formats: Formats::new(work.publisher, &products, work.shelf)?,
+        formats: Formats::new(work.publisher, &products, work.reader)?,
         demands: Demands::from_products(&products),
         products,
-        buys: buys_of(&work.admitted, work.shelf, form, &library)?,
+        buys: buys_of(&work.admitted, work.reader, form, &library)?,
         library,
         items: Vec::new(),
     };
@@ -131,7 +131,7 @@ pub(in crate::tools) fn perform(
 
 impl Sync<'_> {
     fn now(&self) -> Timestamp {
-        self.work.ask.now
+        self.work.call.now
     }
 
     fn judge(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
@@ -439,7 +439,7 @@ impl Sync<'_> {
     }
 
     fn apply(mut self) -> Result<(), InternalError> {
-        let shelf = self.work.tx;
+        let tx = self.work.tx;
         let now = self.now();
         let owner = self.account.record.owner.as_str();
         let account = self.account.record.id.as_str();
@@ -457,12 +457,12 @@ impl Sync<'_> {
                     let account = Some(account);
                     let new_record = New { id: &id, owner, account, state: "", now };
                     let record = new_record.record(&new)?;
-                    shelf.put(record.clone())?;
+                    tx.put(record.clone())?;
                     reviewed.push(Stored { thing: new, record });
                 }
                 SyncAction::Update(mut known, _) => {
                     known.thing.assign(item.assigned, now);
-                    shelf.change(&mut known, now)?;
+                    tx.change(&mut known, now)?;
                     reviewed.push(known);
                 }
                 SyncAction::Keep(mut known) => {
@@ -475,15 +475,15 @@ impl Sync<'_> {
                     fresh = Some(known);
                 }
                 SyncAction::Remove(known) => {
-                    shelf.remove(known.record.kind, &known.record.id)?;
+                    tx.remove(known.record.kind, &known.record.id)?;
                 }
                 SyncAction::Fail(_) => {}
             }
             if let Some(mut known) = fresh {
-                shelf.change(&mut known, now)?;
+                tx.change(&mut known, now)?;
             }
         }
-        let tenant = self.work.ask.caller.tenant();
+        let tenant = self.work.call.caller.tenant();
         let events = self.work.staff_events();
         events.note_waiting_creatives(&self.account.thing, &reviewed, &tenant)?;
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
@@ -491,10 +491,10 @@ impl Sync<'_> {
             if touched.contains(&index) {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;
-                let by = self.work.ask.caller.tenant();
+                let by = self.work.call.caller.tenant();
                 let said = "creatives were assigned";
                 buy.thing.note(revision, now, "creatives_assigned", said, Some(&by));
-                buy::force::save(shelf, buy, now)?;
+                buy::force::save(tx, buy, now)?;
             }
         }
         Ok(())

@@ -53,7 +53,7 @@ fn source(work: &ToolContext<'_>, id: &str) -> Result<Stored<StoredEventSource>,
         }
     }
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
-    let mut found: Vec<Stored<StoredEventSource>> = work.admitted.reach.all(work.shelf, &query)?;
+    let mut found: Vec<Stored<StoredEventSource>> = work.admitted.reach.all(work.reader, &query)?;
     match (found.pop(), found.is_empty()) {
         (None, _) => Err(refusals::not_found(AdcpCode::ReferenceNotFound, None).into()),
         (Some(source), true) => Ok(source),
@@ -94,7 +94,7 @@ fn keep(
     // Source, type and id identify an event: the same order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
-    if work.shelf.whose(StoredEvent::KIND, &place)?.is_some() {
+    if work.reader.whose(StoredEvent::KIND, &place)?.is_some() {
         return Ok(false);
     }
     let data = event.custom_data.as_ref();

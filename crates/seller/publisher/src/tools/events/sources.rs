@@ -28,7 +28,7 @@ pub(in crate::tools) fn perform(
         Some(_) | None => Wanted::All,
     };
     let known =
-        buyer_records::library(account, work.shelf, wanted, |source: &StoredEventSource| {
+        buyer_records::library(account, work.reader, wanted, |source: &StoredEventSource| {
             &source.event_source_id
         })?;
     let mut shown = Vec::new();

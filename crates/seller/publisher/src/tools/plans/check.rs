@@ -79,7 +79,7 @@ impl DecisionDraft<'_> {
         };
         let holds = |delegation: &Delegation| {
             delegation.agent_url.as_ref().is_some_and(is_caller)
-                && delegation.expires_at.is_none_or(|end| work.ask.now < end)
+                && delegation.expires_at.is_none_or(|end| work.call.now < end)
         };
         if !delegations.iter().any(holds) {
             let text = "the plan delegates nothing to the caller at this time";

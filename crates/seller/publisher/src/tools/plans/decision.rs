@@ -103,7 +103,7 @@ impl CheckedAction {
         form: &CheckGovernance,
         checks: &[Stored<GovernanceCheck>],
     ) -> Self {
-        let check_id = work.publisher.world.fresh_id("chk");
+        let check_id = work.publisher.services.fresh_id("chk");
         let token = form.governance_context.as_ref();
         let earlier = token.and_then(|token| {
             checks.iter().rev().find(|kept| kept.thing.governance_context.as_ref() == Some(token))
@@ -177,7 +177,7 @@ impl DecisionDraft<'_> {
     /// Stores the decision for audits and returns the reply.
     pub(super) fn keep(self, work: &WriteContext<'_>) -> Result<Value, InternalError> {
         let verdict = self.verdict();
-        let now = work.ask.now;
+        let now = work.call.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);
         let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
         let judged = CATEGORIES.iter().filter(demanded).map(|(name, _)| (*name).to_owned());
@@ -266,9 +266,9 @@ impl DecisionDraft<'_> {
             "iss": issuer,
             "sub": form.plan_id,
             "aud": seller,
-            "iat": work.ask.now.as_second(),
+            "iat": work.call.now.as_second(),
             "exp": until.as_second(),
-            "jti": publisher.world.fresh_id("gov"),
+            "jti": publisher.services.fresh_id("gov"),
             "phase": phase,
             "caller": form.caller,
             "check_id": check.check_id,
@@ -278,6 +278,6 @@ impl DecisionDraft<'_> {
             "verdict"?: qualified.then_some(check.verdict),
         });
         let critical: &[&str] = if qualified { &["verdict"] } else { &[] };
-        publisher.world.attest(&claims, critical).filter(|token| token.len() <= LONGEST)
+        publisher.services.attest(&claims, critical).filter(|token| token.len() <= LONGEST)
     }
 }

@@ -40,7 +40,7 @@ pub(in crate::tools) fn perform(
     let purchase = form.purchase_type.clone().or_else(of_check);
     let response = form.seller_response.as_ref();
     let outcome = GovernanceOutcome {
-        outcome_id: work.publisher.world.fresh_id("out"),
+        outcome_id: work.publisher.services.fresh_id("out"),
         action: action.clone(),
         outcome: form.outcome,
         purchase_type: purchase.unwrap_or_else(|| "media_buy".to_owned()),
@@ -163,7 +163,7 @@ fn settle(
     for kept in same.filter(|kept| kept.thing.committed != MoneyAmount::ZERO) {
         let mut kept = kept.clone();
         kept.thing.committed = MoneyAmount::ZERO;
-        work.tx.change(&mut kept, work.ask.now)?;
+        work.tx.change(&mut kept, work.call.now)?;
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ impl<'a> Offer<'a> {
         let supply = work.prepared.supply.as_ref();
         let is_gone =
             |id: &str| supply.is_some_and(|supply| supply.sold_out.iter().any(|one| one == id));
-        let mut available = work.publisher.products(work.shelf)?;
+        let mut available = work.publisher.products(work.reader)?;
         available.retain(|product| {
             !product.terms.sold_out
                 && !is_gone(product.id())

@@ -48,7 +48,7 @@ pub(super) fn for_brief(
             name: name.to_owned(),
             description: description.to_owned(),
             status: ProposalStatus::Draft,
-            expires_at: after(work.ask.now, terms.draft_hours)?,
+            expires_at: after(work.call.now, terms.draft_hours)?,
             allocations: plan.allocations(),
             envelope: plan.envelope(wanted.clone()),
             io_id: None,
@@ -68,7 +68,7 @@ pub(super) fn for_brief(
 
 /// Stores a new draft.
 fn add(work: &WriteContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
-    draft.proposal_id = work.publisher.world.fresh_id("prop");
+    draft.proposal_id = work.publisher.services.fresh_id("prop");
     work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
 }
@@ -84,7 +84,7 @@ fn current(
     draft: &Proposal,
 ) -> Result<Vec<Stored<Proposal>>, InternalError> {
     let mut known: Vec<Stored<Proposal>> =
-        work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
+        work.reader.all(&Query { term: draft.content(), ..drafts(work) })?;
     known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
     Ok(known)
 }
@@ -106,7 +106,7 @@ pub(super) fn replanned(
     }
     let next = Proposal {
         status: ProposalStatus::Draft,
-        expires_at: after(work.ask.now, terms.draft_hours)?,
+        expires_at: after(work.call.now, terms.draft_hours)?,
         allocations,
         envelope,
         io_id: None,
@@ -116,13 +116,13 @@ pub(super) fn replanned(
     match kept.thing.status {
         ProposalStatus::Draft => {
             kept.thing = next;
-            work.writing()?.tx.change(&mut kept, work.ask.now)?;
+            work.writing()?.tx.change(&mut kept, work.call.now)?;
         }
         ProposalStatus::Committed => {
             let added = add(&work.writing()?, next)?;
             let broken =
                 || InternalError::new("reading a proposal that was just kept", "it is not there");
-            kept = work.shelf.find(&added.proposal_id)?.ok_or_else(broken)?;
+            kept = work.reader.find(&added.proposal_id)?.ok_or_else(broken)?;
         }
     }
     Ok(kept)
@@ -140,15 +140,15 @@ pub(super) fn commit(
     }
     let writing = work.writing()?;
     kept.thing.status = ProposalStatus::Committed;
-    kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
-    kept.thing.io_id = Some(writing.publisher.world.fresh_id("io"));
+    kept.thing.expires_at = after(work.call.now, terms(work)?.hold_hours)?;
+    kept.thing.io_id = Some(writing.publisher.services.fresh_id("io"));
     COMMITTED.clone_into(&mut kept.record.state);
-    writing.tx.change(kept, work.ask.now)?;
+    writing.tx.change(kept, work.call.now)?;
     let proposal = &kept.thing;
     let is_sandbox = work.is_for_tests();
     let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
     let expires_at = Some(proposal.expires_at);
-    exclusive::book_days(writing.tx, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
+    exclusive::book_days(writing.tx, &proposal.proposal_id, &days, expires_at, work.call.now)?;
     Ok(true)
 }
 

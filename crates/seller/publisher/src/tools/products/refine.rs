@@ -155,11 +155,11 @@ fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSub
             RefineEntry::Request { .. } => found.push(RefineSubject::Request),
             RefineEntry::Product { product_id, .. } => {
                 let field = format!("refine[{index}].product_id");
-                match work.publisher.product(work.shelf, product_id)? {
+                match work.publisher.product(work.reader, product_id)? {
                     None => {
                         problems.push(refusals::not_found(AdcpCode::ProductNotFound, Some(&field)))
                     }
-                    Some(product) if product.is_expired(work.ask.now) => {
+                    Some(product) if product.is_expired(work.call.now) => {
                         let message = "the product has left the offer; discover again";
                         problems.push(refusals::at(AdcpCode::ProductExpired, &field, message));
                     }
@@ -169,7 +169,7 @@ fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSub
             RefineEntry::Proposal { proposal_id, .. } => {
                 let field = format!("refine[{index}].proposal_id");
                 let reach = &work.admitted.reach;
-                match proposal::current(reach, work.shelf, proposal_id, &field, work.ask.now) {
+                match proposal::current(reach, work.reader, proposal_id, &field, work.call.now) {
                     Ok(kept) => found.push(RefineSubject::Proposal(Box::new(kept))),
                     Err(stop) => problems.extend(stop.reasons()?),
                 }
@@ -301,7 +301,7 @@ fn finalize_problems(
         }
         let days = one.thing.exclusive_days(&offer.available, work.is_for_tests(), &field);
         let own = [one.thing.proposal_id.as_str()];
-        problems.extend(exclusive::taken_days(work.shelf, &days, &own, work.ask.now)?);
+        problems.extend(exclusive::taken_days(work.reader, &days, &own, work.call.now)?);
         // Two holds of the same guaranteed or exclusive inventory compete; both cannot be promised at once.
         let is_held = |product: &Product| product.is_guaranteed() || product.is_exclusive();
         let guaranteed = |proposal: &Proposal| -> Vec<String> {

@@ -57,8 +57,8 @@ pub(in crate::tools) fn perform(
         "summary": summary.into_iter().collect::<Value>(),
         "authorization_summary"?: (!sold.is_empty()).then(|| authorizations(&sold)),
         "results": results,
-        "validated_at": work.ask.now,
-        "list_resolved_at": work.ask.now,
+        "validated_at": work.call.now,
+        "list_resolved_at": work.call.now,
     });
     Ok(ToolReply::completed("how the delivery stands to the list", body))
 }

@@ -18,7 +18,7 @@ impl Offering {
     /// equals.
     pub(super) fn best<'a>(work: &'a ToolContext<'_>, intent: &str) -> Option<&'a Self> {
         let wanted = words(intent);
-        let open = Self::all(work).filter(|offering| offering.unavailable(work.ask.now).is_none());
+        let open = Self::all(work).filter(|offering| offering.unavailable(work.call.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
             // `max_by_key` returns the last among equals, so that the index counts backwards.
             (words(&offering.said()).intersection(&wanted).count(), std::cmp::Reverse(*index))
@@ -89,7 +89,7 @@ impl Offering {
                 "timing": "at_first_influenced_output",
                 "proximity": "near_rendered_unit",
             },
-            "declared_at": work.ask.now,
+            "declared_at": work.call.now,
             "declared_by": {"role": "brand_agent"},
         })
     }

@@ -47,17 +47,17 @@ pub(in crate::tools) fn perform(
     let activation = Activation {
         handle: handle.to_owned(),
         pricing_option_id: form.pricing_option_id.clone(),
-        since: work.ask.now,
+        since: work.call.now,
         live,
     };
     let state = if live { "live" } else { "over" };
-    match work.shelf.find::<Activation>(&id)? {
+    match work.reader.find::<Activation>(&id)? {
         // An active signal keeps its agreed terms.
         Some(kept) if kept.thing.live == live => {}
         Some(mut kept) => {
             kept.thing = activation;
             state.clone_into(&mut kept.record.state);
-            work.tx.change(&mut kept, work.ask.now)?;
+            work.tx.change(&mut kept, work.call.now)?;
         }
         None if live => work.add(&id, work.whose(), state, &activation)?,
         None => {}

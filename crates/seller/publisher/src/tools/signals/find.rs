@@ -47,7 +47,7 @@ pub(in crate::tools) fn perform(
     // An account without activations sees the public result and can share its cache.
     let own = account.is_some() && shown.iter().any(live);
     let cache_scope = if own { "account" } else { "public" };
-    let scope = page::scope(&work.ask.arguments, account.filter(|_| own));
+    let scope = page::scope(&work.call.arguments, account.filter(|_| own));
     // The version covers all matches, before paging and the selection of fields, so that it is the
     // same for all of them.
     let version = page::mark(format!("{scope}\n{}", canonical::to_string(&json!(shown))));

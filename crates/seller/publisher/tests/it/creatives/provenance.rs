@@ -74,7 +74,7 @@ fn live(policy: Value) -> Script {
 
 fn says(script: &Script, answer: Value) {
     let answer = answer.as_object().unwrap().clone();
-    script.desk.world.verifiers.lock().unwrap().push(Ok(answer));
+    script.desk.services.verifiers.lock().unwrap().push(Ok(answer));
 }
 
 /// Action, status and code of the first row.
@@ -106,7 +106,7 @@ fn an_unassigned_creative_is_judged_by_all_products_taking_it() {
     let said = json!({"provenance": {"digital_source_type": "digital_capture"}});
     let answer = script.ask(AdcpTool::SyncCreatives, sent(but("said", said)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
-    assert!(script.desk.world.asked.lock().unwrap().is_empty(), "there is no verifier");
+    assert!(script.desk.services.asked.lock().unwrap().is_empty(), "there is no verifier");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_contradicted_creative_is_refused_in_the_sellers_own_words() {
           "adcp_version": "3.1"
         }
     "##]]);
-    let asked = script.desk.world.asked.lock().unwrap().clone();
+    let asked = script.desk.services.asked.lock().unwrap().clone();
     assert_eq!(
         Value::from(asked.into_iter().map(Value::Object).collect::<Vec<_>>()),
         json!([{
@@ -212,14 +212,14 @@ fn a_verifiers_answer_counts_only_if_sure_and_asked_for() {
 #[test]
 fn a_silent_verifier_is_not_asked_again_and_people_decide() {
     let mut script = live(policy());
-    script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));
+    script.desk.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let sent = json!({"creatives": [photograph]});
     let answer = script.ask(AdcpTool::SyncCreatives, sent.clone());
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
     let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("unchanged", "pending_review", ""), "{answer}");
-    assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
+    assert_eq!(script.desk.services.asked.lock().unwrap().len(), 1);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn a_sandbox_asks_nobody_and_tells_tests_what_was_noted() {
           "adcp_version": "3.1"
         }
     "##]]);
-    assert!(script.desk.world.asked.lock().unwrap().is_empty());
+    assert!(script.desk.services.asked.lock().unwrap().is_empty());
 }
 
 /// The verifier's word for something that a machine made.
@@ -425,7 +425,7 @@ fn answers_about_a_second_row_say_nothing_of_the_first() {
     let sent = json!({"creatives": [first, but("sunset", honest)], "validation_mode": "lenient"});
     let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("failed", "", "PROVENANCE_CLAIM_CONTRADICTED"), "{answer}");
-    assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
+    assert_eq!(script.desk.services.asked.lock().unwrap().len(), 1);
 }
 
 #[test]
@@ -585,20 +585,20 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
 
     // Somebody else says meanwhile of the same creative that a machine made it.
-    let vault = Arc::clone(&script.desk.vault);
+    let store = Arc::clone(&script.desk.store);
     let edit = move || {
-        let edit = |shelf: &dyn StoreTx| {
-            for mut record in shelf.list(EntityKind::Creative, &Query::default()).unwrap() {
+        let edit = |tx: &dyn StoreTx| {
+            for mut record in tx.list(EntityKind::Creative, &Query::default()).unwrap() {
                 let provenance = json!({"digital_source_type": "trained_algorithmic_media"});
                 record.body["given"]["provenance"] = provenance;
-                shelf.put(record).unwrap();
+                tx.put(record).unwrap();
             }
             TxEnd::Keep
         };
-        // A shelf in memory runs a job at once.
-        drop(vault.write(Box::new(edit)));
+        // A store in memory runs a job at once.
+        drop(store.write(Box::new(edit)));
     };
-    *script.desk.world.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
+    *script.desk.services.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
     says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
     let moved = json!({"creatives": [{
         "creative_id": "sunset", "name": "Sunset",
@@ -650,7 +650,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
     let both = update(json!([{"creative_id": "harbour"}, {"creative_id": "sunset"}]));
     let sync = json!({"creatives": [photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg")],
         "assignments": [{"creative_id": "sunset", "package_id": package}]});
-    let asked = |script: &Script| script.desk.world.asked.lock().unwrap().len();
+    let asked = |script: &Script| script.desk.services.asked.lock().unwrap().len();
     for (tool, request, field) in [
         (
             AdcpTool::CreateMediaBuy,
@@ -692,7 +692,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
 fn a_silent_verifier_permits_assigning_only_what_goes_to_people() {
     let (mut script, _) = sent_before_anybody_looked();
     let silent = |script: &Script| {
-        script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));
+        script.desk.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
     };
     silent(&script);
     let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));

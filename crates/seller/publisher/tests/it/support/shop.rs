@@ -161,10 +161,10 @@ impl Shop {
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);
         let now = desk.now;
-        desk.put(move |shelf| {
+        desk.put(move |tx| {
             let owner = "agent:acme";
             let id = ACCOUNT;
-            shelf.add(New { id, owner, account: Some(id), state: "", now }, &account)?;
+            tx.add(New { id, owner, account: Some(id), state: "", now }, &account)?;
             let other = Account::new(
                 "acc_nova",
                 json!({"domain": "novamotors.example"}),
@@ -172,8 +172,7 @@ impl Shop {
                 Billing::Operator,
             );
             let id = "acc_nova";
-            shelf
-                .add(New { id, owner: "agent:nova", account: Some(id), state: "", now }, &other)?;
+            tx.add(New { id, owner: "agent:nova", account: Some(id), state: "", now }, &other)?;
             for (id, status) in [
                 ("banner", CreativeStatus::Approved),
                 ("banner-2", CreativeStatus::PendingReview),
@@ -195,7 +194,7 @@ impl Shop {
                 };
                 let record = own_id(owner, ACCOUNT, id);
                 let new = New { id: &record, owner, account: Some(ACCOUNT), state: "", now };
-                shelf.add(new, &creative)?;
+                tx.add(new, &creative)?;
             }
             Ok(())
         });
@@ -266,14 +265,14 @@ impl Shop {
 
     /// Everything of a kind that is kept, as it lies there.
     pub(crate) fn kept(&self, kind: EntityKind) -> Vec<Value> {
-        let listed = self.desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
+        let listed = self.desk.store.look(|reader| reader.list(kind, &Query::default()));
         let records: Result<_, tradepost_document::fault::InternalError> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
     pub(crate) fn buy(&self, id: &str) -> Stored<MediaBuy> {
-        let found = self.desk.vault.look(|shelf| shelf.find::<MediaBuy>(id));
+        let found = self.desk.store.look(|reader| reader.find::<MediaBuy>(id));
         let found: Result<_, tradepost_document::fault::InternalError> = found;
         found.unwrap().unwrap()
     }

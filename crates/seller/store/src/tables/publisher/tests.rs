@@ -126,7 +126,7 @@ fn what_was_there_before_is_found_and_counted() {
     let path = folder.path().join("database");
     old(&path);
     let database = open(&path);
-    let check = |shelf: &dyn StoreRead| {
+    let check = |reader: &dyn StoreRead| {
         for (kind, field, value, id) in [
             (EntityKind::MediaBuy, IndexField::Package, "pkg_2", "mb"),
             (EntityKind::MediaBuy, IndexField::Creative, "c", "mb"),
@@ -136,7 +136,7 @@ fn what_was_there_before_is_found_and_counted() {
             (EntityKind::Notice, IndexField::About, "1:0:oc", "n"),
         ] {
             let query = Query::of_owner("o").led_to_by(field, value);
-            let found = shelf.list(kind, &query).unwrap();
+            let found = reader.list(kind, &query).unwrap();
             let ids: Vec<_> = found.iter().map(|record| record.id.as_str()).collect();
             assert_eq!(ids, [id], "{field:?}");
         }
@@ -149,12 +149,15 @@ fn what_was_there_before_is_found_and_counted() {
             (EntityKind::Task, 1),
             (EntityKind::Account, 0),
         ] {
-            assert_eq!(shelf.list(kind, &changed).unwrap().len(), count, "{kind:?}");
+            assert_eq!(reader.list(kind, &changed).unwrap().len(), count, "{kind:?}");
         }
         let account = Tally { state: "suspended".into(), class: "sandbox".into(), things: 1 };
-        assert_eq!(shelf.count(EntityKind::Account, &Query::of_account("acc")).unwrap(), [account]);
-        let notices = shelf.count(EntityKind::Notice, &Query::default()).unwrap();
+        assert_eq!(
+            reader.count(EntityKind::Account, &Query::of_account("acc")).unwrap(),
+            [account]
+        );
+        let notices = reader.count(EntityKind::Notice, &Query::default()).unwrap();
         assert_eq!(notices.iter().map(|tally| tally.things).sum::<u64>(), 2);
     };
-    database.read_shelf("p", &mut |shelf| check(shelf)).unwrap();
+    database.read_for_publisher("p", &mut |reader| check(reader)).unwrap();
 }

@@ -86,11 +86,11 @@ fn governed(url: String) -> Scene {
     let row = json!({"brand": {"domain": "test.example"}, "operator": "test.example",
         "billing": "operator", "sandbox": true});
     let opened = json!({"idempotency_key": KEYS[1], "accounts": [row]});
-    sold().after("acme", "sync_accounts", opened).laid(move |shelf| {
-        for mut account in shelf.all::<Account>(&Query::default())? {
+    sold().after("acme", "sync_accounts", opened).laid(move |tx| {
+        for mut account in tx.all::<Account>(&Query::default())? {
             account.thing.governance =
                 Some(AccountGovernance { url: url.clone(), credential: None });
-            shelf.change(&mut account, at(NOW))?;
+            tx.change(&mut account, at(NOW))?;
         }
         Ok(())
     })

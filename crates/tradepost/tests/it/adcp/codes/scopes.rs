@@ -153,10 +153,10 @@ fn read_only_scope() {
 
 #[test]
 fn read_only_scope_of_an_account_that_another_has_granted() {
-    let scene = buy().by("nova").laid(|shelf| {
-        for account in shelf.all::<Account>(&Query::default())? {
+    let scene = buy().by("nova").laid(|tx| {
+        for account in tx.all::<Account>(&Query::default())? {
             let grant = AccountGrant { account_id: account.record.id, authorization: reader() };
-            grant.put(shelf, "agent:nova", at(NOW))?;
+            grant.put(tx, "agent:nova", at(NOW))?;
         }
         Ok(())
     });

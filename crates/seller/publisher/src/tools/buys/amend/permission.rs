@@ -10,7 +10,7 @@ use crate::refusals::at;
 /// Checks that the media buy and its products permit the actions.
 pub(super) fn check_actions(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let UpdateContext { before, products, .. } = *amending;
-    let now = amending.desk.now;
+    let now = amending.buy_context.now;
     let open = || action::available(&action::permitted(before, products, now));
     let mut seen = Vec::new();
     for (action, field) in &found.actions {
