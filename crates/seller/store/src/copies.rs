@@ -144,10 +144,10 @@ pub fn schema_differences(data: &Path) -> Result<Vec<String>, InternalError> {
 /// # Errors
 /// When it cannot be read.
 pub fn follow(file: &Path, keys: &OperatorKeys) -> Result<Chains, InternalError> {
-    let vault = Arc::new(ColumnCipher::default());
+    let cipher = Arc::new(ColumnCipher::default());
     let link = SqlBackend::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
-    let database = Database(Connection::new(link, Arc::clone(&vault)));
-    let is_open = vault.open_by(keys, &database.privacy_keys()?)?;
+    let database = Database(Connection::new(link, Arc::clone(&cipher)));
+    let is_open = cipher.open_by(keys, &database.privacy_keys()?)?;
     // The audit log is not encrypted.
     let consents = is_open.then(|| database.check_consents(None, None)).transpose()?;
     Ok(Chains { consents, records: database.check_records()? })

@@ -103,7 +103,7 @@ pub struct Store {
     /// Snapshot files beside a database file; a server keeps snapshots in the database.
     snapshots: Option<snapshots::Snapshots>,
     /// Encrypts personal data.
-    vault: Arc<ColumnCipher>,
+    cipher: Arc<ColumnCipher>,
 }
 
 impl Store {
@@ -147,12 +147,12 @@ impl Store {
         let path = directory.join(FILE);
         restrict(&path).map_err(InternalError::on("creating the database"))?;
         let connection = sqlite::schema::open(&path, schema)?;
-        let vault = Arc::new(ColumnCipher::default());
+        let cipher = Arc::new(ColumnCipher::default());
         let reading = |count: usize| {
             let mut connections = Vec::with_capacity(count);
             for _ in 0..count {
                 let link = SqlBackend::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
-                connections.push(Connection::new(link, Arc::clone(&vault)));
+                connections.push(Connection::new(link, Arc::clone(&cipher)));
             }
             Ok::<_, InternalError>(Readers::new(connections))
         };
@@ -161,7 +161,7 @@ impl Store {
         let publisher_readers = reading(publishers::READERS)?;
         let publishers = publishers::PublisherAccess::new(publisher_readers, reading(1)?);
         let health = Arc::new(health::StoreHealth::new(Some(&path)));
-        let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &vault)?;
+        let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &cipher)?;
         Ok(Self {
             writer,
             readers,
@@ -172,7 +172,7 @@ impl Store {
             server: None,
             health,
             snapshots: Some(snapshots::Snapshots::new(directory)),
-            vault,
+            cipher,
         })
     }
 
@@ -182,9 +182,9 @@ impl Store {
         postgres::check_locks(&session, &server.session())?;
         postgres::prepare(&session, schema)?;
         drop(session);
-        let vault = Arc::new(ColumnCipher::default());
+        let cipher = Arc::new(ColumnCipher::default());
         let session =
-            |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&vault));
+            |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&cipher));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
         let health = Arc::new(health::StoreHealth::new(None));
         let writer = writer::StoreWriter::of_server(session(0), sessions(WRITERS), &health)?;
@@ -199,7 +199,7 @@ impl Store {
             server: Some(Arc::clone(&server)),
             health,
             snapshots: None,
-            vault: Arc::clone(&vault),
+            cipher: Arc::clone(&cipher),
         })
     }
 

@@ -95,7 +95,7 @@ pub(crate) struct PgServer {
     /// Name of this process for the others.
     process: String,
     /// Exchanges notices with them, once this process has a listener.
-    herald: OnceLock<NotifyListener>,
+    notify_listener: OnceLock<NotifyListener>,
 }
 
 impl PgServer {
@@ -115,7 +115,7 @@ impl PgServer {
             breaker: Mutex::new(CircuitBreaker::new(Backoff::constant(REFUSED))),
             started: Instant::now(),
             process: uuid::Uuid::new_v4().to_string(),
-            herald: OnceLock::new(),
+            notify_listener: OnceLock::new(),
         }))
     }
 
@@ -124,8 +124,8 @@ impl PgServer {
         &self,
         ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {
-        let herald = match self.herald.get() {
-            Some(herald) => herald,
+        let notify_listener = match self.notify_listener.get() {
+            Some(notify_listener) => notify_listener,
             None => {
                 let config = self.url.config().clone();
                 let tls = self.tls.clone();
@@ -134,10 +134,10 @@ impl PgServer {
                     || InternalError::new("listening to other processes", "its thread has ended");
                 let runtime = self.runtime.as_ref().ok_or_else(ended)?;
                 let fresh = NotifyListener::start(way, runtime.handle())?;
-                self.herald.get_or_init(|| fresh)
+                self.notify_listener.get_or_init(|| fresh)
             }
         };
-        herald.add(Arc::new(ear));
+        notify_listener.add(Arc::new(ear));
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl PgServer {
         permits: i64,
         each: i64,
     ) -> Result<(i64, i64, i64), InternalError> {
-        let client = self.herald.get().and_then(NotifyListener::client);
+        let client = self.notify_listener.get().and_then(NotifyListener::client);
         let gone = || PgError::Gone("nobody listens".to_owned());
         let leased = client.ok_or_else(gone).and_then(|client| {
             self.wait_at_most(QUICK, async move {
@@ -470,9 +470,9 @@ impl PgSession {
             ended => ended,
         };
         if ended.is_ok()
-            && let Some(herald) = self.server.herald.get()
+            && let Some(notify_listener) = self.server.notify_listener.get()
         {
-            herald.tell(turn.news);
+            notify_listener.tell(turn.news);
         }
         ended
     }

@@ -25,7 +25,7 @@ pub(crate) type RowResult<T> = Result<T, RowError>;
 pub(crate) struct Connection {
     /// The connection itself.
     pub(crate) link: SqlBackend,
-    vault: Arc<ColumnCipher>,
+    cipher: Arc<ColumnCipher>,
 }
 
 /// Database that a connection leads to.
@@ -39,13 +39,13 @@ pub(crate) enum SqlBackend {
 
 impl Connection {
     /// Creates a connection whose columns these keys encrypt.
-    pub(crate) const fn new(link: SqlBackend, vault: Arc<ColumnCipher>) -> Self {
-        Self { link, vault }
+    pub(crate) const fn new(link: SqlBackend, cipher: Arc<ColumnCipher>) -> Self {
+        Self { link, cipher }
     }
 
     /// Returns the cipher for personal data.
-    pub(crate) fn vault(&self) -> &ColumnCipher {
-        &self.vault
+    pub(crate) fn cipher(&self) -> &ColumnCipher {
+        &self.cipher
     }
 
     /// Runs a statement whose result is not needed. It may be sent to a server with the next statement that is waited
@@ -141,12 +141,12 @@ impl Connection {
     ) -> Result<(), InternalError> {
         match &self.link {
             SqlBackend::Sqlite(connection) => {
-                sqlite::each(connection, &self.vault, sql, values, take)
+                sqlite::each(connection, &self.cipher, sql, values, take)
                     .map_err(InternalError::on(what))
             }
             SqlBackend::Postgres(session) => {
                 for row in &session.query(what, sql, values)? {
-                    let row = SqlRow::new(RowSource::Postgres(row), &self.vault);
+                    let row = SqlRow::new(RowSource::Postgres(row), &self.cipher);
                     if !take(&row).map_err(InternalError::on(what))? {
                         break;
                     }
@@ -331,7 +331,7 @@ impl<T: Bind + ?Sized> Bind for &T {
 /// Row of a result, with the keys for encrypted columns.
 pub(crate) struct SqlRow<'r> {
     cells: RowSource<'r>,
-    vault: &'r ColumnCipher,
+    cipher: &'r ColumnCipher,
 }
 
 /// Row as its database returned it.
@@ -364,8 +364,8 @@ pub(crate) enum ColumnError {
 
 impl<'r> SqlRow<'r> {
     /// Creates a row with the cipher for its encrypted columns.
-    pub(crate) const fn new(cells: RowSource<'r>, vault: &'r ColumnCipher) -> Self {
-        Self { cells, vault }
+    pub(crate) const fn new(cells: RowSource<'r>, cipher: &'r ColumnCipher) -> Self {
+        Self { cells, cipher }
     }
 }
 
@@ -378,7 +378,7 @@ impl SqlRow<'_> {
         key: Option<&str>,
         of: &AadContext,
     ) -> RowResult<String> {
-        Ok(self.vault.open(key, of, self.written(column)?)?)
+        Ok(self.cipher.open(key, of, self.written(column)?)?)
     }
 
     /// Does the same for a column that may be empty.
@@ -389,7 +389,7 @@ impl SqlRow<'_> {
         of: &AadContext,
     ) -> RowResult<Option<String>> {
         let text: Option<String> = self.written(column)?;
-        Ok(text.map(|text| self.vault.open(key, of, text)).transpose()?)
+        Ok(text.map(|text| self.cipher.open(key, of, text)).transpose()?)
     }
 
     /// Does the same for bytes.
@@ -400,7 +400,7 @@ impl SqlRow<'_> {
         of: &AadContext,
     ) -> RowResult<Option<Vec<u8>>> {
         let bytes: Option<Vec<u8>> = self.written(column)?;
-        Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
+        Ok(bytes.map(|bytes| self.cipher.open_bytes(key, of, bytes)).transpose()?)
     }
 
     /// Returns the value of a column by its name.

@@ -108,7 +108,7 @@ pub(super) fn execute(
 
 pub(super) fn each(
     connection: &Connection,
-    vault: &ColumnCipher,
+    cipher: &ColumnCipher,
     sql: &str,
     values: &[SqlValue<'_>],
     mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
@@ -121,7 +121,7 @@ pub(super) fn each(
         if names.is_empty() {
             names = row.as_ref().column_names().map(str::to_owned).collect();
         }
-        if !take(&SqlRow::new(RowSource::Sqlite { row, names: &names }, vault))? {
+        if !take(&SqlRow::new(RowSource::Sqlite { row, names: &names }, cipher))? {
             break;
         }
     }

@@ -88,11 +88,11 @@ impl StoreWriter {
     pub(super) fn of_file(
         connection: rusqlite::Connection,
         health: Arc<StoreHealth>,
-        vault: &Arc<ColumnCipher>,
+        cipher: &Arc<ColumnCipher>,
     ) -> Result<Self, InternalError> {
         let counts = WriterCounts::default();
         let counted = counts.clone();
-        let connection = Connection::new(SqlBackend::Sqlite(connection), Arc::clone(vault));
+        let connection = Connection::new(SqlBackend::Sqlite(connection), Arc::clone(cipher));
         // Waiting jobs share the commit; no job waits for another to arrive.
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {

@@ -290,16 +290,21 @@ mod tests {
     fn what_cannot_be_said_in_time_becomes_one_line() {
         let (said, to_say) = mpsc::channel(2);
         let mut lips = Lips { to_say, unsaid: Arc::default() };
-        let herald = NotifyListener {
+        let notify_listener = NotifyListener {
             said,
             unsaid: Arc::clone(&lips.unsaid),
             ears: Arc::default(),
             line: Line::default(),
         };
-        herald.tell(vec![ChangeNotice::Due, appended(1)]);
+        notify_listener.tell(vec![ChangeNotice::Due, appended(1)]);
         let first = lips.to_say.try_recv().unwrap();
         assert_eq!(lips.all(first), [ChangeNotice::Due, appended(1)]);
-        herald.tell(vec![ChangeNotice::Due, appended(2), appended(3), ChangeNotice::Changed]);
+        notify_listener.tell(vec![
+            ChangeNotice::Due,
+            appended(2),
+            appended(3),
+            ChangeNotice::Changed,
+        ]);
         let first = lips.to_say.try_recv().unwrap();
         assert_eq!(lips.all(first), [ChangeNotice::Any]);
     }

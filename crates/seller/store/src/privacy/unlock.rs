@@ -120,7 +120,7 @@ impl Store {
 
     fn hold(&self, unlocked: Unlocked) {
         // An earlier caller has the same keys: they come from one place in a process.
-        let _ = self.vault.0.set(unlocked);
+        let _ = self.cipher.0.set(unlocked);
     }
 
     /// Returns how much personal data is encrypted, and with which keys.
@@ -147,7 +147,7 @@ impl Store {
     /// # Errors
     /// When there is no key, or the database fails.
     pub fn rekey(&self, mut progress: impl FnMut(u64)) -> Result<Rekeyed, InternalError> {
-        let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
+        let Some(key) = self.cipher.key().map(ToOwned::to_owned) else {
             return Err(InternalError::new("encrypting anew", "there is no key"));
         };
         let mut done = Rekeyed::default();

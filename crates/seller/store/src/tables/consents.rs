@@ -82,7 +82,7 @@ impl StoreTransaction<'_> {
         network: &str,
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), InternalError> {
-        let [hashed, plain] = self.0.vault().forms(network);
+        let [hashed, plain] = self.0.cipher().forms(network);
         self.0.one(
             "adding up what is kept",
             EVIDENCE,
@@ -100,13 +100,15 @@ impl StoreTransaction<'_> {
         let hashes = [consent::consent_hash(payload), evidence.body_hash(), evidence.caller_hash()];
         let seq = self.log_consent(dealer_id, lead_id, ConsentKind::Granted, at, Some(hashes))?;
         let size = evidence.body.len() + payload.to_string().len();
-        let vault = self.0.vault();
+        let cipher = self.0.cipher();
         let agent = evidence.user_agent.as_ref();
         let agent =
-            agent.map(|text| vault.seal(&AadContext::evidence(USER_AGENT, dealer_id, seq), text));
-        let body = vault.seal_bytes(&AadContext::evidence(BODY, dealer_id, seq), &evidence.body)?;
+            agent.map(|text| cipher.seal(&AadContext::evidence(USER_AGENT, dealer_id, seq), text));
+        let body =
+            cipher.seal_bytes(&AadContext::evidence(BODY, dealer_id, seq), &evidence.body)?;
         // Encrypted because with the salt addresses could be tried against the hash.
-        let salt = vault.seal_bytes(&AadContext::evidence(SALT, dealer_id, seq), &evidence.salt)?;
+        let salt =
+            cipher.seal_bytes(&AadContext::evidence(SALT, dealer_id, seq), &evidence.salt)?;
         self.0.execute(
             "writing the evidence of a consent",
             "INSERT INTO consent_evidence
@@ -117,12 +119,12 @@ impl StoreTransaction<'_> {
                 dealer_id,
                 seq,
                 at,
-                network.map(|network| vault.blind(network)),
+                network.map(|network| cipher.blind(network)),
                 i64::try_from(size).unwrap_or(i64::MAX),
                 agent.transpose()?,
                 salt.as_ref(),
                 body.as_ref(),
-                vault.key(),
+                cipher.key(),
             ],
         )
     }
@@ -163,7 +165,7 @@ impl StoreTransaction<'_> {
         let Some(lead) = lead else {
             return Ok(false);
         };
-        let vault = self.0.vault();
+        let cipher = self.0.cipher();
         let submissions: Vec<(i64, AadContext, Option<Value>)> = self.0.all(
             "reading a lead's submissions",
             "SELECT seq, payload, received_at, sealed_by FROM lead_submissions WHERE lead_id = $1",
@@ -188,7 +190,7 @@ impl StoreTransaction<'_> {
             }
             let payload = payload.unwrap_or(Value::Null);
             for contact in contacts(&payload) {
-                let [contact, plain] = vault.forms(&contact);
+                let [contact, plain] = cipher.forms(&contact);
                 self.0.execute(
                     "erasing a contact",
                     "DELETE FROM lead_contacts WHERE dealer_id = $1 AND contact IN ($2, $3)",
@@ -201,7 +203,7 @@ impl StoreTransaction<'_> {
                  WHERE seq = $1",
                 params![
                     submission,
-                    vault.seal(&of, &without_customer(&payload).to_string())?,
+                    cipher.seal(&of, &without_customer(&payload).to_string())?,
                     key,
                 ],
             )?;

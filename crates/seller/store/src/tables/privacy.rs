@@ -165,7 +165,7 @@ impl StoreTransaction<'_> {
     /// Returns the key that encrypts rows of this transaction, and protects it from removal until the end. A key that
     /// was removed because this process had not used it yet is recorded again.
     pub(super) fn sealing_key(&self, now: Timestamp) -> Result<Option<&str>, InternalError> {
-        let Some((id, index_key)) = self.0.vault().key_row() else { return Ok(None) };
+        let Some((id, index_key)) = self.0.cipher().key_row() else { return Ok(None) };
         let sql = format!("SELECT 1 FROM privacy_keys WHERE key_id = $1{}", self.0.for_key_share());
         let known: Option<i64> =
             self.0.first("looking for the key that seals", &sql, params![id], |row| row.only())?;
@@ -215,8 +215,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_submissions(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let vault = self.0.vault();
-        let key = vault.key();
+        let cipher = self.0.cipher();
+        let key = cipher.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -246,12 +246,12 @@ impl StoreTransaction<'_> {
                 batch.unreadable.push(Unreadable::of_lead("lead_submissions", Some(lead)));
                 continue;
             };
-            let address = address.map(|text| vault.seal(&address_of, &text)).transpose()?;
+            let address = address.map(|text| cipher.seal(&address_of, &text)).transpose()?;
             self.0.execute(
                 "sealing a submission anew",
                 "UPDATE lead_submissions SET payload = $2, address = $3, sealed_by = $4
                  WHERE seq = $1",
-                params![seq, vault.seal(&payload_of, &payload)?, address, key],
+                params![seq, cipher.seal(&payload_of, &payload)?, address, key],
             )?;
             batch.sealed += 1;
         }
@@ -259,8 +259,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let vault = self.0.vault();
-        let key = vault.key();
+        let cipher = self.0.cipher();
+        let key = cipher.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -295,7 +295,7 @@ impl StoreTransaction<'_> {
                 continue;
             };
             let of = |column| AadContext::evidence(column, &dealer, seq);
-            let agent = agent.map(|text| vault.seal(&of(USER_AGENT), &text)).transpose()?;
+            let agent = agent.map(|text| cipher.seal(&of(USER_AGENT), &text)).transpose()?;
             // Used for look-ups: once hashed it stays the same under any key.
             let network = network.map(|network| self.blinded(&network));
             self.0.execute(
@@ -306,8 +306,8 @@ impl StoreTransaction<'_> {
                     submission,
                     network,
                     agent,
-                    vault.seal_bytes(&of(BODY), &body)?.as_ref(),
-                    vault.seal_bytes(&of(SALT), &salt)?.as_ref(),
+                    cipher.seal_bytes(&of(BODY), &body)?.as_ref(),
+                    cipher.seal_bytes(&of(SALT), &salt)?.as_ref(),
                     key
                 ],
             )?;
@@ -317,8 +317,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_notes(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let vault = self.0.vault();
-        let now = vault.key();
+        let cipher = self.0.cipher();
+        let now = cipher.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -347,11 +347,11 @@ impl StoreTransaction<'_> {
                 batch.unreadable.push(Unreadable::of_lead("lead_notes", Some(lead)));
                 continue;
             };
-            let salt = salt.map(|salt| vault.seal(&salt_of, &salt)).transpose()?;
+            let salt = salt.map(|salt| cipher.seal(&salt_of, &salt)).transpose()?;
             self.0.execute(
                 "sealing a note anew",
                 "UPDATE lead_notes SET text = $2, salt = $3, sealed_by = $4 WHERE key = $1",
-                params![key, vault.seal(&text_of, &text)?, salt, now],
+                params![key, cipher.seal(&text_of, &text)?, salt, now],
             )?;
             batch.sealed += 1;
         }
@@ -359,8 +359,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_second_factors(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let vault = self.0.vault();
-        let now = vault.key();
+        let cipher = self.0.cipher();
+        let now = cipher.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -385,7 +385,7 @@ impl StoreTransaction<'_> {
             self.0.execute(
                 "sealing a second factor anew",
                 "UPDATE second_factors SET secret = $2, sealed_by = $3 WHERE name = $1",
-                params![name, vault.seal(&belongs_to(&name), &secret)?, now],
+                params![name, cipher.seal(&belongs_to(&name), &secret)?, now],
             )?;
             batch.sealed += 1;
         }
@@ -393,8 +393,8 @@ impl StoreTransaction<'_> {
     }
 
     fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
-        let vault = self.0.vault();
-        let now = vault.key();
+        let cipher = self.0.cipher();
+        let now = cipher.key();
         let rows = self.0.all(
             READING,
             &format!(
@@ -425,7 +425,7 @@ impl StoreTransaction<'_> {
             // The values for look-ups are in the table's primary key, so a row in clear has to become another row.
             let (new_scope, new_key) = match is_blind {
                 true => (scope.clone(), key.clone()),
-                false => (vault.blind(&scope), vault.blind(&key)),
+                false => (cipher.blind(&scope), cipher.blind(&key)),
             };
             let of = AadContext::column(REPLY, &[&dealer, &new_scope, &new_key]);
             // Erasure finds a reply by its lead, and cannot search encrypted text.
@@ -435,7 +435,7 @@ impl StoreTransaction<'_> {
                     "sealing a reply anew",
                     "UPDATE idempotency_keys SET reply = $4, sealed_by = $5, lead_id = $6
                      WHERE dealer_id = $1 AND scope = $2 AND key = $3",
-                    params![dealer, scope, key, vault.seal(&of, &reply)?, now, lead],
+                    params![dealer, scope, key, cipher.seal(&of, &reply)?, now, lead],
                 )?;
                 continue;
             }
@@ -453,7 +453,7 @@ impl StoreTransaction<'_> {
                     key,
                     new_scope,
                     new_key,
-                    vault.seal(&of, &reply)?,
+                    cipher.seal(&of, &reply)?,
                     now,
                     lead
                 ],
@@ -475,7 +475,7 @@ impl StoreTransaction<'_> {
                 "hashing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person) VALUES ($1, $2, $3)
                  ON CONFLICT DO NOTHING",
-                params![dealer, self.0.vault().blind(contact), person],
+                params![dealer, self.0.cipher().blind(contact), person],
             )?;
             self.0.execute(
                 "removing a contact in clear",
@@ -489,7 +489,7 @@ impl StoreTransaction<'_> {
     fn blind_matches(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_matches", "proof", "contact", "subject", limit)?;
         for [dealer, proof, contact, subject] in &rows {
-            let blind = |text: &String| self.0.vault().blind(text);
+            let blind = |text: &String| self.0.cipher().blind(text);
             self.0.execute(
                 "hashing by what a lead is known",
                 "INSERT INTO lead_matches
@@ -525,7 +525,7 @@ impl StoreTransaction<'_> {
                 "INSERT INTO lead_tallies (dealer_id, subject, at, submission)
                  SELECT dealer_id, $3, at, submission FROM lead_tallies
                  WHERE dealer_id = $1 AND subject = $2 ON CONFLICT DO NOTHING",
-                params![dealer, subject, self.0.vault().blind(subject)],
+                params![dealer, subject, self.0.cipher().blind(subject)],
             )?;
             self.0.execute(
                 "removing a tally in clear",
@@ -566,7 +566,7 @@ impl StoreTransaction<'_> {
 
     /// Returns the hash of a text for look-ups, unless it is hashed already.
     fn blinded(&self, text: &str) -> String {
-        if text.starts_with(BLIND) { text.to_owned() } else { self.0.vault().blind(text) }
+        if text.starts_with(BLIND) { text.to_owned() } else { self.0.cipher().blind(text) }
     }
 }
 

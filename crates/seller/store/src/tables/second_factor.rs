@@ -33,7 +33,7 @@ impl StoreTransaction<'_> {
         now: Timestamp,
     ) -> Result<bool, InternalError> {
         let key = self.sealing_key(now)?;
-        let sealed = self.0.vault().seal(&belongs_to(name), secret)?;
+        let sealed = self.0.cipher().seal(&belongs_to(name), secret)?;
         self.0.changes(
             "keeping a second factor",
             "INSERT INTO second_factors (name, secret, sealed_by, confirmed_at, last_step)

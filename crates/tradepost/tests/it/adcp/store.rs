@@ -271,13 +271,13 @@ proptest! {
     ) {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
-        let vaults = stores.map(|store| StoreVault::new(store, "one"));
+        let publisher_stores = stores.map(|store| StoreVault::new(store, "one"));
         let memory = MemoryVault::default();
         for (number, (steps, refuse)) in chapters.into_iter().enumerate() {
-            write(&vaults[number % 2], steps.clone(), refuse);
+            write(&publisher_stores[number % 2], steps.clone(), refuse);
             write(&memory, steps, refuse);
-            prop_assert_eq!(everything(&vaults[0]), everything(&memory));
-            prop_assert_eq!(everything(&vaults[1]), everything(&memory));
+            prop_assert_eq!(everything(&publisher_stores[0]), everything(&memory));
+            prop_assert_eq!(everything(&publisher_stores[1]), everything(&memory));
         }
     }
 }
@@ -287,7 +287,7 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
     const BUDGET: u64 = 150;
     let Some(scratch) = Scratch::new() else { return };
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
-    let vaults = stores.map(|store| StoreVault::new(store, "one"));
+    let publisher_stores = stores.map(|store| StoreVault::new(store, "one"));
     let put = |tx: &dyn StoreTx, left: u64| {
         tx.put(EntityRecord {
             kind: EntityKind::MediaBuy,
@@ -305,7 +305,7 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
             place: 0,
         })
     };
-    let store = |number: usize| Arc::clone(vaults[number].store());
+    let store = |number: usize| Arc::clone(publisher_stores[number].store());
     store(0).write_for_publisher("one", move |tx| put(tx, BUDGET)).unwrap();
     let spend = move |tx: &dyn StoreTx| {
         let kept = tx.get(EntityKind::MediaBuy, "buy")?.unwrap();

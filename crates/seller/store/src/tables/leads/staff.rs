@@ -102,8 +102,8 @@ impl StoreTransaction<'_> {
         let Some(lead) = lead else {
             return Ok(false);
         };
-        let vault = self.0.vault();
-        let text = vault.seal(
+        let cipher = self.0.cipher();
+        let text = cipher.seal(
             &AadContext::lead(NOTE, &lead.dealer_id, lead_id, note.at),
             note.text.as_deref().unwrap_or_default(),
         )?;
@@ -122,7 +122,7 @@ impl StoreTransaction<'_> {
                 note.author,
                 text,
                 key,
-                vault.seal(&salt_of, &salt)?,
+                cipher.seal(&salt_of, &salt)?,
             ],
         )?;
         let detail = digest.as_ref().map(note_detail);

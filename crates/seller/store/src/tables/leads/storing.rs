@@ -53,10 +53,10 @@ impl LeadStore for StoreTransaction<'_> {
         // Held from the first look-up to the commit: two concurrent submissions must not both be new.
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
-        let vault = self.0.vault();
-        let [key, plain_key] = vault.forms(claim.key);
+        let cipher = self.0.cipher();
+        let [key, plain_key] = cipher.forms(claim.key);
         for scope in claim.scopes {
-            let [scope, plain_scope] = vault.forms(scope);
+            let [scope, plain_scope] = cipher.forms(scope);
             // A reply from before there was a key stays in clear until it is encrypted.
             let reply = self.0.first(
                 "reading an idempotency key",
@@ -86,11 +86,11 @@ impl LeadStore for StoreTransaction<'_> {
             "DELETE FROM idempotency_keys WHERE dealer_id = $1 AND first_seen_at <= $2",
             params![claim.dealer_id, claim.since],
         )?;
-        let vault = self.0.vault();
-        let key = vault.blind(claim.key);
+        let cipher = self.0.cipher();
+        let key = cipher.blind(claim.key);
         let lead_id = lead_of(&reply.reply);
         for scope in claim.scopes {
-            let scope = vault.blind(scope);
+            let scope = cipher.blind(scope);
             let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
             self.0.execute(
                 "writing an idempotency key",
@@ -106,9 +106,9 @@ impl LeadStore for StoreTransaction<'_> {
                     scope,
                     key,
                     reply.payload_hash,
-                    vault.seal(&of, &reply.reply)?,
+                    cipher.seal(&of, &reply.reply)?,
                     reply.first_seen_at,
-                    vault.key(),
+                    cipher.key(),
                     lead_id,
                 ],
             )?;
@@ -118,12 +118,12 @@ impl LeadStore for StoreTransaction<'_> {
 
     fn known_lead(&self, known: &RepeatCriteria<'_>) -> Result<Option<LeadRecord>, InternalError> {
         self.0.lock(known.dealer_id)?;
-        let vault = self.0.vault();
-        let [subject, plain_subject] = vault.forms(known.subject);
+        let cipher = self.0.cipher();
+        let [subject, plain_subject] = cipher.forms(known.subject);
         for proof in known.proofs {
-            let [proof, plain_proof] = vault.forms(proof);
+            let [proof, plain_proof] = cipher.forms(proof);
             for contact in known.contacts {
-                let [contact, plain_contact] = vault.forms(contact);
+                let [contact, plain_contact] = cipher.forms(contact);
                 let found: Option<String> = self.0.first(
                     "looking for an equivalent lead",
                     KNOWN_LEAD,
@@ -174,7 +174,7 @@ impl LeadStore for StoreTransaction<'_> {
         limit: u32,
     ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
-        let [subject, plain] = self.0.vault().forms(subject);
+        let [subject, plain] = self.0.cipher().forms(subject);
         // Rows beyond the limit are not counted.
         let counted: u32 = self.0.one(
             "counting leads",
@@ -194,7 +194,7 @@ impl LeadStore for StoreTransaction<'_> {
         except_lead: Option<&str>,
     ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
-        let [subject, plain] = self.0.vault().forms(subject);
+        let [subject, plain] = self.0.cipher().forms(subject);
         let counted: u32 = self.0.one("counting appointments", "SELECT count(*) FROM (SELECT 1 FROM lead_tallies t
                  JOIN appointments a ON a.submission = t.submission
                  JOIN lead_submissions s ON s.seq = t.submission
@@ -316,10 +316,10 @@ impl StoreTransaction<'_> {
     fn put_submission(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         let lead = taken.lead;
         let sent = &taken.lead.submission;
-        let vault = self.0.vault();
+        let cipher = self.0.cipher();
         let of =
             |column| AadContext::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
-        let address = sent.address.as_ref().map(|text| vault.seal(&of(ADDRESS), text));
+        let address = sent.address.as_ref().map(|text| cipher.seal(&of(ADDRESS), text));
         self.0.one(
             "writing a submission",
             "INSERT INTO lead_submissions (lead_id, dealer_id, received_at, duplicate, version,
@@ -334,7 +334,7 @@ impl StoreTransaction<'_> {
                 sent.version.name(),
                 sent.principal,
                 address.transpose()?,
-                vault.seal(&of(PAYLOAD), &sent.payload.to_string())?,
+                cipher.seal(&of(PAYLOAD), &sent.payload.to_string())?,
                 sent.rooftop,
                 sent.listing.as_ref().map(Value::to_string),
                 self.sealing_key(lead.changed_at)?,
@@ -378,7 +378,7 @@ impl StoreTransaction<'_> {
         let mut person = None;
         // The first known contact decides, if the contacts belong to several people.
         for contact in known.contacts {
-            let [contact, plain] = self.0.vault().forms(contact);
+            let [contact, plain] = self.0.cipher().forms(contact);
             let found = self.0.first(
                 "looking for a person",
                 PERSON,
@@ -468,10 +468,10 @@ impl StoreTransaction<'_> {
     fn put_matches(&self, taken: &NewLead<'_>) -> Result<(), InternalError> {
         let lead = taken.lead;
         let known = &taken.known;
-        let vault = self.0.vault();
-        let subject = vault.blind(known.subject);
+        let cipher = self.0.cipher();
+        let subject = cipher.blind(known.subject);
         for contact in known.contacts {
-            let contact = vault.blind(contact);
+            let contact = cipher.blind(contact);
             // A contact stays with the person that it first belonged to.
             self.0.execute(
                 "writing a contact",
@@ -489,7 +489,7 @@ impl StoreTransaction<'_> {
                      ON CONFLICT DO NOTHING",
                     params![
                         lead.dealer_id,
-                        vault.blind(proof),
+                        cipher.blind(proof),
                         contact,
                         subject,
                         lead.received_at,
@@ -514,7 +514,7 @@ impl StoreTransaction<'_> {
                 "writing a tally",
                 "INSERT INTO lead_tallies (dealer_id, subject, at, submission)
                  VALUES ($1, $2, $3, $4)",
-                params![dealer, self.0.vault().blind(subject), at, submission],
+                params![dealer, self.0.cipher().blind(subject), at, submission],
             )?;
         }
         Ok(())

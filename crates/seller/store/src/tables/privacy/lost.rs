@@ -86,7 +86,7 @@ impl StoreTransaction<'_> {
                 "erasing a submission",
                 "UPDATE lead_submissions SET payload = $2, address = NULL, sealed_by = $3
                  WHERE seq = $1",
-                params![submission, self.0.vault().seal(&of, "null")?, key],
+                params![submission, self.0.cipher().seal(&of, "null")?, key],
             )?;
         }
         self.0.execute(
