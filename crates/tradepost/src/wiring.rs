@@ -47,7 +47,7 @@ const SUMMED_UP: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug)]
 pub struct Wiring {
     /// Registry of the agents.
-    pub desk: Arc<AgentRegistry>,
+    pub registry: Arc<AgentRegistry>,
     /// Senders of the publishers' notifications; each has to be run by the caller.
     pub notices: Vec<Arc<Notices>>,
     /// Sender of the dealers' leads; has to be run by the caller.
@@ -138,12 +138,13 @@ impl Wiring {
         }
         let console_metrics = ConsoleMetrics::default();
         let register = |registry: &mut Registry| console_metrics.register(registry);
-        let (desk, counted) = desk_counting(&server, &store, clock.clone(), Vec::new(), register);
+        let (registry, counted) =
+            registry_counting(&server, &store, clock.clone(), Vec::new(), register);
         let refusals = Arc::new(RefusalRecorder::new(Arc::clone(&store), clock.clone()));
-        desk.set_refusal_sink(Arc::clone(&refusals) as _);
+        registry.set_refusal_sink(Arc::clone(&refusals) as _);
         let sellers = Arc::new(RunningDealers(RwLock::default()));
         let wiring = Self {
-            desk,
+            registry,
             notices,
             deliveries,
             feeds,
@@ -202,7 +203,7 @@ impl Wiring {
 
     /// Makes requests and deliveries part of traces. Call it once, before any arrive.
     pub fn trace_with(&self, tracer: &Tracer) {
-        self.desk.trace_with(tracer.clone());
+        self.registry.trace_with(tracer.clone());
         self.deliveries.trace_with(tracer.clone());
     }
 
@@ -211,7 +212,7 @@ impl Wiring {
     pub fn site(&self) -> Site {
         let mut routes = adcp::http::routes();
         routes.router = routes.router.merge(feeds::routes(Arc::clone(&self.feeds)));
-        http::site(Arc::clone(&self.desk), routes)
+        http::site(Arc::clone(&self.registry), routes)
     }
 
     /// Replaces the dealers of the configuration file; requests in progress finish on the old ones.
@@ -256,7 +257,7 @@ impl Wiring {
         // A publisher may have sold something, or its staff decided in another process.
         self.deliveries.wake();
         let _round = self.ground.inventories.round()?;
-        self.desk.refresh()
+        self.registry.refresh()
     }
 
     /// Erases old leads of removed dealers, and records the failed sign-ins of past hours. Blocks
@@ -332,7 +333,7 @@ impl Wiring {
         let agents: Vec<_> = agents.chain(self.publishers.iter().cloned()).collect();
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
-        self.desk.replace(agents);
+        self.registry.replace(agents);
         *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())
     }
@@ -340,17 +341,17 @@ impl Wiring {
 
 /// Returns a registry with these agents on a store, and the ids of those whose rows are counted.
 #[must_use]
-pub fn desk(
+pub fn registry(
     server: &ServerConfig,
     store: &Arc<Store>,
     clock: Clock,
     agents: Vec<SharedAgent>,
 ) -> (Arc<AgentRegistry>, Counted) {
-    desk_counting(server, store, clock, agents, |_| {})
+    registry_counting(server, store, clock, agents, |_| {})
 }
 
 /// Does the same, with the additional metrics of `register`.
-fn desk_counting(
+fn registry_counting(
     server: &ServerConfig,
     store: &Arc<Store>,
     clock: Clock,
@@ -362,14 +363,14 @@ fn desk_counting(
     let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
     let counted: Counted = Arc::new(RwLock::new(ids));
     store.count_in(metrics.registry(), Arc::clone(&counted));
-    let desk = AgentRegistry::new(server.http(), clock, Arc::clone(store) as _, agents);
-    (Arc::new(desk.counting(metrics)), counted)
+    let registry = AgentRegistry::new(server.http(), clock, Arc::clone(store) as _, agents);
+    (Arc::new(registry.counting(metrics)), counted)
 }
 
 /// Returns all routes of a process.
 #[must_use]
-pub fn site(desk: Arc<AgentRegistry>) -> Site {
-    http::site(desk, adcp::http::routes())
+pub fn site(registry: Arc<AgentRegistry>) -> Site {
+    http::site(registry, adcp::http::routes())
 }
 
 /// Returns the authentication of callers: API keys of the store, and token issuers on the web.

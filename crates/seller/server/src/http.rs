@@ -67,13 +67,13 @@ pub struct Routes {
 
 /// Creates the router for operators, for a separate listener that callers of the public one cannot
 /// overload.
-pub fn operator_router(desk: Arc<AgentRegistry>) -> Router {
+pub fn operator_router(registry: Arc<AgentRegistry>) -> Router {
     Router::new()
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .route(METRICS_PATH, get(health::metrics))
         .fallback(not_found)
-        .with_state(desk)
+        .with_state(registry)
 }
 
 /// Creates the router of all public routes.
@@ -94,8 +94,8 @@ pub fn operator_router(desk: Arc<AgentRegistry>) -> Router {
 /// own.merge(http::router(Arc::new(AgentRegistry::from_agent(agent))))
 /// }
 /// ```
-pub fn router(desk: Arc<AgentRegistry>) -> Router {
-    let router = site(desk, Routes::default()).router;
+pub fn router(registry: Arc<AgentRegistry>) -> Router {
+    let router = site(registry, Routes::default()).router;
     // `serve` catches panics around the router; a nested router has to do so itself.
     router.layer(middleware::from_fn(async |request, next: Next| {
         let answered = panics::catch("answering a request", next.run(request)).await;
@@ -104,7 +104,7 @@ pub fn router(desk: Arc<AgentRegistry>) -> Router {
 }
 
 /// Creates the public routes, together with those of other protocols.
-pub fn site(desk: Arc<AgentRegistry>, others: Routes) -> Site {
+pub fn site(registry: Arc<AgentRegistry>, others: Routes) -> Site {
     let with_slash = format!("{ENDPOINT_PATH}/");
     let router = Router::new()
         .route(HOME_PATH, get(home::get))
@@ -127,8 +127,8 @@ pub fn site(desk: Arc<AgentRegistry>, others: Routes) -> Site {
         .merge(others.router)
         .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(Arc::clone(&desk));
-    Site { router, desk: Some(desk), paths: others.paths }
+        .with_state(Arc::clone(&registry));
+    Site { router, registry: Some(registry), paths: others.paths }
 }
 
 /// Creates the routes of the gRPC binding, when it is built in.
@@ -143,15 +143,21 @@ fn grpc_routes() -> Router<Arc<AgentRegistry>> {
 /// HTTP/1.1 and HTTP/2 share the port.
 pub async fn serve(
     listener: impl Into<server::Listener>,
-    desk: AgentRegistry,
+    registry: AgentRegistry,
     stop: impl Future<Output = ()>,
 ) {
-    let desk = Arc::new(desk);
+    let registry = Arc::new(registry);
     let stop = async {
         stop.await;
-        desk.close_streams();
+        registry.close_streams();
     };
-    server::serve(listener, site(Arc::clone(&desk), Routes::default()), &desk.settings, stop).await;
+    server::serve(
+        listener,
+        site(Arc::clone(&registry), Routes::default()),
+        &registry.settings,
+        stop,
+    )
+    .await;
 }
 
 /// Writes the refusal of a caller on another route of an agent's host, in the format of HTTP+JSON.
@@ -172,12 +178,15 @@ async fn unknown(request: Request) -> Response {
     }
 }
 
-async fn method_not_allowed(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+async fn method_not_allowed(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
     // An unknown host reveals nothing, not even its paths.
-    if desk.agent(host(request.uri(), request.headers())).is_none() {
+    if registry.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;
     }
-    if let Some(answer) = cors::preflight(&desk, &request) {
+    if let Some(answer) = cors::preflight(&registry, &request) {
         return answer;
     }
     let path = request.uri().path().trim_end_matches('/');

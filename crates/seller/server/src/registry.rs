@@ -31,8 +31,8 @@ use crate::traces::Tracer;
 /// use tradepost_server::registry::AgentRegistry;
 /// # fn show(agent: tradepost_server::agent::SharedAgent) {
 /// // One agent that keeps its tasks in memory.
-/// let desk = Arc::new(AgentRegistry::from_agent(agent));
-/// let app = tradepost_server::http::router(desk);
+/// let registry = Arc::new(AgentRegistry::from_agent(agent));
+/// let app = tradepost_server::http::router(registry);
 /// # }
 /// ```
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl AgentRegistry {
         health: Arc<dyn Health>,
         among: Vec<SharedAgent>,
     ) -> Self {
-        let desk = Self {
+        let registry = Self {
             pending: PendingMemory::new(settings.max_pending_bytes, settings.max_body_bytes),
             turns: FairScheduler::new(settings.max_running_requests),
             settings,
@@ -120,8 +120,8 @@ impl AgentRegistry {
             ledger: OnceLock::new(),
             certificate: RwLock::default(),
         };
-        desk.replace(among);
-        desk
+        registry.replace(among);
+        registry
     }
 
     /// Returns the process with these metrics.

@@ -62,7 +62,7 @@ pub trait Tools: fmt::Debug + Send + Sync {
 #[non_exhaustive]
 pub struct ToolAuth<'a> {
     /// Agents of the process.
-    pub desk: &'a AgentRegistry,
+    pub registry: &'a AgentRegistry,
     /// Head of the request.
     pub parts: &'a Parts,
     /// Body of the request.

@@ -131,8 +131,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         http::HttpSettings { request_timeout: PATIENCE, ..http::HttpSettings::default() };
     let health = Arc::new(MemoryStore::default());
     let agents = vec![Arc::new(agent) as _];
-    let desk = Arc::new(AgentRegistry::new(settings.clone(), Clock::system(), health, agents));
-    let site = MapRequest::new(http::router(desk), at_our_paths);
+    let registry = Arc::new(AgentRegistry::new(settings.clone(), Clock::system(), health, agents));
+    let site = MapRequest::new(http::router(registry), at_our_paths);
     writeln!(io::stdout(), "listening on {base_url}")?;
     let site = Router::new().fallback_service(site);
     http::server::serve(listener, site, &settings, pending()).await;

@@ -86,7 +86,7 @@ pub struct WatchResult {
 /// Sources of the facts.
 pub struct AlertWatch {
     /// The agents, for whether they take new requests.
-    pub desk: Arc<AgentRegistry>,
+    pub registry: Arc<AgentRegistry>,
     /// The store.
     pub store: Arc<Store>,
     /// Returns the ids of the current agents.
@@ -116,7 +116,7 @@ impl AlertWatch {
     /// Returns all current problems.
     pub async fn problems(&self, now: Timestamp) -> WatchResult {
         let mut problems = Vec::new();
-        if let Err(why) = self.desk.check().await {
+        if let Err(why) = self.registry.check().await {
             // It may be over at the next check, for example when the database restarts.
             let what = format!("the server refuses new requests: {why}");
             problems.push(AlertProblem {

@@ -143,10 +143,10 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::List { all, to } => {
             let mut listed = Vec::new();
-            let desk = to.open(context)?;
+            let admin = to.open(context)?;
             let mut after = String::new();
             loop {
-                let (page, next) = desk.list(&after, all)?;
+                let (page, next) = admin.list(&after, all)?;
                 listed.extend(page);
                 let Some(next) = next else { break };
                 after = next;

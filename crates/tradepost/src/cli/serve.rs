@@ -190,7 +190,7 @@ async fn serve(
     let publishers = config.publishers.len();
     let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
     let console = console::open(&wiring, &server, reload.is_demo, address).await?;
-    let desk = Arc::clone(&wiring.desk);
+    let registry = Arc::clone(&wiring.registry);
     let wiring = Arc::new(wiring);
     let stop = stop_signal()?;
     let tls = reload.tls.clone();
@@ -206,18 +206,18 @@ async fn serve(
         None => listener.into(),
     };
     let stop = {
-        let desk = Arc::clone(&desk);
+        let registry = Arc::clone(&registry);
         async move {
             stop.await;
             // Subscribers of a task would keep the process from ending.
-            desk.close_streams();
+            registry.close_streams();
         }
     };
     // Ends with the process: operators can still connect while the last requests are answered.
     let watched = operators.map(|(listener, address)| {
         tracing::info!(%address, "listening for operators");
         let server = for_operators(&server);
-        let mut router = http::operator_router(Arc::clone(&desk));
+        let mut router = http::operator_router(Arc::clone(&registry));
         if let Some(api) = hosting::api::router(&wiring, &server) {
             router = router.merge(api);
         }
@@ -316,7 +316,7 @@ fn alarm(
     let clock = wiring.clock.clone();
     let of = Arc::clone(wiring);
     let watch = AlertWatch {
-        desk: Arc::clone(&wiring.desk),
+        registry: Arc::clone(&wiring.registry),
         store: Arc::clone(&store),
         agents: Box::new(move || of.agent_ids()),
         identity,
@@ -359,7 +359,7 @@ async fn keep_fresh(
                 if let Some(identity) = tls {
                     identity.refresh();
                     let failures = orders.map(|orders| orders.failures());
-                    fresh.desk.record_certificate(&identity, failures);
+                    fresh.registry.record_certificate(&identity, failures);
                 }
                 // A failure of one must not keep the other from its work.
                 let followed = fresh.follow();
@@ -377,7 +377,7 @@ async fn keep_fresh(
             if let Some(Err(fault)) = refreshed.await {
                 tracing::error!(cause = %fault.chain(), "what others have changed could not be taken over");
             }
-            wiring.desk.tick().await;
+            wiring.registry.tick().await;
         }
     })
     .await;

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Returns the route.
 pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<AgentRegistry>> {
-    let take = move |desk, path, request| take(Arc::clone(&feeds), desk, path, request);
+    let take = move |registry, path, request| take(Arc::clone(&feeds), registry, path, request);
     Router::new().route("/feeds/{name}", put(take))
 }
 
@@ -44,11 +44,11 @@ struct UploadRefused(StatusCode, &'static str, String);
 
 async fn take(
     feeds: Arc<Feeds>,
-    State(desk): State<Arc<AgentRegistry>>,
+    State(registry): State<Arc<AgentRegistry>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
-    let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
+    let Some(agent) = registry.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
     // The path must be unescaped, so that a proxy in front sees the feed's name.
@@ -64,7 +64,7 @@ async fn take(
     if !sources.iter().any(|source| of_agent(&source)) {
         return not_found().await;
     }
-    if let Err(denied) = permitted(&desk, &agent, &parts).await {
+    if let Err(denied) = permitted(&registry, &agent, &parts).await {
         return closed(deny(agent.as_ref(), denied));
     }
     // By name only after the permission check: others cannot find out which feeds there are.
@@ -72,18 +72,18 @@ async fn take(
     let Some(source) = found.cloned() else {
         return not_found().await;
     };
-    match upload(&feeds, &desk, source, &parts, body).await {
+    match upload(&feeds, &registry, source, &parts, body).await {
         Ok(run) => answer(&run),
         Err(UploadRefused(status, name, message)) => refusal(status, name, &message),
     }
 }
 
 async fn permitted(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     agent: &SharedAgent,
     parts: &Parts,
 ) -> Result<(), AuthRefusal> {
-    let caller = intake::caller(desk, agent.as_ref(), parts).await?;
+    let caller = intake::caller(registry, agent.as_ref(), parts).await?;
     if caller.principal.is_anonymous() {
         return Err(AuthRefusal::Missing);
     }
@@ -96,7 +96,7 @@ async fn permitted(
 
 async fn upload(
     feeds: &Arc<Feeds>,
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     source: Arc<FeedSource>,
     parts: &Parts,
     body: Body,
@@ -111,7 +111,7 @@ async fn upload(
         return Err(too_large(most));
     }
     // Two limits: one for a body that stops, one for a body that is slow.
-    let received = receive(body, most, desk.settings.read_timeout);
+    let received = receive(body, most, registry.settings.read_timeout);
     let late = |_| {
         UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned())
     };

@@ -71,7 +71,7 @@ impl DemoCast {
             .map_err(InternalError::on("making the folder of a buyer"))?;
         let store = Arc::new(Store::open(&folder)?);
         let wiring = Wiring::open(config, Arc::clone(&store), self.clock.clone(), self.address)?;
-        Ok((store, wiring.desk))
+        Ok((store, wiring.registry))
     }
 }
 
@@ -82,8 +82,8 @@ impl Cast for DemoCast {
             dealer.rate_limit.requests = 0;
             dealer.public_url = Some(place.base_url.clone());
         }
-        let (store, desk) = self.open(place, config)?;
-        Ok(Arc::new(DemoDealer { store, desk }))
+        let (store, registry) = self.open(place, config)?;
+        Ok(Arc::new(DemoDealer { store, registry }))
     }
 
     fn publisher(&self, place: &Place) -> Result<Router, InternalError> {
@@ -103,16 +103,16 @@ impl Cast for DemoCast {
 #[derive(Debug)]
 struct DemoDealer {
     store: Arc<Store>,
-    desk: Arc<AgentRegistry>,
+    registry: Arc<AgentRegistry>,
 }
 
 impl TruthfulDealer for DemoDealer {
     fn router(&self) -> Router {
-        site(Arc::clone(&self.desk)).into()
+        site(Arc::clone(&self.registry)).into()
     }
 
     fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError> {
         self.store.replace_inventory(DEALER_ID, units, now, false)?;
-        self.desk.refresh()
+        self.registry.refresh()
     }
 }

@@ -110,7 +110,7 @@ impl World {
         let store = Arc::clone(&server.store);
         let wiring = Wiring::open(config, store, clock, server.address).unwrap();
         drop(entered);
-        let metrics = Arc::clone(&wiring.desk.metrics);
+        let metrics = Arc::clone(&wiring.registry.metrics);
         let router = Console::open(&wiring, &settings, &of).unwrap().router();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();

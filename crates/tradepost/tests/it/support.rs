@@ -78,7 +78,7 @@ pub fn two_dealers(config: &mut Config) {
     config.dealers.push(second);
 }
 
-/// Another process on what this one has left behind: a new store and a new desk in the folder.
+/// Another process on what this one has left behind: a new store and a new registry in the folder.
 pub fn restart(server: TestServer) -> TestServer {
     restart_after(server, SignedDuration::ZERO)
 }
@@ -97,13 +97,13 @@ pub fn start_conformance(profile: Profile) -> TestServer {
     let directory = tempfile::tempdir().unwrap();
     launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
         let agent = conformance::open(profile, &store, &clock, &format!("http://{address}"));
-        wiring::desk(&config.server, &store, clock, vec![Arc::new(agent)]).0
+        wiring::registry(&config.server, &store, clock, vec![Arc::new(agent)]).0
     })
 }
 
 fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
     launch(directory, config, passed, |config, store, clock, address| {
-        Wiring::open(config, store, clock, address).unwrap().desk
+        Wiring::open(config, store, clock, address).unwrap().registry
     })
 }
 
@@ -120,8 +120,9 @@ fn launch(
 /// The usual dealer, on a store that others may have, too.
 pub fn start_on(store: Store, config: Config) -> TestServer {
     let directory = tempfile::tempdir().unwrap();
-    let open =
-        |config, store, clock, address| Wiring::open(config, store, clock, address).unwrap().desk;
+    let open = |config, store, clock, address| {
+        Wiring::open(config, store, clock, address).unwrap().registry
+    };
     launch_on(Arc::new(store), directory, config, SignedDuration::ZERO, open)
 }
 
@@ -145,7 +146,7 @@ fn launch_on(
     let named = "127.0.0.1:8080".parse().unwrap();
     let entered = runtime.enter();
     let identity = server.tls.clone().map(|files| ServerIdentity::open(files, &clock).unwrap());
-    let desk = open(config, Arc::clone(&store), clock, named);
+    let registry = open(config, Arc::clone(&store), clock, named);
     drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     runtime.spawn(async move {
@@ -156,7 +157,7 @@ fn launch_on(
             Some(identity) => http::server::Listener::over_tls(listener, Arc::new(identity)),
             None => listener.into(),
         };
-        http::server::serve(listener, wiring::site(desk), &server.http(), stopped).await;
+        http::server::serve(listener, wiring::site(registry), &server.http(), stopped).await;
     });
     let runtime = Some(runtime);
     let stop = Some(stop);

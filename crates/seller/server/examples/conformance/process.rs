@@ -112,8 +112,9 @@ pub(crate) async fn run(arguments: Arguments, kept: Kept) -> Result<(), Box<dyn 
     let outbox = agent.outbox(arguments.settings()?, ClockAndRandom::system());
     let agent: SharedAgent = Arc::new(agent);
     tokio::spawn(keep_fresh(Arc::clone(&agent)));
-    let desk = AgentRegistry::new(http::HttpSettings::default(), clock, kept.health, vec![agent]);
-    let grace = desk.settings.shutdown_grace;
+    let registry =
+        AgentRegistry::new(http::HttpSettings::default(), clock, kept.health, vec![agent]);
+    let grace = registry.settings.shutdown_grace;
     // Dropped when deliveries are to stop.
     let (stop_deliveries, stopped) = watch::channel(());
     let deliveries = outbox.map(|outbox| {
@@ -122,7 +123,7 @@ pub(crate) async fn run(arguments: Arguments, kept: Kept) -> Result<(), Box<dyn 
     });
     // Scripts wait for this line.
     writeln!(io::stdout(), "listening on {base_url}")?;
-    http::serve(listener, desk, stop).await;
+    http::serve(listener, registry, stop).await;
     drop(stop_deliveries);
     if let Some(deliveries) = deliveries {
         deliveries.await?;

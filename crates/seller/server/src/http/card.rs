@@ -16,9 +16,9 @@ use crate::registry::AgentRegistry;
 /// Time for which a client need not ask again.
 pub(super) const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
-    let Some(agent) = desk.agent(host) else {
+    let Some(agent) = registry.agent(host) else {
         return not_found().await;
     };
     let card = agent.card();
@@ -39,7 +39,7 @@ pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request
             headers.insert(name, value);
         }
     }
-    cors::open(&desk, request.headers(), &mut response);
+    cors::open(&registry, request.headers(), &mut response);
     response
 }
 

@@ -42,7 +42,7 @@ enum CallerPage {
 }
 
 impl CallerPage {
-    fn from_headers(desk: &AgentRegistry, headers: &HeaderMap) -> Self {
+    fn from_headers(registry: &AgentRegistry, headers: &HeaderMap) -> Self {
         // Browsers send one origin; of several none is trusted.
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
@@ -50,7 +50,7 @@ impl CallerPage {
             (Some(_), Some(_)) => return Self::Unwelcome,
             (None, _) => return Self::Absent,
         };
-        let allowed = &desk.settings.web_origins;
+        let allowed = &registry.settings.web_origins;
         let is = |known: &WebOrigin| match known {
             WebOrigin::Any => false,
             WebOrigin::Named(name) => name.as_bytes().eq_ignore_ascii_case(origin.as_bytes()),
@@ -66,20 +66,22 @@ impl CallerPage {
 }
 
 /// Sets the headers that let a page read the answer, if it may.
-pub(super) fn open(desk: &AgentRegistry, asked: &HeaderMap, response: &mut Response) {
+pub(super) fn open(registry: &AgentRegistry, asked: &HeaderMap, response: &mut Response) {
     let headers = response.headers_mut();
     let any = HeaderValue::from_static("*");
     // An answer that every page may read is the same for all of them, and can be cached as such.
-    let readers = match CallerPage::from_headers(desk, asked) {
-        CallerPage::Absent if desk.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
-        CallerPage::Named | CallerPage::Other if desk.settings.web_origins == [WebOrigin::Any] => {
+    let readers = match CallerPage::from_headers(registry, asked) {
+        CallerPage::Absent if registry.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
+        CallerPage::Named | CallerPage::Other
+            if registry.settings.web_origins == [WebOrigin::Any] =>
+        {
             Some(any)
         }
         CallerPage::Other | CallerPage::Named => asked.get(header::ORIGIN).cloned(),
         CallerPage::Absent | CallerPage::Unwelcome => None,
     };
     // Otherwise a cache could return an answer for one page to another.
-    if desk.settings.web_origins != [WebOrigin::Any] {
+    if registry.settings.web_origins != [WebOrigin::Any] {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
     }
     if let Some(readers) = readers {
@@ -89,8 +91,12 @@ pub(super) fn open(desk: &AgentRegistry, asked: &HeaderMap, response: &mut Respo
 }
 
 /// Restricts a caller without a credential that comes from a web page.
-pub(super) fn limit(desk: &AgentRegistry, headers: &HeaderMap, principal: Principal) -> Principal {
-    match CallerPage::from_headers(desk, headers) {
+pub(super) fn limit(
+    registry: &AgentRegistry,
+    headers: &HeaderMap,
+    principal: Principal,
+) -> Principal {
+    match CallerPage::from_headers(registry, headers) {
         // A user gave the page its credential, so it has all its permissions.
         CallerPage::Other | CallerPage::Unwelcome if principal.is_anonymous() => {
             principal.reading()
@@ -102,7 +108,7 @@ pub(super) fn limit(desk: &AgentRegistry, headers: &HeaderMap, principal: Princi
 }
 
 /// Answers a preflight request; `None` for other requests.
-pub(super) fn preflight(desk: &AgentRegistry, request: &Request) -> Option<Response> {
+pub(super) fn preflight(registry: &AgentRegistry, request: &Request) -> Option<Response> {
     let headers = request.headers();
     let path = request.uri().path();
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -119,12 +125,12 @@ pub(super) fn preflight(desk: &AgentRegistry, request: &Request) -> Option<Respo
     if !asks {
         return None;
     }
-    if CallerPage::from_headers(desk, headers) == CallerPage::Unwelcome {
+    if CallerPage::from_headers(registry, headers) == CallerPage::Unwelcome {
         let message = "web pages of this origin may not call here";
         return Some(plain_error(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message));
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    open(desk, headers, &mut response);
+    open(registry, headers, &mut response);
     response.headers_mut().extend([
         (header::ACCESS_CONTROL_ALLOW_METHODS, method),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, SENT),

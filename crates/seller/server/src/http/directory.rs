@@ -23,11 +23,11 @@ const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
 const LINK: HeaderValue =
     HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
 
-pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
-    if !desk.has_directory(host(request.uri(), request.headers())) {
+pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
+    if !registry.has_directory(host(request.uri(), request.headers())) {
         return not_found().await;
     }
-    let agents = desk.agents();
+    let agents = registry.agents();
     // The first request builds the document, which takes too long for a thread that serves other
     // requests.
     let written = piece("writing the directory", move || {
@@ -49,6 +49,6 @@ pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request
     } else {
         (headers, body).into_response()
     };
-    cors::open(&desk, request.headers(), &mut response);
+    cors::open(&registry, request.headers(), &mut response);
     response
 }

@@ -16,7 +16,7 @@ use crate::registry::AgentRegistry;
 #[derive(Debug, Clone, Copy)]
 pub struct RawRequest<'a> {
     /// Agents of the process.
-    pub desk: &'a AgentRegistry,
+    pub registry: &'a AgentRegistry,
     /// Agent that is addressed.
     pub agent: &'a SharedAgent,
     /// Head of the request.

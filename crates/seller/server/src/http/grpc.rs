@@ -47,9 +47,12 @@ const SERVICE: &str = "/lf.a2a.v1.A2AService/";
 pub(super) const ROUTE: &str = "/lf.a2a.v1.A2AService/{method}";
 
 /// Handles every method of the service.
-pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+pub(super) async fn handle(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let agent = registry.agent(host(&parts.uri, &parts.headers));
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::Grpc)) else {
         return unknown(&parts).await;
     };
@@ -58,8 +61,8 @@ pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Requ
     }
     let (response, stamp) = match Deadline::from_headers(&parts.headers) {
         Ok(deadline) => {
-            let answered = answer(&desk, agent, &parts, body, deadline);
-            let answered = desk.guard(agent, "answering a request", answered);
+            let answered = answer(&registry, agent, &parts, body, deadline);
+            let answered = registry.guard(agent, "answering a request", answered);
             match deadline.limit(answered).await {
                 Some(Ok(parcel)) => parcel,
                 Some(Err(fault)) => GrpcErrors.broken(&**agent, &fault),
@@ -120,7 +123,7 @@ fn respond_not_grpc(parts: &Parts) -> Option<Response> {
 }
 
 async fn answer(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     agent: &SharedAgent,
     parts: &Parts,
     body: Body,
@@ -130,11 +133,11 @@ async fn answer(
     let Some(operation) = Operation::from_name(name) else {
         return GrpcFailure::from(&unknown_method(name)).into_parcel();
     };
-    let bytes = match call::receive(desk, parts, body).await {
+    let bytes = match call::receive(registry, parts, body).await {
         Ok(bytes) => bytes,
         Err(failure) => return failure.into_parcel(),
     };
-    let caller = match intake::caller(desk, &**agent, parts).await {
+    let caller = match intake::caller(registry, &**agent, parts).await {
         Ok(caller) => caller,
         Err(denied) => return denied::respond(&**agent, &GrpcErrors, denied),
     };
@@ -145,7 +148,7 @@ async fn answer(
             intake::check_version(&**agent, parts)?;
             agent.accept(A2aRelease::V1_0, operation, &activated, &caller, Some(params))
         });
-    let posted = RawRequest { desk, agent, parts, bytes: &bytes };
+    let posted = RawRequest { registry, agent, parts, bytes: &bytes };
     let release = A2aRelease::V1_0;
     let write = |answer| result(agent, operation, answer, deadline);
     let (response, stamp) =

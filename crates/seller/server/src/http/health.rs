@@ -18,9 +18,9 @@ pub(super) async fn live() -> Response {
 }
 
 /// Answers whether new data can be stored. The cause of a failure has been logged.
-pub(super) async fn ready(State(desk): State<Arc<AgentRegistry>>) -> Response {
-    match desk.check().await {
-        Ok(()) => json_response(StatusCode::OK, with_remarks(desk).await),
+pub(super) async fn ready(State(registry): State<Arc<AgentRegistry>>) -> Response {
+    match registry.check().await {
+        Ok(()) => json_response(StatusCode::OK, with_remarks(registry).await),
         Err(why) => plain_error(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
     }
 }
@@ -29,8 +29,8 @@ pub(super) async fn ready(State(desk): State<Arc<AgentRegistry>>) -> Response {
 const REMARKS: Duration = Duration::from_secs(1);
 
 /// Writes the ready state with the warnings whose count is not zero. The names are fixed.
-async fn with_remarks(desk: Arc<AgentRegistry>) -> String {
-    let remarks = tokio::task::spawn_blocking(move || desk.remarks());
+async fn with_remarks(registry: Arc<AgentRegistry>) -> String {
+    let remarks = tokio::task::spawn_blocking(move || registry.remarks());
     // A slow store is no reason to report the process as not ready.
     let remarks = tokio::time::timeout(REMARKS, remarks).await;
     let remarks = remarks.ok().and_then(Result::ok).unwrap_or_default();
@@ -40,8 +40,8 @@ async fn with_remarks(desk: Arc<AgentRegistry>) -> String {
 }
 
 /// Writes the metrics. Some are read from the store, so this runs on a blocking thread.
-pub(super) async fn metrics(State(desk): State<Arc<AgentRegistry>>) -> Response {
-    let metrics = Arc::clone(&desk.metrics);
+pub(super) async fn metrics(State(registry): State<Arc<AgentRegistry>>) -> Response {
+    let metrics = Arc::clone(&registry.metrics);
     match piece("writing what was counted", move || metrics.write()).await {
         Some(Ok(text)) => {
             let media_type = HeaderValue::from_static(MEDIA_TYPE);

@@ -38,8 +38,8 @@ struct HomePage<'c> {
     needs_credential: bool,
 }
 
-pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
-    let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
+pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
+    let Some(agent) = registry.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
     let card: Value = tradepost_document::json::from_slice(&agent.card().body)

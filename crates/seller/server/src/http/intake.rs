@@ -156,11 +156,11 @@ impl Deref for FullBody<'_> {
 /// Reads a JSON body, within the limits.
 // Bodies that are too large or have another type are refused before parsing (E-004, E-005).
 pub async fn receive<'d>(
-    desk: &'d AgentRegistry,
+    registry: &'d AgentRegistry,
     parts: &Parts,
     mut body: Body,
 ) -> Result<FullBody<'d>, BodyError> {
-    let read = read_json(desk, parts, &mut body).await;
+    let read = read_json(registry, parts, &mut body).await;
     if read.as_ref().is_err_and(|unread| unread.is_under_way()) {
         discard(&parts.headers, body);
     }
@@ -223,18 +223,18 @@ impl BodyReader {
 }
 
 async fn read_json<'d>(
-    desk: &'d AgentRegistry,
+    registry: &'d AgentRegistry,
     parts: &Parts,
     body: &mut Body,
 ) -> Result<FullBody<'d>, BodyError> {
-    let limit = desk.settings.max_body_bytes;
+    let limit = registry.settings.max_body_bytes;
     if is_longer(&parts.headers, limit) {
         return Err(BodyError::TooLarge(limit));
     }
     if !media_type(&parts.headers).is_json() {
         return Err(BodyError::OtherType);
     }
-    collect(desk, parts, body, limit).await
+    collect(registry, parts, body, limit).await
 }
 
 /// Returns true when the declared length of a body exceeds the limit.
@@ -257,14 +257,14 @@ fn is_encoded(headers: &HeaderMap) -> bool {
 
 /// Reads a body of any type within the size limit and the time limit.
 pub async fn collect<'d>(
-    desk: &'d AgentRegistry,
+    registry: &'d AgentRegistry,
     parts: &Parts,
     body: &mut Body,
     limit: usize,
 ) -> Result<FullBody<'d>, BodyError> {
-    let agent = desk.agent_of_host(host(&parts.uri, &parts.headers));
-    let held = desk.pending.hold(LimitKey::address(address(desk, parts)), agent);
-    read_counted(held, desk.settings.read_timeout, &parts.headers, body, limit).await
+    let agent = registry.agent_of_host(host(&parts.uri, &parts.headers));
+    let held = registry.pending.hold(LimitKey::address(address(registry, parts)), agent);
+    read_counted(held, registry.settings.read_timeout, &parts.headers, body, limit).await
 }
 
 /// Reads a body of any type into memory counted by `held`.
@@ -405,16 +405,16 @@ pub(super) fn extensions_of(headers: &HeaderMap, release: A2aRelease) -> Vec<Str
 /// Authenticates the caller.
 // Missing or invalid credentials are refused before the request is parsed (A2A 1.0 §3.3.2, E-110).
 pub async fn caller(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     agent: &dyn Agent,
     parts: &Parts,
 ) -> Result<Caller, AuthRefusal> {
-    let address = address(desk, parts);
-    let now = desk.clock.now();
+    let address = address(registry, parts);
+    let now = registry.clock.now();
     let certificate = parts.extensions.get::<ClientCertificate>();
     let found = agent.auth().authenticate(address, &parts.headers, certificate, now);
-    let principal = in_time(desk, found).await??;
-    let principal = cors::limit(desk, &parts.headers, principal);
+    let principal = in_time(registry, found).await??;
+    let principal = cors::limit(registry, &parts.headers, principal);
     Ok(Caller { address, principal, credential: ShownCredential::from_headers(&parts.headers) })
 }
 
@@ -423,30 +423,30 @@ pub async fn caller(
 /// # Errors
 /// When it takes longer.
 pub async fn in_time<T>(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     found: impl Future<Output = T>,
 ) -> Result<T, AuthRefusal> {
     let late = |_| AuthRefusal::unavailable(InternalError::new("finding out who calls", LATE));
-    clock::within(desk.settings.request_timeout, found).await.map_err(late)
+    clock::within(registry.settings.request_timeout, found).await.map_err(late)
 }
 
 /// Identifies the caller of a public resource: a credential is checked all the same.
 pub async fn visitor(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     agent: &dyn Agent,
     parts: &Parts,
 ) -> Result<Caller, AuthRefusal> {
     let certificate = parts.extensions.get::<ClientCertificate>();
     if agent.auth().is_shown(&parts.headers, certificate) {
-        return caller(desk, agent, parts).await;
+        return caller(registry, agent, parts).await;
     }
     let principal = Principal::anonymous();
-    Ok(Caller { address: address(desk, parts), principal, credential: None })
+    Ok(Caller { address: address(registry, parts), principal, credential: None })
 }
 
 /// Returns the network address of the caller.
-pub fn address(desk: &AgentRegistry, parts: &Parts) -> IpAddr {
-    address_of(desk.settings.trust_forwarded_for, &parts.headers, &parts.extensions)
+pub fn address(registry: &AgentRegistry, parts: &Parts) -> IpAddr {
+    address_of(registry.settings.trust_forwarded_for, &parts.headers, &parts.extensions)
 }
 
 /// Returns the network address of a caller, from the connection or a trusted proxy.

@@ -27,22 +27,22 @@ use crate::fault::InternalError;
 use crate::registry::AgentRegistry;
 
 /// Handles `POST /a2a`.
-pub(super) async fn post(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+pub(super) async fn post(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
-    let Some(agent) = &desk.agent(host) else {
+    let Some(agent) = &registry.agent(host) else {
         return not_found().await;
     };
-    let (mut response, stamp) = match intake::receive(&desk, &parts, body).await {
+    let (mut response, stamp) = match intake::receive(&registry, &parts, body).await {
         Ok(bytes) => {
-            let posted = RawRequest { desk: &desk, agent, parts: &parts, bytes: &bytes };
+            let posted = RawRequest { registry: &registry, agent, parts: &parts, bytes: &bytes };
             let answered = async {
                 match agent.posted(posted) {
                     Some(answer) => answer.await,
                     None => admit(posted).await,
                 }
             };
-            desk.guard(agent, "answering a request", answered).await.unwrap_or_else(|fault| {
+            registry.guard(agent, "answering a request", answered).await.unwrap_or_else(|fault| {
                 let id = jsonrpc::read(&bytes).map_or_else(|reject| reject.id, |sent| sent.id);
                 RpcErrors(&id).broken(&**agent, &fault)
             })
@@ -55,7 +55,7 @@ pub(super) async fn post(State(desk): State<Arc<AgentRegistry>>, request: Reques
             (response, stamp)
         }
     };
-    cors::open(&desk, &parts.headers, &mut response);
+    cors::open(&registry, &parts.headers, &mut response);
     stamped(response, stamp, agent)
 }
 
@@ -69,10 +69,10 @@ fn not_taken(agent: &dyn Agent, unread: BodyError) -> ProtocolRefusal {
 }
 
 async fn admit(posted: RawRequest<'_>) -> LoggedResponse {
-    let RawRequest { desk, agent, parts, bytes } = posted;
+    let RawRequest { registry, agent, parts, bytes } = posted;
     // Authentication comes before parsing, so a refused caller learns nothing about its body, not
     // even its id.
-    let caller = match intake::caller(desk, &**agent, parts).await {
+    let caller = match intake::caller(registry, &**agent, parts).await {
         Ok(caller) => caller,
         Err(denied) => return denied::respond(&**agent, &RpcErrors(&Id::null()), denied),
     };

@@ -35,21 +35,24 @@ pub const PATH: &str = "/mcp";
 pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 
 /// Handles every method on the path.
-pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+pub(super) async fn handle(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let agent = registry.agent(host(&parts.uri, &parts.headers));
     let Some((agent, tools)) = agent.as_ref().and_then(|agent| Some((agent, agent.tools()?)))
     else {
         return not_found().await;
     };
-    let inside = CheckedRequest { desk: &desk, agent, tools, parts: &parts };
+    let inside = CheckedRequest { registry: &registry, agent, tools, parts: &parts };
     let answered = async {
         match check_head(tools, &parts) {
             Ok(()) => inside.take(body).await,
             Err(fail) => respond(&fail, &Id::null()),
         }
     };
-    let answered = desk.guard(agent, "answering a request", answered).await;
+    let answered = registry.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) =
         answered.unwrap_or_else(|fault| RpcErrors(&Id::null()).broken(&**agent, &fault));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
@@ -100,7 +103,7 @@ fn reads_json(headers: &HeaderMap) -> bool {
 /// A request whose head has been checked.
 #[derive(Clone, Copy)]
 struct CheckedRequest<'a> {
-    desk: &'a AgentRegistry,
+    registry: &'a AgentRegistry,
     agent: &'a SharedAgent,
     tools: &'a dyn Tools,
     parts: &'a Parts,
@@ -108,7 +111,7 @@ struct CheckedRequest<'a> {
 
 impl CheckedRequest<'_> {
     async fn take(self, body: Body) -> LoggedResponse {
-        let unread = match intake::receive(self.desk, self.parts, body).await {
+        let unread = match intake::receive(self.registry, self.parts, body).await {
             Ok(bytes) => return self.answer(&bytes).await,
             Err(unread) => unread,
         };
@@ -132,8 +135,8 @@ impl CheckedRequest<'_> {
         bytes: &[u8],
         request: Option<&mcp::McpRequest>,
     ) -> Option<Result<Caller, AuthRejected>> {
-        let Self { desk, parts, .. } = self;
-        Some(self.tools.admit(ToolAuth { desk, parts, bytes, request })?.await)
+        let Self { registry, parts, .. } = self;
+        Some(self.tools.admit(ToolAuth { registry, parts, bytes, request })?.await)
     }
 
     async fn answer(self, bytes: &[u8]) -> LoggedResponse {
@@ -160,7 +163,7 @@ impl CheckedRequest<'_> {
         let caller = match self.admit(bytes, Some(&request)).await {
             Some(Ok(caller)) => caller,
             Some(Err(turned)) => return RpcErrors(&request.id).profile(*turned),
-            None => match intake::caller(self.desk, &**self.agent, self.parts).await {
+            None => match intake::caller(self.registry, &**self.agent, self.parts).await {
                 Ok(caller) => caller,
                 Err(denied) => {
                     return denied::respond(&**self.agent, &RpcErrors(&request.id), denied);
@@ -200,7 +203,7 @@ impl CheckedRequest<'_> {
         mut request: mcp::McpRequest,
         bytes: &[u8],
     ) -> LoggedResponse {
-        let Self { desk, agent, tools, parts } = self;
+        let Self { registry, agent, tools, parts } = self;
         let tool = match request.tool(|name| tools.has(name)) {
             // Copied, because the arguments are taken out of the request next.
             Ok(tool) => &tool.to_owned(),
@@ -209,9 +212,9 @@ impl CheckedRequest<'_> {
         let arguments = request.take_arguments();
         let dialect = RpcErrors(&request.id);
         let sent = intake::sent(parts, bytes);
-        let patience = desk.settings.request_timeout;
+        let patience = registry.settings.request_timeout;
         let call = ToolCall { tool, arguments, caller, sent, patience };
-        match desk.call(agent, tools, call).await {
+        match registry.call(agent, tools, call).await {
             ToolOutcome::Answer(answer) => {
                 let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
                 let body = body_of(result.body(&request.id, request.lifecycle));

@@ -85,13 +85,13 @@ pub(super) async fn observe(
     let method = request.method().clone();
     let path = known_path(request.uri().path(), site.paths);
     let path = path.as_ref();
-    let desk = site.desk.take();
-    let counted = desk.as_ref().map(|desk| &desk.metrics);
+    let registry = site.registry.take();
+    let counted = registry.as_ref().map(|registry| &registry.metrics);
     let _in_flight = counted.map(|metrics| metrics.begin());
     let headers = request.headers();
     let extensions = request.extensions();
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
-    let tracer = desk.as_ref().and_then(|desk| desk.tracer());
+    let tracer = registry.as_ref().and_then(|registry| registry.tracer());
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
     // First, because every route depends on the host.
     let mut response = match check_single_host(&request) {
@@ -131,8 +131,8 @@ pub(super) async fn observe(
                 if is_written {
                     tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
                 }
-                if let Some(desk) = &desk {
-                    note(desk, stamp, is_written);
+                if let Some(registry) = &registry {
+                    note(registry, stamp, is_written);
                 }
             }
         }
@@ -142,13 +142,13 @@ pub(super) async fn observe(
 }
 
 /// Records a refusal; excess ones only as a count.
-fn note(desk: &AgentRegistry, stamp: LogFields, is_written: bool) {
-    if let Some(ledger) = desk.ledger()
+fn note(registry: &AgentRegistry, stamp: LogFields, is_written: bool) {
+    if let Some(ledger) = registry.ledger()
         && let Some(agent) = &stamp.agent
     {
         ledger.note(RefusedRequest {
             agent: agent.id_or_none().to_owned(),
-            at: desk.clock.now(),
+            at: registry.clock.now(),
             code: stamp.code,
             error_id: stamp.error_id.filter(|_| is_written),
             operation: stamp.skill.or(stamp.operation),

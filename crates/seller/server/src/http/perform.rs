@@ -13,7 +13,7 @@ use crate::fault::InternalError;
 /// Performs a request, unless parsing refused it. `activated` are the extensions that the caller
 /// activates in its release, and `write` serialises an answer for the binding.
 pub(super) async fn perform(
-    RawRequest { desk, agent, parts, bytes }: RawRequest<'_>,
+    RawRequest { registry, agent, parts, bytes }: RawRequest<'_>,
     caller: &Caller,
     release: A2aRelease,
     activated: &[String],
@@ -36,10 +36,10 @@ pub(super) async fn perform(
         request,
         sent,
         resume_after,
-        patience: desk.settings.request_timeout,
-        metrics: &desk.metrics,
+        patience: registry.settings.request_timeout,
+        metrics: &registry.metrics,
     };
-    let outcome = desk.perform(agent, incoming).await;
+    let outcome = registry.perform(agent, incoming).await;
     let agent = &**agent;
     let (mut response, stamp) = match outcome {
         AgentOutcome::Profile(refusal) => dialect.profile(*refusal),

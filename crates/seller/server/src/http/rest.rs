@@ -40,14 +40,17 @@ const A2A_JSON: &str = "application/a2a+json";
 const JSON: &str = "application/json";
 
 /// Handles every path and method under `/rest`.
-pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
+pub(super) async fn handle(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let agent = registry.agent(host(&parts.uri, &parts.headers));
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::HttpJson)) else {
         return not_found().await;
     };
-    let answered = answer(&desk, agent, &parts, body);
-    let answered = desk.guard(agent, "answering a request", answered).await;
+    let answered = answer(&registry, agent, &parts, body);
+    let answered = registry.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) =
         answered.unwrap_or_else(|fault| HttpJsonErrors.broken(&**agent, &fault));
     // Streams have another type.
@@ -75,7 +78,7 @@ fn media_type(headers: &HeaderMap) -> &'static str {
 }
 
 async fn answer(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     agent: &SharedAgent,
     parts: &Parts,
     body: Body,
@@ -87,18 +90,18 @@ async fn answer(
     let Some(operation) = target.operation(parts.method.as_str()) else {
         return wrong_method(&target);
     };
-    let bytes = match receive(desk, operation, parts, body).await {
+    let bytes = match receive(registry, operation, parts, body).await {
         Ok(bytes) => bytes,
         Err(unread) => return not_taken(unread),
     };
-    let caller = match intake::caller(desk, &**agent, parts).await {
+    let caller = match intake::caller(registry, &**agent, parts).await {
         Ok(caller) => caller,
         Err(denied) => return denied::respond(&**agent, &HttpJsonErrors, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
     let given = RequestFacts { target: &target, operation, activated: &activated, caller: &caller };
     let request = read(&**agent, parts, given, bytes.as_deref());
-    let posted = RawRequest { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
+    let posted = RawRequest { registry, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
     let release = A2aRelease::V1_0;
     let write = |answer| Ok(result(agent, answer));
     let (response, stamp) =
@@ -108,7 +111,7 @@ async fn answer(
 
 /// Reads the body, where the operation has one. It is optional where the path is sufficient.
 async fn receive<'d>(
-    desk: &'d AgentRegistry,
+    registry: &'d AgentRegistry,
     operation: Operation,
     parts: &Parts,
     body: Body,
@@ -121,7 +124,7 @@ async fn receive<'d>(
     if optional && body.is_end_stream() {
         return Ok(None);
     }
-    let bytes = intake::receive(desk, parts, body).await?;
+    let bytes = intake::receive(registry, parts, body).await?;
     Ok(Some(bytes).filter(|bytes| !(optional && bytes.trim_ascii().is_empty())))
 }
 

@@ -31,7 +31,7 @@ pub(super) const HOME_PATH: &str = "/";
 pub struct Site {
     pub(super) router: Router,
     /// Process whose metrics, tracer and recorder are used.
-    pub(super) desk: Option<Arc<AgentRegistry>>,
+    pub(super) registry: Option<Arc<AgentRegistry>>,
     /// Paths outside the A2A bindings, with their names in the log.
     pub(super) paths: &'static [(&'static str, &'static str)],
 }
@@ -41,7 +41,7 @@ impl Site {
     /// front may speak TLS where this process does not.
     pub(super) fn is_published_over_tls(&self, request: &Request) -> bool {
         let host = host(request.uri(), request.headers());
-        self.desk.as_ref().is_some_and(|desk| desk.is_published_over_tls(host))
+        self.registry.as_ref().is_some_and(|registry| registry.is_published_over_tls(host))
     }
 }
 
@@ -53,7 +53,7 @@ impl From<Site> for Router {
 
 impl From<Router> for Site {
     fn from(router: Router) -> Self {
-        Self { router, desk: None, paths: &[] }
+        Self { router, registry: None, paths: &[] }
     }
 }
 

@@ -38,8 +38,8 @@ async fn start(knows_peers: bool) -> (SocketAddr, Arc<Scripted>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let plan = |_: &str| Ok(MessagePlan::Answer(vec![Part::text("x")]));
-    let (agent, desk) = set_up(address, |_| None, plan, |_| {});
-    let site = Router::new().nest("/agents", http::router(desk));
+    let (agent, registry) = set_up(address, |_| None, plan, |_| {});
+    let site = Router::new().nest("/agents", http::router(registry));
     tokio::spawn(async move {
         if knows_peers {
             let site = site.into_make_service_with_connect_info::<SocketAddr>();

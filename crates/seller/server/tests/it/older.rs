@@ -65,8 +65,8 @@ async fn start(both: bool) -> Client {
     let auth = auth.with_tokens(vec![("secret", known)]);
     let service = TaskService::in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
-    let desk = AgentRegistry::from_agent(Arc::new(Teller(card, auth, service)));
-    tokio::spawn(http::serve(listener, desk, pending()));
+    let registry = AgentRegistry::from_agent(Arc::new(Teller(card, auth, service)));
+    tokio::spawn(http::serve(listener, registry, pending()));
     Client::connect(address).await
 }
 

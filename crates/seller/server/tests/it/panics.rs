@@ -13,7 +13,7 @@ use crate::scripted::{Log, Running, say, start, start_with};
 
 /// How many panics were counted.
 fn counted(running: &Running) -> u64 {
-    let text = running.desk.metrics.write().unwrap();
+    let text = running.registry.metrics.write().unwrap();
     let lines = text.lines().filter(|line| line.starts_with("tradepost_agent_panics_total"));
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
 }
@@ -118,11 +118,11 @@ async fn a_panic_in_the_background_keeps_nothing_from_other_agents() {
     let (log, _guard) = Log::collect();
     let running = start().await;
     running.agent.panic_in("auth");
-    let refreshed = running.desk.refresh().unwrap_err();
+    let refreshed = running.registry.refresh().unwrap_err();
     assert_eq!(refreshed.chain(), "refreshing an agent: the agent's code panicked");
     running.agent.panic_in("");
-    running.desk.refresh().unwrap();
-    running.desk.tick().await;
-    running.desk.close_streams();
+    running.registry.refresh().unwrap();
+    running.registry.tick().await;
+    running.registry.close_streams();
     assert!(log.errors().is_empty());
 }

@@ -138,7 +138,7 @@ pub struct Running {
     /// The agent.
     pub agent: Arc<Scripted>,
     /// The process that it is in.
-    pub desk: Arc<AgentRegistry>,
+    pub registry: Arc<AgentRegistry>,
 }
 
 /// Starts an agent that does nothing but end tasks.
@@ -160,11 +160,11 @@ pub async fn start_with(
 ) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (agent, desk) = set_up(address, script, plan, change);
-    let site = http::site(Arc::clone(&desk), Routes::default());
-    let settings = desk.settings.clone();
+    let (agent, registry) = set_up(address, script, plan, change);
+    let site = http::site(Arc::clone(&registry), Routes::default());
+    let settings = registry.settings.clone();
     tokio::spawn(async move { http::server::serve(listener, site, &settings, pending()).await });
-    Running { client: Client::connect(address).await, agent, desk }
+    Running { client: Client::connect(address).await, agent, registry }
 }
 
 /// An agent in a process that nobody serves.
@@ -189,8 +189,8 @@ pub fn set_up(
         faulty: Mutex::new(""),
     });
     let agents: Vec<Arc<dyn Agent>> = vec![Arc::clone(&agent) as _];
-    let desk = AgentRegistry::new(HttpSettings::default(), clock, memory, agents);
-    (agent, Arc::new(desk))
+    let registry = AgentRegistry::new(HttpSettings::default(), clock, memory, agents);
+    (agent, Arc::new(registry))
 }
 
 /// The parameters of a message with this text.

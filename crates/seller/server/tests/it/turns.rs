@@ -89,10 +89,10 @@ async fn a_crowd_at_one_agent_leaves_places_to_another() {
     };
     let health = Arc::new(MemoryStore::default());
     let agents: Vec<Arc<dyn Agent>> = vec![Arc::clone(&noisy) as _, Arc::clone(&quiet) as _];
-    let desk = AgentRegistry::new(settings, Clock::system(), health, agents);
+    let registry = AgentRegistry::new(settings, Clock::system(), health, agents);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(http::serve(listener, desk, pending::<()>()));
+    tokio::spawn(http::serve(listener, registry, pending::<()>()));
     let mut crowd = JoinSet::new();
     (0..40).for_each(|_| drop(crowd.spawn(ask(address, "noisy"))));
     while noisy.at_work.load(Ordering::SeqCst) < 2 {

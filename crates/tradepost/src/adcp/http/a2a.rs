@@ -24,7 +24,7 @@ pub(in crate::adcp) async fn answer(
     publisher: &PublisherAgent,
     posted: RawRequest<'_>,
 ) -> LoggedResponse {
-    let RawRequest { desk, parts, bytes, .. } = posted;
+    let RawRequest { registry, parts, bytes, .. } = posted;
     // The envelope is read before the credential is checked: the refusal is in the AdCP release
     // that the caller names (D-6).
     let mut envelope = match jsonrpc::read(bytes) {
@@ -32,7 +32,7 @@ pub(in crate::adcp) async fn answer(
         // As over MCP: a signature proves nothing about a body that can be parsed in two ways.
         Err(reject)
             if !reject.twice.is_empty()
-                && let Err(refused) = intake::signed(desk, publisher, parts, bytes).await =>
+                && let Err(refused) = intake::signed(registry, publisher, parts, bytes).await =>
         {
             return Denial::refused(publisher, refused).respond(&reject.id, None);
         }
@@ -43,7 +43,7 @@ pub(in crate::adcp) async fn answer(
     let tool = skill.and_then(|skill| publisher.tool(skill));
     let is_open = tool == Some(AdcpTool::GetAdcpCapabilities);
     let arguments = data.and_then(arguments);
-    let caller = intake::caller(desk, publisher, parts, bytes, is_open).await;
+    let caller = intake::caller(registry, publisher, parts, bytes, is_open).await;
     let caller = match caller {
         Ok(caller) => caller,
         Err(refused) => {

@@ -15,18 +15,18 @@ use crate::adcp::seller::{self, PublisherAgent};
 /// Authenticates a caller. A signature is checked first: a wrong one ends the request, whatever
 /// other credential there is. `is_open` is true for requests that need no credential.
 pub(super) async fn caller(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
     is_open: bool,
 ) -> Result<Caller, Unbelieved> {
-    let judged = signed(desk, publisher, parts, body).await?;
+    let judged = signed(registry, publisher, parts, body).await?;
     let with_credential = adcp_auth(parts);
     let parts = with_credential.as_ref().unwrap_or(parts);
     let needed = match judged {
         SenderClaim::Signed(signer) => {
-            let address = intake::address(desk, parts);
+            let address = intake::address(registry, parts);
             let principal = seller::signer(&signer);
             let credential = ShownCredential::from_headers(&parts.headers);
             return Ok(Caller { address, principal, credential });
@@ -34,8 +34,8 @@ pub(super) async fn caller(
         SenderClaim::Unsigned { needed } => needed,
     };
     let caller = match is_open {
-        true => intake::visitor(desk, publisher, parts).await,
-        false => intake::caller(desk, publisher, parts).await,
+        true => intake::visitor(registry, publisher, parts).await,
+        false => intake::caller(registry, publisher, parts).await,
     };
     match caller {
         Ok(caller) if needed && caller.principal.is_anonymous() => {
@@ -72,7 +72,7 @@ fn adcp_auth(parts: &Parts) -> Option<Parts> {
 
 /// Returns the signer of a request to a publisher.
 pub(super) async fn signed(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
@@ -82,8 +82,8 @@ pub(super) async fn signed(
     };
     let received =
         ReceivedRequest { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
-    let judge = identity.judge(&received, desk.clock.now());
-    intake::in_time(desk, judge).await?.inspect_err(|refused| {
+    let judge = identity.judge(&received, registry.clock.now());
+    intake::in_time(registry, judge).await?.inspect_err(|refused| {
         // Not counted against the address: a signer finds its mistake by the code.
         if let Unbelieved::Signature(fault) = refused {
             tracing::info!(

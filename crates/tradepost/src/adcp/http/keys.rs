@@ -14,20 +14,23 @@ use crate::adcp::seller::Documents;
 /// Cache lifetime at receivers, which limits how long they use a withdrawn key.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-pub(super) async fn jwks(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
-    shown(&desk, request, |documents| &documents.jwks).await
+pub(super) async fn jwks(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
+    shown(&registry, request, |documents| &documents.jwks).await
 }
 
-pub(super) async fn brand(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
-    shown(&desk, request, |documents| &documents.brand).await
+pub(super) async fn brand(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
+    shown(&registry, request, |documents| &documents.brand).await
 }
 
 async fn shown(
-    desk: &AgentRegistry,
+    registry: &AgentRegistry,
     request: Request,
     read: fn(&Documents) -> &String,
 ) -> Response {
-    let agent = desk.agent(host(request.uri(), request.headers()));
+    let agent = registry.agent(host(request.uri(), request.headers()));
     let Some(publisher) = agent.and_then(super::publisher) else {
         return not_found().await;
     };

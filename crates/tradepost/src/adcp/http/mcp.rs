@@ -86,18 +86,18 @@ impl Tools for PublisherAgent {
 
 /// Admits a caller in the order of AdCP: its signature, its credential, its rate limit.
 async fn admit(publisher: &PublisherAgent, knock: ToolAuth<'_>) -> Result<Caller, AuthRejected> {
-    let ToolAuth { desk, parts, bytes, request, .. } = knock;
+    let ToolAuth { registry, parts, bytes, request, .. } = knock;
     let Some(request) = request else {
         // A signed body that can be parsed in two ways gets the refusal for signatures.
-        let signed = intake::signed(desk, publisher, parts, bytes).await;
+        let signed = intake::signed(registry, publisher, parts, bytes).await;
         signed.map_err(|refused| Denial::refused(publisher, refused).refusal(None))?;
-        let address = shared::address(desk, parts);
+        let address = shared::address(registry, parts);
         return Ok(Caller { address, principal: Principal::anonymous(), credential: None });
     };
     let named = request.params.get("name").and_then(Value::as_str);
     let calls = request.method == mcp::CALL;
     let is_open = !calls || named == Some(AdcpTool::GetAdcpCapabilities.name());
-    let caller = intake::caller(desk, publisher, parts, bytes, is_open).await;
+    let caller = intake::caller(registry, publisher, parts, bytes, is_open).await;
     let caller = caller.map_err(|refused| {
         let arguments = request.params.get("arguments").and_then(Value::as_object);
         Denial::refused(publisher, refused).refusal(arguments)

@@ -37,7 +37,7 @@ fn what_is_sold_follows_the_file_and_mistakes_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalogue.json");
     let publisher = start_with(&|config| config.publishers[0].catalogue = Some(path.clone()));
-    let refresh = || publisher.desk.refresh().unwrap();
+    let refresh = || publisher.registry.refresh().unwrap();
     write(&path, &with(1), 0);
     assert_eq!(offered(&publisher), [""; 0], "nobody has looked yet");
     refresh();

@@ -289,7 +289,7 @@ fn failures_above_a_threshold_are_told_until_over() {
     let world = proxied();
     let (clock, _hand) = Clock::manual(at(NOW));
     let watch = |access| AlertWatch {
-        desk: wiring::desk(
+        registry: wiring::registry(
             &world.server.config().server,
             &world.server.store,
             clock.clone(),

@@ -30,7 +30,7 @@ fn alerts_on(
     let (clock, hand) = Clock::manual(Clock::system().now() + passed);
     let agents = vec![config.dealers[0].terms.id.clone()];
     let watch = AlertWatch {
-        desk: wiring::desk(&config.server, store, clock.clone(), Vec::new()).0,
+        registry: wiring::registry(&config.server, store, clock.clone(), Vec::new()).0,
         store: Arc::clone(store),
         agents: Box::new(move || agents.clone()),
         identity: None,

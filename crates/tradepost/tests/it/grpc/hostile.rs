@@ -179,7 +179,7 @@ fn bodies_that_are_not_one_message() {
 #[test]
 fn e_27_a_message_is_no_larger_than_a_body() {
     let (server, client) = start_agent(Profile::Streaming);
-    let limit = server.desk.settings.max_body_bytes;
+    let limit = server.registry.settings.max_body_bytes;
     let of = |size: usize| {
         // A field that nobody knows: key, length in four bytes, bytes.
         let content = size - 5;

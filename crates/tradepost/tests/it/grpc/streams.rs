@@ -124,7 +124,7 @@ fn e_14_a_stream_ended_by_the_server_says_so() {
     let id = server.task("tck-input-required")["id"].clone();
     let mut stream = client.stream("SubscribeToTask", &json!({"id": id}));
     assert!(client.next(&mut stream).is_some());
-    server.desk.close_streams();
+    server.registry.close_streams();
     let status = client.runtime.block_on(stream.message()).unwrap_err();
     assert_eq!(status.code(), tonic::Code::Unavailable);
     expect!["this server stops; read the task, or subscribe to it again"]

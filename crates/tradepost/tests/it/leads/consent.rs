@@ -229,11 +229,11 @@ fn the_running_server_erases_what_is_too_old() {
     let (clock, hand) = Clock::manual(at(NOW) + SignedDuration::from_hours(24 * 20));
     let config = server.config().clone();
     let opened = Wiring::open(config, Arc::clone(&server.store), clock, server.address);
-    let desk = opened.unwrap().desk;
-    desk.refresh().unwrap();
+    let registry = opened.unwrap().registry;
+    registry.refresh().unwrap();
     assert_eq!(server.history(&json!(old)).lead.state, LeadState::Received);
     hand.advance(SignedDuration::from_hours(24 * 11));
-    desk.refresh().unwrap();
+    registry.refresh().unwrap();
     assert_eq!(server.history(&json!(old)).lead.state, LeadState::Erased);
     assert_eq!(server.history(&json!(fresh)).lead.state, LeadState::Received);
 }

@@ -90,9 +90,9 @@ fn what_is_old_is_erased_unless_somebody_is_untold() {
         config.dealers[0].terms.leads.erase_undelivered = anyway;
         let (clock, hand) = Clock::manual(at(NOW));
         let opened = Wiring::open(config, Arc::clone(&server.store), clock, server.address);
-        let desk = opened.unwrap().desk;
+        let registry = opened.unwrap().registry;
         hand.advance(SignedDuration::from_hours(24 * 31));
-        desk.refresh().unwrap();
+        registry.refresh().unwrap();
         let state = |id: &str| server.history(&json!(id)).lead.state;
         assert_eq!(state(&delivered), LeadState::Erased);
         let expected = if anyway { LeadState::Erased } else { LeadState::Received };

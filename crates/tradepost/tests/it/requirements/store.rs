@@ -121,9 +121,9 @@ fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
     let (clock, _) = Clock::manual(at(crate::support::NOW));
     let named = "127.0.0.1:8080".parse().unwrap();
     let opened = Wiring::open(server.config().clone(), server.store.clone(), clock, named);
-    let desk = opened.unwrap().desk;
+    let registry = opened.unwrap().registry;
     let size = |host: &str| {
-        let agent: Arc<dyn std::any::Any + Send + Sync> = desk.agent(Some(host)).unwrap();
+        let agent: Arc<dyn std::any::Any + Send + Sync> = registry.agent(Some(host)).unwrap();
         agent.downcast_ref::<DealerAgent>().expect("a dealer").inventory.load().unwrap().len()
     };
     assert_eq!((size("one.example"), size("two.example")), (4, 4));
@@ -133,9 +133,9 @@ fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
     database.execute_batch(broken).unwrap();
     let units = &dealer::units(false)[..1];
     server.store.replace_inventory("second", units, Timestamp::UNIX_EPOCH, false).unwrap();
-    let fault = desk.refresh().unwrap_err();
+    let fault = registry.refresh().unwrap_err();
     assert!(fault.chain().starts_with("reading a listing"), "{}", fault.chain());
     assert_eq!((size("one.example"), size("two.example")), (4, 1), "the old one stays in use");
     database.execute_batch("UPDATE listings SET body = '{}' WHERE body = '{'").unwrap();
-    desk.refresh().unwrap();
+    registry.refresh().unwrap();
 }

@@ -26,7 +26,7 @@ pub struct ConformanceServer {
     pub address: SocketAddr,
     pub hand: ManualClock,
     pub store: Arc<Store>,
-    pub desk: Arc<AgentRegistry>,
+    pub registry: Arc<AgentRegistry>,
     /// What delivers to webhooks.
     pub outbox: Option<Arc<Outbox>>,
     directory: Option<tempfile::TempDir>,
@@ -119,8 +119,8 @@ fn launch_on(
     let agent = settle(open(profile, &store, &clock, &format!("http://{address}")));
     let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
-    let (desk, _) = wiring::desk(&server, &store, clock, vec![Arc::new(agent)]);
-    let site = wiring::site(Arc::clone(&desk));
+    let (registry, _) = wiring::registry(&server, &store, clock, vec![Arc::new(agent)]);
+    let site = wiring::site(Arc::clone(&registry));
     runtime.spawn(async move {
         http::server::serve(listener, site, &server.http(), std::future::pending()).await;
     });
@@ -128,7 +128,7 @@ fn launch_on(
         runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
     }
     let runtime = Some(runtime);
-    ConformanceServer { address, hand, store, desk, outbox, directory, profile, runtime }
+    ConformanceServer { address, hand, store, registry, outbox, directory, profile, runtime }
 }
 
 impl Drop for ConformanceServer {
@@ -225,7 +225,7 @@ impl ConformanceServer {
 
     /// How many tasks the process remembers.
     pub fn live(&self) -> usize {
-        let agent: Arc<dyn std::any::Any + Send + Sync> = self.desk.agent(None).unwrap();
+        let agent: Arc<dyn std::any::Any + Send + Sync> = self.registry.agent(None).unwrap();
         agent.downcast_ref::<Conformance>().expect("the conformance agent").service.tasks().live()
     }
 }

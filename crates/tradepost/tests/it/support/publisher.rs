@@ -45,7 +45,7 @@ pub struct Publisher {
     /// Where its operators ask.
     pub operators: SocketAddr,
     /// What runs.
-    pub desk: Arc<AgentRegistry>,
+    pub registry: Arc<AgentRegistry>,
     pub hand: ManualClock,
     config: Config,
     directory: tempfile::TempDir,
@@ -113,23 +113,23 @@ fn launch_on(
     let publisher_store = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
     let entered = runtime.enter();
     let named = named.unwrap_or(address);
-    let desk = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().desk;
+    let registry = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().registry;
     drop(entered);
     let watch = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let operators = watch.local_addr().unwrap();
-    let router = http::operator_router(Arc::clone(&desk));
+    let router = http::operator_router(Arc::clone(&registry));
     let settings = server.http();
     runtime.spawn(async move {
         http::server::serve(watch, router, &settings, std::future::pending()).await;
     });
-    let site = wiring::site(Arc::clone(&desk));
+    let site = wiring::site(Arc::clone(&registry));
     runtime.spawn(async move {
         http::server::serve(listener, site, &server.http(), std::future::pending()).await;
     });
     Publisher {
         address,
         operators,
-        desk,
+        registry,
         hand,
         config: same,
         directory,

@@ -27,15 +27,15 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// Reads the single message of a call, within the limits.
 pub(super) async fn receive<'d>(
-    desk: &'d AgentRegistry,
+    registry: &'d AgentRegistry,
     parts: &Parts,
     mut body: Body,
 ) -> Result<GrpcMessage<'d>, GrpcFailure> {
-    let limit = desk.settings.max_body_bytes;
+    let limit = registry.settings.max_body_bytes;
     let invalid =
         |message: &str| GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message));
     // The limit is for the message without its prefix.
-    let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
+    let body = intake::collect(registry, parts, &mut body, limit.saturating_add(PREFIX)).await;
     let whole = body.map_err(|unread| match unread {
         BodyError::TooLarge(_) => {
             let message =
