@@ -111,7 +111,7 @@ impl SellerAddress {
         if !task.keyed() {
             return Ok(Idempotency::Unpromised);
         }
-        let asked = async { self.client().await?.idempotency(retries.recoverer().world()).await };
+        let asked = async { self.client().await?.idempotency(retries.recoverer().clock()).await };
         asked.await.map_err(|failure| self.trouble(&failure))
     }
 

@@ -49,7 +49,7 @@ pub struct AdcpClient {
     transport: HttpTransport,
     endpoint: Url,
     source: EndpointSource,
-    door: SellerTransport,
+    seller_transport: SellerTransport,
     /// Tasks that the seller's card lists; empty over MCP.
     offered: Vec<OfferedTask>,
     token: Option<SentToken>,
@@ -82,7 +82,7 @@ impl fmt::Debug for AdcpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AdcpClient")
             .field("endpoint", &self.endpoint.as_str())
-            .field("door", &self.door)
+            .field("door", &self.seller_transport)
             .finish_non_exhaustive()
     }
 }
@@ -174,14 +174,14 @@ impl AdcpClient {
     fn new(
         transport: HttpTransport,
         endpoint: Url,
-        door: SellerTransport,
+        seller_transport: SellerTransport,
         ids: fastrand::Rng,
     ) -> Self {
         Self {
             transport,
             source: EndpointSource::caller(&endpoint),
             endpoint,
-            door,
+            seller_transport,
             offered: Vec::new(),
             token: None,
             signer: None,
@@ -210,7 +210,7 @@ impl AdcpClient {
     /// Returns the client without the state that belongs to one caller: session, account authorizations,
     /// idempotency promise.
     fn forgetting_caller(mut self) -> Self {
-        if let SellerTransport::Mcp(session) = &mut self.door {
+        if let SellerTransport::Mcp(session) = &mut self.seller_transport {
             *session = Arc::new(session.restarted());
         }
         Self { authorizations: Arc::default(), idempotency: Arc::default(), ..self }
@@ -220,7 +220,7 @@ impl AdcpClient {
     /// refuses to process a request. Saves a round trip for callers of one request.
     #[must_use]
     pub fn at_once(mut self) -> Self {
-        if let SellerTransport::Mcp(session) = &mut self.door {
+        if let SellerTransport::Mcp(session) = &mut self.seller_transport {
             *session = Arc::new(mcp::McpSession::presumed());
         }
         self
@@ -273,7 +273,7 @@ impl AdcpClient {
         may_move(&self.endpoint, &endpoint, self.token.as_ref(), &source).then(|| Self {
             endpoint,
             source,
-            door: SellerTransport::A2a(binding),
+            seller_transport: SellerTransport::A2a(binding),
             ..self.clone()
         })
     }
@@ -287,7 +287,7 @@ impl AdcpClient {
     /// Returns the protocol and its release: `MCP`, `A2A 1.0` or `A2A 0.3`.
     #[must_use]
     pub fn via(&self) -> String {
-        match &self.door {
+        match &self.seller_transport {
             SellerTransport::A2a(binding) => format!("A2A {}", binding.release.name()),
             SellerTransport::Mcp(_) => "MCP".to_owned(),
         }
@@ -304,7 +304,7 @@ impl AdcpClient {
     /// # Errors
     /// Failure of the request for the tool list.
     pub async fn offered(&self) -> Result<Vec<OfferedTask>, CallFailure> {
-        match &self.door {
+        match &self.seller_transport {
             SellerTransport::A2a(_) => Ok(self.offered.clone()),
             SellerTransport::Mcp(session) => self.list_by_mcp(session).await,
         }
@@ -348,7 +348,7 @@ impl AdcpClient {
                 CallFailure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
             })?;
         }
-        match &self.door {
+        match &self.seller_transport {
             SellerTransport::A2a(binding) => self.send_by_a2a(binding, task, arguments).await,
             SellerTransport::Mcp(session) => self.send_by_mcp(session, task, &arguments).await,
         }

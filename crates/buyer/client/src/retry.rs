@@ -202,7 +202,7 @@ impl Spending {
 /// Carries out all intents of a program with recovery.
 #[derive(Debug)]
 pub struct Recoverer<W> {
-    world: W,
+    clock: W,
     limits: RetryLimits,
     sellers: SellerMemory,
 }
@@ -210,8 +210,8 @@ pub struct Recoverer<W> {
 impl<W: RetryClock> Recoverer<W> {
     /// Creates a loop with this clock and these limits for each intent and each seller.
     #[must_use]
-    pub fn new(world: W, limits: RetryLimits, sizes: Sizes) -> Self {
-        Self { world, limits, sellers: SellerMemory::new(sizes) }
+    pub fn new(clock: W, limits: RetryLimits, sizes: Sizes) -> Self {
+        Self { clock, limits, sellers: SellerMemory::new(sizes) }
     }
 
     /// Returns the memory of sellers.
@@ -247,7 +247,7 @@ impl<W: RetryClock> Recoverer<W> {
         sender: &mut S,
     ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
         let left = |begun| self.left(limits, begun);
-        let begun = self.world.now();
+        let begun = self.clock.now();
         let mut spent = Spending::default();
         let mut key = RequestKey::First;
         let mut doubt = RequestsInDoubt::default();
@@ -258,7 +258,7 @@ impl<W: RetryClock> Recoverer<W> {
         loop {
             spent.attempts += 1;
             if key != RequestKey::Same {
-                since = self.world.now();
+                since = self.clock.now();
             }
             let (sent, was_sent) = match unasked.take() {
                 Some(failure) => (Err(failure), false),
@@ -273,11 +273,11 @@ impl<W: RetryClock> Recoverer<W> {
                 }
                 Err(failure) => failure,
             };
-            self.world.failed(&FailureRecord::new(&failure, &sender.private()));
+            self.clock.failed(&FailureRecord::new(&failure, &sender.private()));
             if was_sent && attempt.effect != ResendEffect::Read && failure.in_doubt() {
                 doubt.cast(sender.key());
             }
-            let now = self.world.now();
+            let now = self.clock.now();
             let outage = self.sellers.note(seller, &failure, now);
             let budget = RetryBudget {
                 attempts: limits.attempts.saturating_sub(spent.attempts),
@@ -310,10 +310,10 @@ impl<W: RetryClock> Recoverer<W> {
             }
             scope_was_missing |= is_scope(&failure);
             if !wait.is_zero() {
-                let before = self.world.now();
-                self.world.resting(wait);
+                let before = self.clock.now();
+                self.clock.resting(wait);
                 let stopped = self.sleep(wait).await;
-                spent.waited += self.world.now().saturating_sub(before);
+                spent.waited += self.clock.now().saturating_sub(before);
                 if stopped {
                     return gave_up(failure, advice, spent, doubt, true);
                 }
@@ -327,7 +327,7 @@ impl<W: RetryClock> Recoverer<W> {
                 );
             let may_be_known = doubt.in_doubt() || !came_to_nobody;
             if key == RequestKey::Same && attempt.effect == ResendEffect::Keyed && may_be_known {
-                let age = self.world.now().saturating_sub(since);
+                let age = self.clock.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {
                     Ok(true) => {}
                     Ok(false) => {
@@ -344,7 +344,7 @@ impl<W: RetryClock> Recoverer<W> {
 
     /// Returns the time that is left of an intent begun at this moment.
     pub(crate) fn left(&self, limits: RetryLimits, begun: Duration) -> Duration {
-        limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
+        limits.elapsed.saturating_sub(self.clock.now().saturating_sub(begun))
     }
 
     /// Waits for an answer within this time, unless the program is stopped.
@@ -356,10 +356,10 @@ impl<W: RetryClock> Recoverer<W> {
         tokio::select! {
             // An answer that has arrived is taken before a stop.
             biased;
-            outcome = self.world.within(time, asking) => {
+            outcome = self.clock.within(time, asking) => {
                 outcome.unwrap_or(Err(CallFailure::Unanswered(Unanswered::TimedOut(time))))
             }
-            () = self.world.stopped() => Err(CallFailure::Unanswered(Unanswered::Stopped)),
+            () = self.clock.stopped() => Err(CallFailure::Unanswered(Unanswered::Stopped)),
         }
     }
 
@@ -371,29 +371,29 @@ impl<W: RetryClock> Recoverer<W> {
 
     /// Takes one of a seller's tokens and waits. Returns true when there was no token, or the program was stopped.
     pub(crate) async fn rest(&self, seller: &str, wait: RetryWait) -> bool {
-        if !self.sellers.take(seller, self.world.now()) {
+        if !self.sellers.take(seller, self.clock.now()) {
             return true;
         }
-        let wait = wait.drawn(self.world.draw());
+        let wait = wait.drawn(self.clock.draw());
         if wait.is_zero() {
             return false;
         }
-        self.world.resting(wait);
+        self.clock.resting(wait);
         self.sleep(wait).await
     }
 
     /// Returns the clock.
     #[must_use]
-    pub fn world(&self) -> &W {
-        &self.world
+    pub fn clock(&self) -> &W {
+        &self.clock
     }
 
     /// Waits. Returns true when the program was stopped meanwhile.
     pub(crate) async fn sleep(&self, wait: Duration) -> bool {
         tokio::select! {
             biased;
-            () = self.world.sleep(wait) => false,
-            () = self.world.stopped() => true,
+            () = self.clock.sleep(wait) => false,
+            () = self.clock.stopped() => true,
         }
     }
 
@@ -426,7 +426,7 @@ impl<W: RetryClock> Recoverer<W> {
                         attempt.tried.credentials = true;
                     }
                 }
-                Some((wait.drawn(self.world.draw()), RequestKey::Same))
+                Some((wait.drawn(self.clock.draw()), RequestKey::Same))
             }
             RecoveryAdvice::Fix(fix) => {
                 let in_time = !budget.time.is_zero() && fix.wait.at_least <= budget.time;
@@ -438,7 +438,7 @@ impl<W: RetryClock> Recoverer<W> {
                 if fix.change == RequestChange::DropContext {
                     attempt.had_context = false;
                 }
-                Some((fix.wait.drawn(self.world.draw()), RequestKey::Fresh))
+                Some((fix.wait.drawn(self.clock.draw()), RequestKey::Fresh))
             }
             RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_) => None,
         }

@@ -187,8 +187,8 @@ async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Go
         body: Vec::new(),
         call: None,
     };
-    let ask = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
-    let got = run.send(out, ask).await;
+    let overrides = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
+    let got = run.send(out, overrides).await;
     got.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
 }
 

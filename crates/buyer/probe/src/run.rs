@@ -138,7 +138,7 @@ pub(crate) struct ProbeRun {
     /// Stream of a message on each binding; requested once, because it creates a task.
     pub(crate) streams: Vec<Streamed>,
     /// Results of earlier checks that later ones need.
-    pub(crate) memo: BTreeMap<String, Result<Value, CheckVerdict>>,
+    pub(crate) cache: BTreeMap<String, Result<Value, CheckVerdict>>,
     pub(crate) seen: Vec<SeenAapError>,
     /// Answers that reveal details of the agent's implementation.
     pub(crate) leaks: Vec<(&'static str, RecordedExchange)>,
@@ -177,7 +177,7 @@ impl ProbeRun {
             speaks_aap: false,
             taken_part: None,
             streams: Vec::new(),
-            memo: BTreeMap::new(),
+            cache: BTreeMap::new(),
             seen: Vec::new(),
             leaks: Vec::new(),
             unknown_ends: Vec::new(),
@@ -290,7 +290,7 @@ impl ProbeRun {
     /// Calls an operation with deviations from the usual request.
     pub(crate) async fn ask(
         &mut self,
-        ask: RequestOverrides<'_>,
+        overrides: RequestOverrides<'_>,
         operation: Operation,
         params: Value,
     ) -> Result<ProbedAnswer, CheckVerdict> {
@@ -299,7 +299,7 @@ impl ProbeRun {
                 let id = self.fresh("q");
                 let params = self.with_tenant(params)?;
                 let body = json!({"jsonrpc": "2.0", "id": id, "method": operation.name(), "params": params});
-                self.post(ask, body.to_string().into_bytes()).await
+                self.post(overrides, body.to_string().into_bytes()).await
             }
             Binding::HttpJson => {
                 let tenant = self.endpoint()?.declared.tenant.clone();
@@ -310,9 +310,9 @@ impl ProbeRun {
                     if reply.as_ref().is_ok_and(|reply: &ProbedAnswer| !reply.is_no_route()) {
                         break;
                     }
-                    let headers = self.headers(&ask, !route.body.is_empty());
+                    let headers = self.headers(&overrides, !route.body.is_empty());
                     let mut url = route.url;
-                    add_query(&mut url, ask.query);
+                    add_query(&mut url, overrides.query);
                     let out = OutgoingRequest {
                         method: route.method,
                         url,
@@ -320,7 +320,7 @@ impl ProbeRun {
                         body: route.body,
                         call: None,
                     };
-                    reply = Ok(ProbedAnswer::rest(self.send(out, ask).await?));
+                    reply = Ok(ProbedAnswer::rest(self.send(out, overrides).await?));
                 }
                 reply
             }
@@ -330,7 +330,7 @@ impl ProbeRun {
                     return not_here("protocol buffers cannot say what the check would send");
                 };
                 let call = GrpcCall { operation: Some(operation), shown: params.to_string() };
-                self.call_grpc(ask, operation.name(), &grpc::framed(&message), call).await
+                self.call_grpc(overrides, operation.name(), &grpc::framed(&message), call).await
             }
         }
     }
@@ -348,27 +348,27 @@ impl ProbeRun {
     /// Posts bytes to the JSON-RPC endpoint.
     pub(crate) async fn post(
         &mut self,
-        ask: RequestOverrides<'_>,
+        overrides: RequestOverrides<'_>,
         body: Vec<u8>,
     ) -> Result<ProbedAnswer, CheckVerdict> {
         let mut url = self.endpoint()?.url.clone();
-        add_query(&mut url, ask.query);
-        let headers = self.headers(&ask, true);
+        add_query(&mut url, overrides.query);
+        let headers = self.headers(&overrides, true);
         let out = OutgoingRequest { method: Method::POST, url, headers, body, call: None };
-        let got = self.send(out, ask).await?;
+        let got = self.send(out, overrides).await?;
         Ok(ProbedAnswer::jsonrpc(got))
     }
 
     /// Posts a body to a method of the gRPC interface.
     pub(crate) async fn call_grpc(
         &mut self,
-        ask: RequestOverrides<'_>,
+        overrides: RequestOverrides<'_>,
         method: &str,
         body: &[u8],
         call: GrpcCall,
     ) -> Result<ProbedAnswer, CheckVerdict> {
         let url = grpc::method(&self.endpoint()?.url, method);
-        let headers = self.grpc_headers(ask);
+        let headers = self.grpc_headers(overrides);
         let operation = call.operation;
         let out = OutgoingRequest {
             method: Method::POST,
@@ -377,14 +377,14 @@ impl ProbeRun {
             body: body.to_vec(),
             call: Some(call),
         };
-        let got = self.send(out, ask).await?;
+        let got = self.send(out, overrides).await?;
         Ok(ProbedAnswer::grpc(got, operation))
     }
 
     /// Returns the headers of a request.
     pub(crate) fn headers(
         &self,
-        ask: &RequestOverrides<'_>,
+        overrides: &RequestOverrides<'_>,
         has_body: bool,
     ) -> Vec<(&'static str, String)> {
         let mut headers =
@@ -394,12 +394,16 @@ impl ProbeRun {
             HeaderOverride::Absent => {}
             HeaderOverride::Text(text) => headers.push((name, text.to_owned())),
         };
-        add("content-type", ask.content_type, has_body.then(|| "application/json".to_owned()));
-        add(VERSION_HEADER, ask.version, Some(VERSION.to_owned()));
+        add(
+            "content-type",
+            overrides.content_type,
+            has_body.then(|| "application/json".to_owned()),
+        );
+        add(VERSION_HEADER, overrides.version, Some(VERSION.to_owned()));
         let required = self.required_extensions();
         let usual = (!required.is_empty()).then(|| required.join(", "));
-        add(EXTENSIONS_HEADER, ask.extensions, usual);
-        if let Some(token) = self.token(ask.who) {
+        add(EXTENSIONS_HEADER, overrides.extensions, usual);
+        if let Some(token) = self.token(overrides.who) {
             headers.push(("authorization", format!("Bearer {token}")));
         }
         headers
@@ -420,9 +424,14 @@ impl ProbeRun {
     }
 
     /// Returns the headers of a gRPC call.
-    pub(crate) fn grpc_headers(&self, ask: RequestOverrides<'_>) -> Vec<(&'static str, String)> {
-        let usual =
-            RequestOverrides { content_type: HeaderOverride::Text("application/grpc"), ..ask };
+    pub(crate) fn grpc_headers(
+        &self,
+        overrides: RequestOverrides<'_>,
+    ) -> Vec<(&'static str, String)> {
+        let usual = RequestOverrides {
+            content_type: HeaderOverride::Text("application/grpc"),
+            ..overrides
+        };
         let mut headers = self.headers(&usual, true);
         headers.retain(|(name, _)| *name != "accept");
         headers.push(("te", "trailers".to_owned()));
@@ -451,17 +460,17 @@ impl ProbeRun {
     pub(crate) async fn send(
         &mut self,
         mut out: OutgoingRequest,
-        ask: RequestOverrides<'_>,
+        overrides: RequestOverrides<'_>,
     ) -> Result<Got, CheckVerdict> {
-        if matches!(ask.who, Who::First | Who::Second) {
+        if matches!(overrides.who, Who::First | Who::Second) {
             self.keep_token(&mut out);
         }
         let mut waits = 0;
         loop {
-            let got = self.send_once(&out, ask.leave_after).await?;
+            let got = self.send_once(&out, overrides.leave_after).await?;
             let wait = wait_wanted(&got).filter(|_| waits < WAITS);
             let Some(wait) = wait else {
-                if ask.expects_401 || !got.wants_credential() {
+                if overrides.expects_401 || !got.wants_credential() {
                     return Ok(got);
                 }
                 self.wants_credential = true;

@@ -478,7 +478,7 @@ mod tests {
         let keys = Arc::new(KeysAway::default());
         let means = AuthDeps::offline(Arc::clone(&keys) as _, Clock::system());
         let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
-        let door = Authenticator::open("shop", policy, &means).unwrap();
+        let authenticator = Authenticator::open("shop", policy, &means).unwrap();
         let shown = key::NewApiKey::generate().unwrap().text;
         let headers = HeaderMap::from_iter([(
             header::AUTHORIZATION,
@@ -486,7 +486,10 @@ mod tests {
         )]);
         let ask = async || {
             let address = IpAddr::from([192, 0, 2, 1]);
-            door.authenticate(address, &headers, None, Timestamp::UNIX_EPOCH).await.unwrap_err()
+            authenticator
+                .authenticate(address, &headers, None, Timestamp::UNIX_EPOCH)
+                .await
+                .unwrap_err()
         };
         keys.0.store(true, std::sync::atomic::Ordering::Relaxed);
         for _ in 0..50 {

@@ -39,8 +39,8 @@ pub(super) fn recoverer(
         asked.send_replace(true);
     });
     let machine = Machine::new(random_ids());
-    let world = Spoken { machine, stopped, output, log };
-    Ok(Recoverer::new(world, limits, Sizes::default()))
+    let clock = Spoken { machine, stopped, output, log };
+    Ok(Recoverer::new(clock, limits, Sizes::default()))
 }
 
 /// Returns the failure, with the remaining advice as its hint.

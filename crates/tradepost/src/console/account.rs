@@ -70,7 +70,7 @@ impl Console {
             member: Some(member),
             means: ProofKind::Password,
         };
-        let compare = || Ok(self.door.judge.is_right(present, Some(&member.password)));
+        let compare = || Ok(self.sign_in.judge.is_right(present, Some(&member.password)));
         match self.prove(&attempt, compare)? {
             Proven::Right => {}
             Proven::Wrong => {
@@ -85,7 +85,7 @@ impl Console {
         let hashed = password::hash(new)?;
         // The cookie of a known browser is bound to the password.
         let changed = StaffMember { password: hashed.clone(), ..member.clone() };
-        let browser = self.door.know_browser(asked, &changed)?;
+        let browser = self.sign_in.know_browser(asked, &changed)?;
         let name = member.name.clone();
         let present_hash = member.password.clone();
         let session = visitor.session.id.clone();

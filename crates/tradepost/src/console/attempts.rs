@@ -220,7 +220,7 @@ pub(super) fn recorded_network(address: IpAddr) -> String {
 impl Console {
     fn budgets(&self, attempt: &SignInAttempt<'_>) -> Budgets {
         let SignInAttempt { asked, name, .. } = attempt;
-        let known = attempt.member.and_then(|member| self.door.known_browser(asked, member));
+        let known = attempt.member.and_then(|member| self.sign_in.known_browser(asked, member));
         if let Some(browser) = known {
             return Budgets::OfBrowser(digest("attempts of a browser", &browser).to_vec());
         }
@@ -240,7 +240,7 @@ impl Console {
         attempt: &SignInAttempt<'_>,
         is_right: impl FnOnce() -> Result<bool, InternalError>,
     ) -> Result<Proven, InternalError> {
-        let limiter = &self.door.limiter;
+        let limiter = &self.sign_in.limiter;
         let _name = limiter.lock_name(&name_bucket(attempt.name));
         let budgets = self.budgets(attempt);
         let now = self.clock.now();
@@ -288,7 +288,7 @@ impl Console {
     /// Returns the time until an address may try a name again, as far as this process knows without the
     /// store. A browser with a cookie for the name may have its own budget, and is checked later.
     pub(super) fn early_wait(&self, asked: &ConsoleRequest, name: &str) -> Option<SignedDuration> {
-        if self.door.shows_browser_cookie(asked, name) {
+        if self.sign_in.shows_browser_cookie(asked, name) {
             return None;
         }
         let wait = self.address_wait(asked);
@@ -306,7 +306,7 @@ impl Console {
         is_last_of_address: bool,
         now: Timestamp,
     ) -> Result<(), InternalError> {
-        let limiter = &self.door.limiter;
+        let limiter = &self.sign_in.limiter;
         let from = recorded_network(attempt.asked.address);
         let mut locked = Vec::new();
         if is_last_of_address {
@@ -356,7 +356,7 @@ impl Console {
 
     /// Returns the time until an unknown browser at this address may try to sign in again.
     pub(super) fn address_wait(&self, asked: &ConsoleRequest) -> SignedDuration {
-        self.door.limiter.by_address.wait(&network(asked.address).to_string())
+        self.sign_in.limiter.by_address.wait(&network(asked.address).to_string())
     }
 
     /// Counts a sign-in that the provider did not confirm.
@@ -368,7 +368,7 @@ impl Console {
         asked: &ConsoleRequest,
     ) -> Result<(), InternalError> {
         self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
-        let is_locked = self.door.limiter.by_address.charge(&network(asked.address).to_string());
+        let is_locked = self.sign_in.limiter.by_address.charge(&network(asked.address).to_string());
         let from = recorded_network(asked.address);
         let entry = |action, detail| NewAuditEntry {
             chain: EVERYBODY.to_owned(),

@@ -55,7 +55,7 @@ impl Console {
             member: Some(member),
             means: ProofKind::Password,
         };
-        let compare = || Ok(self.door.judge.is_right(given, Some(&member.password)));
+        let compare = || Ok(self.sign_in.judge.is_right(given, Some(&member.password)));
         match self.prove(&attempt, compare)? {
             Proven::Right => {
                 let entry =
@@ -116,7 +116,7 @@ impl Console {
             return Err(PageError::SignIn);
         }
         let left = visitor.session.expires_at.duration_since(now).as_secs();
-        let cookie = self.door.cookie(&self.door.session_cookie(), &secret, left);
+        let cookie = self.sign_in.cookie(&self.sign_in.session_cookie(), &secret, left);
         visitor.session.id = new_id;
         visitor.session.proven_at = Some(now);
         visitor.secret = secret;

@@ -145,15 +145,15 @@ impl Console {
     /// Redirects to the page that asks for the code, after a correct password.
     pub(super) fn ask_for_code(&self, asked: &ConsoleRequest, member: &StaffMember) -> Answer {
         let next = next(asked).map(|page| format!("?next={page}")).unwrap_or_default();
-        let cookie = self.door.await_code(member)?;
+        let cookie = self.sign_in.await_code(member)?;
         Ok(ConsoleReply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
     }
 
     /// Returns the person who gave the correct password at most a few minutes ago.
     fn awaited(&self, asked: &ConsoleRequest) -> Result<Option<StaffMember>, InternalError> {
-        let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
+        let Some(name) = self.sign_in.awaited_name(asked) else { return Ok(None) };
         let member = self.store.member(name)?;
-        Ok(member.filter(|member| self.door.awaits_code_of(asked, member)))
+        Ok(member.filter(|member| self.sign_in.awaits_code_of(asked, member)))
     }
 
     pub(super) fn code_page(
@@ -164,7 +164,7 @@ impl Console {
         if self.awaited(asked)?.is_none() {
             return Ok(ConsoleReply::see(format!("{PATH}/sign-in")));
         }
-        let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
+        let secret = asked.cookie(&self.sign_in.code_cookie()).unwrap_or_default();
         let page = pages::account::SignInCode {
             proof: proof(secret),
             trouble,
@@ -179,13 +179,13 @@ impl Console {
         let Some(member) = self.awaited(asked)? else {
             return self.refuse(asked, "The sign-in took too long. Sign in again.");
         };
-        let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
+        let secret = asked.cookie(&self.sign_in.code_cookie()).unwrap_or_default();
         if !asked.proves(secret) {
             return self.refuse(asked, "The sign-in took too long. Sign in again.");
         }
         match self.prove_code(asked, &member, asked.filled_in("code").unwrap_or_default())? {
             Proven::Right => {
-                let done = self.door.cookie(&self.door.code_cookie(), "", 0);
+                let done = self.sign_in.cookie(&self.sign_in.code_cookie(), "", 0);
                 let reply = self.let_in(asked, member, SignedInBy::PasswordAndCode)?;
                 Ok(reply.with_cookie(done))
             }

@@ -160,13 +160,14 @@ impl Console {
         asked: &'a ConsoleRequest,
         id: &'a str,
     ) -> Result<Visitor<'a>, PageError> {
-        let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
+        let Some(secret) = asked.cookie(&self.sign_in.session_cookie()) else {
             return Err(PageError::SignIn);
         };
         // The store has only the hash, so that reading the store does not give access.
         let found = self.store.session(&session_hash(secret))?;
         let now = self.clock.now();
-        let Some((session, member)) = found.filter(|(session, _)| !self.door.is_over(session, now))
+        let Some((session, member)) =
+            found.filter(|(session, _)| !self.sign_in.is_over(session, now))
         else {
             return Err(PageError::SignIn);
         };
@@ -188,7 +189,7 @@ impl Console {
             return Ok(ConsoleReply::see(PATH.to_owned()));
         }
         // One secret for all forms of a browser, so that a second tab does not invalidate the first.
-        let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
+        let known = asked.cookie(&self.sign_in.form_cookie()).map(str::to_owned);
         let secret = known.map_or_else(password::token, Ok)?;
         let page = pages::SignIn {
             proof: proof(&secret),
@@ -196,7 +197,7 @@ impl Console {
             next: next(asked).unwrap_or_default(),
             provider: self.provider.as_ref().map(|provider| provider.settings.label.clone()),
         };
-        let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
+        let cookie = self.sign_in.cookie(&self.sign_in.form_cookie(), &secret, FORM_SECONDS);
         Ok(ConsoleReply::page(&page).with_cookie(cookie))
     }
 
@@ -204,7 +205,7 @@ impl Console {
     pub(super) fn sign_in(&self, asked: &ConsoleRequest) -> Answer {
         // Otherwise another site could sign a person in under a foreign name, and read what they write.
         let proven =
-            asked.cookie(&self.door.form_cookie()).is_some_and(|secret| asked.proves(secret));
+            asked.cookie(&self.sign_in.form_cookie()).is_some_and(|secret| asked.proves(secret));
         if !proven {
             let why = "This page was open for too long, or its cookie is missing. Try again.";
             return self.refuse(asked, why);
@@ -222,7 +223,7 @@ impl Console {
             means: ProofKind::Password,
         };
         let kept = member.as_ref().map(|member| member.password.as_str());
-        let proven = self.prove(&attempt, || Ok(self.door.judge.is_right(given, kept)))?;
+        let proven = self.prove(&attempt, || Ok(self.sign_in.judge.is_right(given, kept)))?;
         let member = match proven {
             Proven::Right => member,
             Proven::Wrong => None,
@@ -245,11 +246,11 @@ impl Console {
         member: StaffMember,
         by: SignedInBy,
     ) -> Answer {
-        let browser = self.door.know_browser(asked, &member)?;
+        let browser = self.sign_in.know_browser(asked, &member)?;
         let Some(session) = self.begin(asked, member, by)? else {
             return self.refuse(asked, NOT_TOGETHER);
         };
-        let form = self.door.cookie(&self.door.form_cookie(), "", 0);
+        let form = self.sign_in.cookie(&self.sign_in.form_cookie(), "", 0);
         let target = next(asked).unwrap_or_else(|| PATH.to_owned());
         Ok(ConsoleReply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
     }
@@ -280,7 +281,7 @@ impl Console {
             name: member.name.clone(),
             begun_at: now,
             seen_at: now,
-            expires_at: now.saturating_add(self.door.lifetime).unwrap_or(Timestamp::MAX),
+            expires_at: now.saturating_add(self.sign_in.lifetime).unwrap_or(Timestamp::MAX),
             browser: asked.browser.clone(),
             proven_at: by.proven_at(now),
         };
@@ -311,8 +312,8 @@ impl Console {
             return Ok(None);
         }
         self.metrics.count_sign_in(SignInOutcome::SignedIn);
-        let seconds = self.door.lifetime.as_secs();
-        Ok(Some(self.door.cookie(&self.door.session_cookie(), &secret, seconds)))
+        let seconds = self.sign_in.lifetime.as_secs();
+        Ok(Some(self.sign_in.cookie(&self.sign_in.session_cookie(), &secret, seconds)))
     }
 
     pub(super) fn sign_out(&self, visitor: &Visitor<'_>) -> Answer {
@@ -326,7 +327,7 @@ impl Console {
             }
             Ok(())
         })?;
-        let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
+        let gone = self.sign_in.cookie(&self.sign_in.session_cookie(), "", 0);
         Ok(ConsoleReply::see(format!("{PATH}/sign-in")).with_cookie(gone))
     }
 

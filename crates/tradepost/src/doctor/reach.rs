@@ -34,22 +34,24 @@ impl Examiner {
     pub(super) fn look_from_outside(&self, looks: &mut Looks) {
         self.look_at_certificate(looks);
         let mut hosts: Vec<String> = Vec::new();
-        for door in self.doors(looks) {
-            let host = door.base.host_str().unwrap_or_default().to_owned();
+        for agent_address in self.agent_addresses(looks) {
+            let host = agent_address.base.host_str().unwrap_or_default().to_owned();
             if host.parse::<IpAddr>().is_err() && !host.starts_with('[') && !hosts.contains(&host) {
                 let about = FindingSubject::new(Area::Dns, &host);
                 looks.begin(about.clone(), async move { name(&about).await.into() });
                 hosts.push(host);
             }
-            let about =
-                FindingSubject::new(Area::Card, format!("{} at {}", door.seller, door.base));
+            let about = FindingSubject::new(
+                Area::Card,
+                format!("{} at {}", agent_address.seller, agent_address.base),
+            );
             let examiner = self.clone();
-            looks.begin(about.clone(), async move { examiner.card(&about, &door).await });
+            looks.begin(about.clone(), async move { examiner.card(&about, &agent_address).await });
         }
     }
 
     /// Returns the addresses of the dealers and publishers; one without an address is reported.
-    fn doors(&self, looks: &mut Looks) -> Vec<AgentAddress> {
+    fn agent_addresses(&self, looks: &mut Looks) -> Vec<AgentAddress> {
         let server = &self.config.server;
         let origin = server.origin(self.inside());
         let port = if server.tls.is_some() { server.listen.port() } else { 443 };
@@ -59,7 +61,7 @@ impl Examiner {
         let publishers = publishers.map(|publisher| {
             (&publisher.profile.id, &publisher.public_url, &publisher.front.hosts)
         });
-        let mut doors: Vec<AgentAddress> = Vec::new();
+        let mut agent_addresses: Vec<AgentAddress> = Vec::new();
         for (id, public_url, hosts) in dealers.chain(publishers) {
             let at_host = |host: &String| match port {
                 443 => format!("https://{host}"),
@@ -80,12 +82,12 @@ impl Examiner {
                 looks.begin(about, async move { finding.into() });
                 addresses.push(origin.to_string());
             }
-            let door = |base: &String| {
+            let agent_address = |base: &String| {
                 Some(AgentAddress { seller: id.clone(), base: Url::parse(base).ok()? })
             };
-            doors.extend(addresses.iter().filter_map(door));
+            agent_addresses.extend(addresses.iter().filter_map(agent_address));
         }
-        doors
+        agent_addresses
     }
 
     /// Returns the address of the server on this machine.
@@ -144,12 +146,12 @@ impl Examiner {
         });
     }
 
-    async fn card(&self, about: &FindingSubject, door: &AgentAddress) -> CheckOutcome {
+    async fn card(&self, about: &FindingSubject, agent_address: &AgentAddress) -> CheckOutcome {
         let mut seen = CheckOutcome::default();
-        let host = door.base.host_str().unwrap_or_default().to_owned();
-        if door.base.scheme() == "https" {
+        let host = agent_address.base.host_str().unwrap_or_default().to_owned();
+        if agent_address.base.scheme() == "https" {
             let tls = FindingSubject::new(Area::Tls, &host);
-            let port = door.base.port_or_known_default().unwrap_or(443);
+            let port = agent_address.base.port_or_known_default().unwrap_or(443);
             match peer::look(&host, port, true).await {
                 Ok(shown) => {
                     let end = shown.and_then(|shown| shown.expires_at);
@@ -168,12 +170,12 @@ impl Examiner {
             let hint = "set up TLS, with [server.tls] or a proxy, and use https in public_url";
             seen.findings.push(tls.warning("its address does not use TLS", hint));
         }
-        let outside = fetch(&door.base, None, self).await;
+        let outside = fetch(&agent_address.base, None, self).await;
         let outside = match outside {
             Ok(outside) => outside,
             Err(why) => {
                 let hint = if is_this_machine(&host)
-                    && door.base.port() == Some(self.inside().port())
+                    && agent_address.base.port() == Some(self.inside().port())
                 {
                     "check that the server runs: `tradepost serve`"
                 } else {
@@ -190,7 +192,7 @@ impl Examiner {
             seen.clocks.push((host.clone(), ahead));
         }
         // With the same host name, by which the server chooses the agent.
-        let mut address = door.base.clone();
+        let mut address = agent_address.base.clone();
         let is_secure = self.config.server.tls.is_some();
         let scheme = if is_secure { "https" } else { "http" };
         let changed = address.set_scheme(scheme).is_ok()

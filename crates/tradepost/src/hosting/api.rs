@@ -65,7 +65,7 @@ impl From<AdminScope> for Permission {
 
 struct Api {
     wiring: Arc<Wiring>,
-    door: Authenticator,
+    authenticator: Authenticator,
     max_body_bytes: usize,
     bodies: BodyReader,
 }
@@ -76,14 +76,14 @@ pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
         return None;
     }
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
-    let door = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
-    let door = door.inspect_err(|fault| {
+    let authenticator = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
+    let authenticator = authenticator.inspect_err(|fault| {
         tracing::error!(cause = %fault.chain(), "administrators cannot be let in");
     });
     let http = server.http();
     let api = Api {
         wiring: Arc::clone(wiring),
-        door: door.ok()?,
+        authenticator: authenticator.ok()?,
         max_body_bytes: http.max_body_bytes,
         bodies: BodyReader::new(&http, http.max_body_bytes),
     };
@@ -244,7 +244,7 @@ impl Api {
     async fn who(&self, parts: &Parts) -> Result<Principal, AuthRefusal> {
         let address = intake::address_of(false, &parts.headers, &parts.extensions);
         let now = self.wiring.clock.now();
-        self.door.authenticate(address, &parts.headers, None, now).await
+        self.authenticator.authenticate(address, &parts.headers, None, now).await
     }
 
     async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, HostingRefusal> {
@@ -352,7 +352,7 @@ impl Api {
         };
         let mut response = refuse(&HostingRefusal::new(code, message).into());
         let headers = response.headers_mut();
-        let challenge = self.door.challenge(denied);
+        let challenge = self.authenticator.challenge(denied);
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             headers.insert(header::WWW_AUTHENTICATE, value);
         }

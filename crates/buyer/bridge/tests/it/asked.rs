@@ -465,13 +465,13 @@ fn over_http_questions_precede_answers_and_replies_come_separately() {
         let (bridge, _) = bridge_where(&[&dealer.name], |_| {});
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let door = HttpAccess {
+        let access = HttpAccess {
             hosts: Vec::new(),
             origins: Vec::new(),
             max_body: 1 << 20,
             patience: Duration::from_secs(600),
         };
-        let served = axum::serve(listener, router(Arc::new(bridge), door));
+        let served = axum::serve(listener, router(Arc::new(bridge), access));
         tokio::spawn(async move { served.await.unwrap() });
         let hello = |capabilities: Value| {
             let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities});

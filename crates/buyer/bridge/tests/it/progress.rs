@@ -58,8 +58,8 @@ fn over_http_progress_makes_the_answer_a_stream() {
         let hosts = Vec::new();
         let origins = Vec::new();
         let patience = Duration::from_secs(600);
-        let door = HttpAccess { hosts, origins, max_body: 1 << 20, patience };
-        let served = axum::serve(listener, router(Arc::new(bridge), door));
+        let access = HttpAccess { hosts, origins, max_body: 1 << 20, patience };
+        let served = axum::serve(listener, router(Arc::new(bridge), access));
         tokio::spawn(async move { served.await.unwrap() });
         let request = call("aap_inventory_search", json!({}), json!(7));
         let mut call = Exchange::send(&address, None, &request).await;

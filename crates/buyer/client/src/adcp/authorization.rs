@@ -96,14 +96,14 @@ impl AdcpClient {
         recoverer: &Recoverer<W>,
     ) -> Result<Option<AccountAuthorization>, Box<GaveUp>> {
         let name = account.to_string();
-        if let Some(known) = self.authorizations.fresh(&name, recoverer.world().now()) {
+        if let Some(known) = self.authorizations.fresh(&name, recoverer.clock().now()) {
             return Ok(known);
         }
         let mut arguments = Map::new();
         arguments.insert("account".to_owned(), account.clone());
 
         // The moment before the request, because the answer may be as old as that.
-        let read = recoverer.world().now();
+        let read = recoverer.clock().now();
         let listed =
             self.recovering("list_accounts", arguments, recoverer, |_, _, _| false).await?;
         let accounts = listed.answer.payload.get("accounts").and_then(Value::as_array);

@@ -59,9 +59,9 @@ impl AdcpClient {
     ///
     /// # Errors
     /// When the seller cannot be asked at the moment.
-    pub async fn idempotency<W: RetryClock>(&self, world: &W) -> Result<Idempotency, CallFailure> {
+    pub async fn idempotency<W: RetryClock>(&self, clock: &W) -> Result<Idempotency, CallFailure> {
         // The moment before the request, so that the promise is never taken for newer than it is.
-        let now = world.now();
+        let now = clock.now();
         // Copied, so that the lock is not held during the request. Two concurrent callers may both ask.
         let known = *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read, promise)) = known

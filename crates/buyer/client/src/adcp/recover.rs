@@ -76,14 +76,14 @@ impl AdcpClient {
         if is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
-        let begun = recoverer.world().now();
+        let begun = recoverer.clock().now();
         let effect = effect(task, arguments.contains_key(KEY));
         let has_card = self.card.is_some();
         let attempt = FailedAttempt::at(&self.endpoint, effect, self.token.is_some());
         let attempt = FailedAttempt { has_card, ..attempt };
-        let world = recoverer.world();
+        let clock = recoverer.clock();
         let mut calls =
-            AdcpCalls { client: Cow::Borrowed(self), world, task, arguments, used: None, correct };
+            AdcpCalls { client: Cow::Borrowed(self), clock, task, arguments, used: None, correct };
         let seller = seller_of(&self.endpoint);
         let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
         let arguments = calls.arguments;
@@ -114,9 +114,9 @@ impl AdcpClient {
             let latest = answer.again.last().unwrap_or(answer);
             let private = self.private(&arguments);
             for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
-                recoverer.world().failed(&FailureRecord::of_error(error, &private));
+                recoverer.clock().failed(&FailureRecord::of_error(error, &private));
             }
-            let now = recoverer.world().now();
+            let now = recoverer.clock().now();
             let elapsed = recoverer.left(whole, begun);
             let attempts = whole.attempts.saturating_sub(spent.attempts);
             let tokens = recoverer.sellers().tokens(seller, now);
@@ -142,11 +142,11 @@ impl AdcpClient {
             arguments.insert(KEY.to_owned(), self.new_key().into());
             // Other corrections of a row are left to the caller, who finds the row in the answer.
             let correct = |_: &Fix, _: &CallFailure, _: &mut Map| false;
-            let world = recoverer.world();
+            let clock = recoverer.clock();
             let name = task.name();
             let mut calls = AdcpCalls {
                 client: Cow::Borrowed(self),
-                world,
+                clock,
                 task: name,
                 arguments,
                 used: None,
@@ -191,7 +191,7 @@ struct RowsIntent<'s> {
 struct AdcpCalls<'c, C, W> {
     /// Replaced when the seller has moved.
     client: Cow<'c, AdcpClient>,
-    world: &'c W,
+    clock: &'c W,
     task: &'c str,
     arguments: Map,
     /// Key of the last request.
@@ -219,7 +219,7 @@ where
     }
 
     async fn may_repeat(&mut self, age: Duration) -> Result<bool, CallFailure> {
-        Ok(self.client.idempotency(self.world).await?.permits(age))
+        Ok(self.client.idempotency(self.clock).await?.permits(age))
     }
 
     fn key(&self) -> Option<&str> {

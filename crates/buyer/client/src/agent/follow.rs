@@ -119,16 +119,16 @@ impl AgentClient {
         mut watch: impl FnMut(&AgentTask) + Send,
     ) -> (AgentTask, FollowEnd) {
         let recoverer = follower.recoverer;
-        let world = recoverer.world();
-        let begun = world.now();
-        let left = || follower.patience.saturating_sub(world.now().saturating_sub(begun));
+        let clock = recoverer.clock();
+        let begun = clock.now();
+        let left = || follower.patience.saturating_sub(clock.now().saturating_sub(begun));
         let seller = seller_of(&self.binding.endpoint);
         let mut streaming = self.streaming;
         let mut pause = PAUSES.after(None);
         loop {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
-                if self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
+                if self.hear_out(&mut open, &mut task, clock, &left, &mut watch).await {
                     return (task, FollowEnd::Stopped);
                 }
                 // After a change more may follow soon, so the pauses start again.
@@ -144,7 +144,7 @@ impl AgentClient {
             }
             // The end of a stream says nothing about the task, so the task is polled. The pause is up to a
             // quarter longer, because other callers may have started at the same moment.
-            let drawn = drawn(pause, pause + pause / 4, world.draw());
+            let drawn = drawn(pause, pause + pause / 4, clock.draw());
             if recoverer.sleep(drawn.min(left())).await {
                 return (task, FollowEnd::Stopped);
             }
@@ -165,8 +165,8 @@ impl AgentClient {
                 let subscribed = self.open(Method::Subscribe, named(&id), left());
                 let subscribed = tokio::select! {
                     biased;
-                    subscribed = world.within(left(), subscribed) => subscribed,
-                    () = world.stopped() => return (task, FollowEnd::Stopped),
+                    subscribed = clock.within(left(), subscribed) => subscribed,
+                    () = clock.stopped() => return (task, FollowEnd::Stopped),
                 };
                 match subscribed {
                     Some(Ok((item, opened))) => {
@@ -188,7 +188,7 @@ impl AgentClient {
         &self,
         stream: &mut TaskEventStream,
         task: &mut AgentTask,
-        world: &W,
+        clock: &W,
         left: &(impl Fn() -> Duration + Sync),
         watch: &mut (impl FnMut(&AgentTask) + Send),
     ) -> bool {
@@ -197,8 +197,8 @@ impl AgentClient {
             let next = tokio::select! {
                 // An event that has arrived is taken before a stop.
                 biased;
-                next = world.within(time, stream.next()) => next,
-                () = world.stopped() => return true,
+                next = clock.within(time, stream.next()) => next,
+                () = clock.stopped() => return true,
             };
             let Some(Ok(Some(item))) = next else { break };
             task.take(item);

@@ -64,8 +64,8 @@ struct Heard {
     asked: Vec<Value>,
 }
 
-fn converse(client: &AgentClient, fake: &Fake, world: Virtual) -> Heard {
-    let recoverer = Recoverer::new(world, RetryLimits::default(), Sizes::default());
+fn converse(client: &AgentClient, fake: &Fake, clock: Virtual) -> Heard {
+    let recoverer = Recoverer::new(clock, RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let mut shown = Vec::new();
     let watch = |task: &AgentTask| shown.push(task.state.name().replace("TASK_STATE_", ""));
@@ -153,8 +153,8 @@ fn a_broken_stream_is_continued_and_nothing_is_said_twice() {
         refusal(-32004),
         answer(&done),
     ]);
-    let world = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "0.3", true), &fake, world.clone());
+    let clock = Virtual::new(0.0);
+    let heard = converse(&client(&fake, "0.3", true), &fake, clock.clone());
     assert_eq!(settled(&heard).state, Open::Known(TaskState::Completed));
     assert_eq!(
         methods(&heard.asked),
@@ -167,7 +167,7 @@ fn a_broken_stream_is_continued_and_nothing_is_said_twice() {
             "tasks/get"
         ]
     );
-    assert_eq!(world.sleeps(), [0.5, 1.0, 2.0]);
+    assert_eq!(clock.sleeps(), [0.5, 1.0, 2.0]);
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn without_a_stream_the_task_is_polled_with_growing_pauses() {
         answer(&json!({"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message":
             {"parts": [{"text": "which?"}]}}})),
     ]);
-    let world = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "1.0", false), &fake, world.clone());
+    let clock = Virtual::new(0.0);
+    let heard = converse(&client(&fake, "1.0", false), &fake, clock.clone());
     let task = settled(&heard);
     assert_eq!(task.state, Open::Known(TaskState::InputRequired));
     assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("which?"));
     // The third pause is that of the recovery.
-    assert_eq!(world.sleeps(), [0.5, 1.0, 1.5, 2.0]);
+    assert_eq!(clock.sleeps(), [0.5, 1.0, 1.5, 2.0]);
     assert!(heard.asked[1..].iter().all(|request| request["params"]["id"] == "t"));
 }
 
@@ -232,10 +232,10 @@ fn what_is_known_of_a_task_outlives_failure_and_patience() {
     let busy = || answer(&task("TASK_STATE_WORKING"));
     let replies = std::iter::once(begun()).chain(std::iter::repeat_with(busy).take(20));
     let fake = Fake::start(replies.collect());
-    let world = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "1.0", false), &fake, world.clone());
+    let clock = Virtual::new(0.0);
+    let heard = converse(&client(&fake, "1.0", false), &fake, clock.clone());
     assert!(matches!(heard.ended.unwrap().end, FollowEnd::TimeUp));
-    assert_eq!(world.sleeps().iter().sum::<f64>(), 60.0);
+    assert_eq!(clock.sleeps().iter().sum::<f64>(), 60.0);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::response::{RawResponse, Via, read};
 
 /// Sender that gets these answers, the last one again and again.
 struct Script {
-    world: Virtual,
+    clock: Virtual,
     answers: VecDeque<Option<Value>>,
     /// Time that each request takes.
     takes: Duration,
@@ -31,9 +31,9 @@ struct Script {
 }
 
 impl Script {
-    fn new(world: &Virtual, answers: impl IntoIterator<Item = Option<Value>>) -> Self {
+    fn new(clock: &Virtual, answers: impl IntoIterator<Item = Option<Value>>) -> Self {
         Self {
-            world: world.clone(),
+            clock: clock.clone(),
             answers: answers.into_iter().collect(),
             takes: Duration::ZERO,
             hangs: false,
@@ -56,7 +56,7 @@ impl IntentSender for Script {
     type Answer = ();
 
     async fn send(&mut self, key: RequestKey) -> Result<(), CallFailure> {
-        self.log.push((self.world.now().as_secs_f64(), key));
+        self.log.push((self.clock.now().as_secs_f64(), key));
         self.key = match (key, self.keyed) {
             (_, false) => None,
             (RequestKey::First, true) => Some("key 1".to_owned()),
@@ -66,7 +66,7 @@ impl IntentSender for Script {
         if self.hangs {
             std::future::pending::<()>().await;
         }
-        self.world.pass(self.takes);
+        self.clock.pass(self.takes);
         let answer = match self.answers.len() {
             1 => self.answers[0].clone(),
             _ => self.answers.pop_front().unwrap(),
@@ -123,8 +123,8 @@ fn run(
     runtime.block_on(recoverer.run("seller", attempt, script))
 }
 
-fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
-    Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default())
+fn recoverer(clock: &Virtual) -> Recoverer<Virtual> {
+    Recoverer::new(clock.clone(), RetryLimits::default(), Sizes::default())
 }
 
 /// Runs one intent with a new clock; returns its end, the sleeps and the script.
@@ -133,10 +133,10 @@ fn once(
     attempt: FailedAttempt,
     answers: impl IntoIterator<Item = Option<Value>>,
 ) -> (Result<Recovered<()>, Box<GaveUp>>, Vec<f64>, Script) {
-    let world = Virtual::new(draw);
-    let mut script = Script::new(&world, answers);
-    let ended = run(&recoverer(&world), attempt, &mut script);
-    (ended, world.sleeps(), script)
+    let clock = Virtual::new(draw);
+    let mut script = Script::new(&clock, answers);
+    let ended = run(&recoverer(&clock), attempt, &mut script);
+    (ended, clock.sleeps(), script)
 }
 
 fn advice(ended: Result<Recovered<()>, Box<GaveUp>>) -> RecoveryAdvice {
@@ -196,12 +196,12 @@ fn h_1_no_retry_comes_before_the_sellers_moment() {
 
 #[test]
 fn e_1_the_time_that_requests_take_counts() {
-    let world = Virtual::new(0.5);
-    let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
+    let clock = Virtual::new(0.5);
+    let mut script = Script::new(&clock, [error("SERVICE_UNAVAILABLE")]);
     script.takes = Duration::from_secs(149);
-    let ended = run(&recoverer(&world), FailedAttempt::default(), &mut script);
+    let ended = run(&recoverer(&clock), FailedAttempt::default(), &mut script);
     // 149 s, 2 s, 149 s: nothing is left of the 300 s.
-    assert_eq!(world.sleeps(), [2.0]);
+    assert_eq!(clock.sleeps(), [2.0]);
     assert_eq!(
         advice(ended),
         RecoveryAdvice::Ask(AskReason::Spent(Spent::Time(Duration::from_secs(3))))
@@ -238,11 +238,11 @@ fn doubt_is_about_all_requests_and_not_the_last() {
         }
         assert!(gave_up.key.is_some_and(|key| key.starts_with("key ")), "{shown}");
     }
-    let world = Virtual::new(0.0);
-    let mut script = Script::new(&world, [Some(Value::Null)]);
+    let clock = Virtual::new(0.0);
+    let mut script = Script::new(&clock, [Some(Value::Null)]);
     script.keyed = false;
     let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
-    let gave_up = run(&recoverer(&world), attempt, &mut script).unwrap_err();
+    let gave_up = run(&recoverer(&clock), attempt, &mut script).unwrap_err();
     assert!(gave_up.doubt.in_doubt() && gave_up.key.is_none());
     assert!(gave_up.to_string().ends_with("may do it twice"), "{gave_up}");
 }
@@ -264,14 +264,14 @@ fn an_answer_settles_doubt_about_its_own_key_alone() {
 #[test]
 fn the_time_of_all_requests_together_is_never_exceeded() {
     let overall = |elapsed, takes, answer: Option<Value>| {
-        let world = Virtual::new(1.0);
+        let clock = Virtual::new(1.0);
         let limits =
             RetryLimits { elapsed: Duration::from_secs(elapsed), ..RetryLimits::default() };
-        let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
-        let mut script = Script::new(&world, [answer]);
+        let recoverer = Recoverer::new(clock.clone(), limits, Sizes::default());
+        let mut script = Script::new(&clock, [answer]);
         script.takes = Duration::from_secs(takes);
         let gave_up = run(&recoverer, FailedAttempt::default(), &mut script).unwrap_err();
-        (script.log.len(), world.now().as_secs_f64(), gave_up.failure.to_string(), gave_up.advice)
+        (script.log.len(), clock.now().as_secs_f64(), gave_up.failure.to_string(), gave_up.advice)
     };
     let refused = "SERVICE_UNAVAILABLE: m".to_owned();
     let spent = |seconds| {
@@ -298,10 +298,10 @@ fn whoever_stops_it_hears_what_may_have_happened() {
         (false, Some(Value::Null), "the connection broke before an answer: x", &["key 1"]),
         (false, error("RATE_LIMITED"), "RATE_LIMITED: m", &[]),
     ] {
-        let world = Virtual::new(0.0).stopping();
-        let mut script = Script::new(&world, [first]);
+        let clock = Virtual::new(0.0).stopping();
+        let mut script = Script::new(&clock, [first]);
         script.hangs = hangs;
-        let gave_up = run(&recoverer(&world), keyed(), &mut script).unwrap_err();
+        let gave_up = run(&recoverer(&clock), keyed(), &mut script).unwrap_err();
         assert!(gave_up.stopped && script.log.len() == 1);
         assert_eq!(gave_up.failure.to_string(), failure);
         assert_eq!(gave_up.doubt.keys().collect::<Vec<_>>(), doubted);
@@ -340,11 +340,11 @@ fn e_4_only_a_corrected_request_gets_a_fresh_key() {
 
 #[test]
 fn f_3_what_nobody_corrects_is_not_sent_again() {
-    let world = Virtual::new(0.0);
-    let mut script = Script::new(&world, [error("VALIDATION_ERROR")]);
+    let clock = Virtual::new(0.0);
+    let mut script = Script::new(&clock, [error("VALIDATION_ERROR")]);
     script.corrects = false;
-    let ended = run(&recoverer(&world), FailedAttempt::default(), &mut script);
-    assert_eq!((script.log.len(), world.sleeps().len()), (1, 0));
+    let ended = run(&recoverer(&clock), FailedAttempt::default(), &mut script);
+    assert_eq!((script.log.len(), clock.sleeps().len()), (1, 0));
     assert_eq!(advice(ended).name(), "fix");
 }
 
@@ -382,10 +382,10 @@ fn a_1_to_a_5_credentials_are_supplied_once() {
     let (ended, _, script) = once(0.0, with(true), [error("AUTH_INVALID"), None]);
     assert!(ended.is_ok());
     assert_eq!((script.asked_for, script.log.len()), (vec![CredentialStep::Renew], 2));
-    let world = Virtual::new(0.0);
-    let mut script = Script::new(&world, [error("AUTH_MISSING")]);
+    let clock = Virtual::new(0.0);
+    let mut script = Script::new(&clock, [error("AUTH_MISSING")]);
     script.authenticates = false;
-    assert!(run(&recoverer(&world), with(false), &mut script).is_err());
+    assert!(run(&recoverer(&clock), with(false), &mut script).is_err());
     assert_eq!(script.log.len(), 1);
 }
 
@@ -426,49 +426,49 @@ fn an_effect_without_a_key_is_not_repeated_in_doubt() {
 
 #[test]
 fn a_seller_has_ten_retries_refilled_every_six_seconds() {
-    let world = Virtual::new(0.0);
-    let recoverer = recoverer(&world);
+    let clock = Virtual::new(0.0);
+    let recoverer = recoverer(&clock);
     let soon = json!({"code": "GO_FOREVER", "recovery": "correctable"});
     let mut sent = Vec::new();
     for _ in 0..5 {
-        let mut script = Script::new(&world, [Some(soon.clone())]);
+        let mut script = Script::new(&clock, [Some(soon.clone())]);
         assert!(run(&recoverer, FailedAttempt::default(), &mut script).is_err());
         sent.push(script.log.len());
     }
     // Three retries for each of three intents, one for the fourth, none for the fifth.
     assert_eq!(sent, [4, 4, 4, 2, 1]);
-    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 0);
-    world.pass(Duration::from_millis(11_999));
-    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 1);
-    world.pass(Duration::from_millis(1));
-    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 2);
-    let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
+    assert_eq!(recoverer.sellers().tokens("seller", clock.now()), 0);
+    clock.pass(Duration::from_millis(11_999));
+    assert_eq!(recoverer.sellers().tokens("seller", clock.now()), 1);
+    clock.pass(Duration::from_millis(1));
+    assert_eq!(recoverer.sellers().tokens("seller", clock.now()), 2);
+    let mut script = Script::new(&clock, [error("SERVICE_UNAVAILABLE")]);
     let ended = run(&recoverer, FailedAttempt::default(), &mut script);
     // 1.5 s and 3 s: too short for another token.
     assert_eq!(script.log.len(), 3);
     assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Spent(Spent::Tokens)));
-    assert_eq!(recoverer.sellers().tokens("other", world.now()), 10);
-    world.pass(Duration::from_secs(1_000_000));
-    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 10);
+    assert_eq!(recoverer.sellers().tokens("other", clock.now()), 10);
+    clock.pass(Duration::from_secs(1_000_000));
+    assert_eq!(recoverer.sellers().tokens("seller", clock.now()), 10);
 }
 
 #[test]
 fn y_4_setup_errors_that_come_together_are_an_outage() {
-    let world = Virtual::new(0.0);
-    let recoverer = recoverer(&world);
+    let clock = Virtual::new(0.0);
+    let recoverer = recoverer(&clock);
     let fail = |code: &str| {
-        let mut script = Script::new(&world, [error(code)]);
+        let mut script = Script::new(&clock, [error(code)]);
         run(&recoverer, FailedAttempt::default(), &mut script).unwrap_err().outage
     };
     assert_eq!([fail("CONFIGURATION_ERROR"), fail("ACCOUNT_SUSPENDED")], [false, false]);
-    world.pass(Duration::from_secs(200));
+    clock.pass(Duration::from_secs(200));
     assert!(!fail("CONFIGURATION_ERROR"));
-    world.pass(Duration::from_secs(101));
+    clock.pass(Duration::from_secs(101));
     assert!(!fail("CONFIGURATION_ERROR"), "the first is too old");
     assert!(fail("CONFIGURATION_ERROR"));
-    assert!(recoverer.sellers().is_out("seller", world.now()));
-    world.pass(Duration::from_secs(301));
-    assert!(!recoverer.sellers().is_out("seller", world.now()));
+    assert!(recoverer.sellers().is_out("seller", clock.now()));
+    clock.pass(Duration::from_secs(301));
+    assert!(!recoverer.sellers().is_out("seller", clock.now()));
 }
 
 #[test]
@@ -502,17 +502,17 @@ proptest! {
         draw in 0.0_f64..1.0,
         takes in 0_u64..100,
     ) {
-        let world = Virtual::new(draw);
-        let recoverer = recoverer(&world);
+        let clock = Virtual::new(draw);
+        let recoverer = recoverer(&clock);
         let answers = answers.into_iter().map(|(code, recovery, delay)| Some(json!({
             "code": code, "recovery": recovery, "retry_after": delay,
             "message": "context not found"})));
-        let mut script = Script::new(&world, answers);
+        let mut script = Script::new(&clock, answers);
         script.takes = Duration::from_secs(takes);
         let attempt = FailedAttempt { has_supply: true, had_context: true, ..FailedAttempt::default() };
         let mut sent = 0;
         for _ in 0..8 {
-            let begun = world.now();
+            let begun = clock.now();
             script.log.clear();
             let ended = run(&recoverer, attempt.clone(), &mut script);
             prop_assert!(ended.is_err());
@@ -521,7 +521,7 @@ proptest! {
             prop_assert!(last - begun.as_secs_f64() <= 300.0 + 1e-6);
             sent += script.log.len();
         }
-        let refilled = world.now().as_secs() / 6 + 1;
+        let refilled = clock.now().as_secs() / 6 + 1;
         prop_assert!(sent as u64 <= 8 + 10 + refilled);
     }
 }

@@ -61,8 +61,8 @@ fn requires_credential(run: &ProbeRun) -> bool {
 
 async fn ask_as(run: &mut ProbeRun, who: Who<'_>) -> Result<ProbedAnswer, CheckVerdict> {
     let id = run.unknown_id();
-    let ask = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
-    run.ask(ask, Operation::GetTask, json!({"id": id})).await
+    let overrides = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
+    run.ask(overrides, Operation::GetTask, json!({"id": id})).await
 }
 
 /// Returns the answer to a caller without a credential, requested once for each binding.

@@ -72,26 +72,26 @@ fn request(
     let id = run.unknown_id();
     let tenant = interface.tenant.as_deref().filter(|tenant| !tenant.is_empty());
     let params = object!({"id": id, "tenant"?: tenant});
-    let ask = asking(interface);
+    let overrides = asking(interface);
     match binding {
         Binding::JsonRpc => {
             let method = if is_older { "tasks/get" } else { Operation::GetTask.name() };
             let body =
                 json!({"jsonrpc": "2.0", "id": run.fresh("q"), "method": method, "params": params});
-            let headers = run.headers(&ask, true);
+            let headers = run.headers(&overrides, true);
             let body = body.to_string().into_bytes();
             OutgoingRequest { method: Method::POST, url: base, headers, body, call: None }
         }
         Binding::HttpJson => {
             // A2A 0.3 has its paths below `v1`.
             let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
-            let headers = run.headers(&ask, false);
+            let headers = run.headers(&overrides, false);
             let url = join(&base, tenant, path);
             OutgoingRequest { method: Method::GET, url, headers, body: Vec::new(), call: None }
         }
         Binding::Grpc => {
             let message = protobuf::write(schema::request(Operation::GetTask), &params);
-            let headers = run.grpc_headers(ask);
+            let headers = run.grpc_headers(overrides);
             let url = grpc::method(&base, Operation::GetTask.name());
             let body = grpc::framed(&message.unwrap_or_default());
             let call = GrpcCall { operation: Some(Operation::GetTask), shown: params.to_string() };

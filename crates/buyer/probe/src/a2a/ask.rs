@@ -116,11 +116,11 @@ impl ProbeRun {
     pub(super) async fn sample(&mut self) -> Result<Value, CheckVerdict> {
         self.may_send()?;
         let key = format!("sample {}", self.binding);
-        if let Some(known) = self.memo.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             return known.clone();
         }
         let sample = self.first_taken().await;
-        self.memo.insert(key, sample.clone());
+        self.cache.insert(key, sample.clone());
         sample
     }
 
@@ -160,7 +160,7 @@ impl ProbeRun {
     /// Remembers a message that the agent accepted.
     fn take(&mut self, message: Value, result: Value) -> Value {
         self.taken_part = message.pointer("/parts/0").cloned();
-        self.memo.insert(format!("asked {}", self.binding), Ok(message));
+        self.cache.insert(format!("asked {}", self.binding), Ok(message));
         result
     }
 
@@ -181,23 +181,23 @@ impl ProbeRun {
     /// Returns true when the agent lists tasks that it created before.
     async fn has_tasks(&mut self) -> Result<bool, CheckVerdict> {
         let key = format!("has tasks {}", self.binding);
-        if let Some(known) = self.memo.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             return Ok(known.clone()?.as_bool().unwrap_or_default());
         }
         let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
         let has = reply.result().is_ok_and(|page| shape::items(page, "tasks").count() > 0);
-        self.memo.insert(key, Ok(json!(has)));
+        self.cache.insert(key, Ok(json!(has)));
         Ok(has)
     }
 
     /// Returns a task in a terminal state.
     pub(super) async fn ended_task(&mut self) -> Result<Value, CheckVerdict> {
         let key = format!("ended {}", self.binding);
-        if let Some(Err(known)) = self.memo.get(&key) {
+        if let Some(Err(known)) = self.cache.get(&key) {
             return Err(known.clone());
         }
         let ended = self.followed().await;
-        self.memo.insert(key, ended.clone());
+        self.cache.insert(key, ended.clone());
         ended
     }
 

@@ -157,11 +157,11 @@ async fn answer_type(run: &mut ProbeRun) -> CheckResult {
 async fn request_type(run: &mut ProbeRun) -> CheckResult {
     let id = run.unknown_id();
     let body = json!({"jsonrpc": "2.0", "id": "p-1", "method": "GetTask", "params": {"id": id}});
-    let ask = RequestOverrides {
+    let overrides = RequestOverrides {
         content_type: HeaderOverride::Text("text/plain"),
         ..RequestOverrides::default()
     };
-    let reply = run.post(ask, body.to_string().into_bytes()).await?;
+    let reply = run.post(overrides, body.to_string().into_bytes()).await?;
     match &reply.said {
         // The error about an unknown task shows that the body was read.
         AnswerContent::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(CheckVerdict::Pass),

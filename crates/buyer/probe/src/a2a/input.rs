@@ -147,7 +147,7 @@ impl ProbeRun {
     /// Checks that the agent lists tasks, which only agents with tasks do.
     pub(super) async fn lists_tasks(&mut self) -> Result<(), CheckVerdict> {
         let key = format!("lists {}", self.binding);
-        if let Some(known) = self.memo.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             return known.clone().map(drop);
         }
         let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
@@ -161,7 +161,7 @@ impl ProbeRun {
             Err(_) if has_none => not_here(said),
             Err(_) => unseen(said),
         };
-        self.memo.insert(key, lists.clone());
+        self.cache.insert(key, lists.clone());
         lists.map(drop)
     }
 }

@@ -88,8 +88,8 @@ async fn context_mismatch(run: &mut ProbeRun) -> CheckResult {
 async fn subscribe_waiting(run: &mut ProbeRun) -> CheckResult {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let task = waiting(run).await?;
-    let ask = RequestOverrides { leave_after: Some(1), ..RequestOverrides::default() };
-    let reply = run.ask(ask, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
+    let overrides = RequestOverrides { leave_after: Some(1), ..RequestOverrides::default() };
+    let reply = run.ask(overrides, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
     kept(matches!(&reply.said, AnswerContent::Stream(_)), reply.describe())
 }
 

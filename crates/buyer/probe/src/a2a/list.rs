@@ -104,7 +104,7 @@ async fn two_tasks(run: &mut ProbeRun) -> Result<String, CheckVerdict> {
     run.lists_tasks().await?;
     run.ended_task().await?;
     let key = format!("two {}", run.binding);
-    if let Some(known) = run.memo.get(&key) {
+    if let Some(known) = run.cache.get(&key) {
         return known.clone().map(|value| value.as_str().unwrap_or_default().to_owned());
     }
     let context = run.fresh("context");
@@ -118,7 +118,7 @@ async fn two_tasks(run: &mut ProbeRun) -> Result<String, CheckVerdict> {
             "the agent does not take contexts of ours, so that no list of known tasks could be made",
         )?;
     }
-    run.memo.insert(key, Ok(json!(context)));
+    run.cache.insert(key, Ok(json!(context)));
     Ok(context)
 }
 

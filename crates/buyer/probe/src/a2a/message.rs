@@ -81,7 +81,7 @@ async fn message_ids(run: &mut ProbeRun) -> CheckResult {
 async fn roles(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
-    let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
+    let asked = run.cache.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
     // The history contains our own message too, to which some agents give another id.
     let is_ours = |message: &&Value| {
@@ -114,7 +114,7 @@ async fn task(run: &mut ProbeRun) -> CheckResult {
 
 async fn own_id(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
+    let asked = run.cache.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
     let ours = text(&asked, "messageId").unwrap_or_default();
     let answers = [sample.get("message"), sample.pointer("/task/status/message")];

@@ -65,14 +65,14 @@ async fn raw(
     run: &mut ProbeRun,
     method: Method,
     path: &[&str],
-    ask: RequestOverrides<'_>,
+    overrides: RequestOverrides<'_>,
     body: &[u8],
 ) -> Result<ProbedAnswer, CheckVerdict> {
     let endpoint = run.endpoint()?.clone();
     let url = join(&endpoint.url, endpoint.declared.tenant.as_deref(), path);
-    let headers = run.headers(&ask, !body.is_empty());
+    let headers = run.headers(&overrides, !body.is_empty());
     let got = run
-        .send(OutgoingRequest { method, url, headers, body: body.to_vec(), call: None }, ask)
+        .send(OutgoingRequest { method, url, headers, body: body.to_vec(), call: None }, overrides)
         .await?;
     Ok(ProbedAnswer::rest(got))
 }
@@ -96,11 +96,11 @@ async fn parse_error(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn request_type(run: &mut ProbeRun) -> CheckResult {
-    let ask = RequestOverrides {
+    let overrides = RequestOverrides {
         content_type: HeaderOverride::Text("text/plain"),
         ..RequestOverrides::default()
     };
-    let reply = raw(run, Method::POST, &["message:send"], ask, b"{}").await?;
+    let reply = raw(run, Method::POST, &["message:send"], overrides, b"{}").await?;
     shaped(&reply, &[400, 415, 422])
 }
 
@@ -131,11 +131,11 @@ async fn a2a_json(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     let id = run.unknown_id();
     let params = run.about(Operation::SendMessage, &id);
-    let ask = RequestOverrides {
+    let overrides = RequestOverrides {
         content_type: HeaderOverride::Text("application/a2a+json"),
         ..RequestOverrides::default()
     };
-    let reply = run.ask(ask, Operation::SendMessage, params).await?;
+    let reply = run.ask(overrides, Operation::SendMessage, params).await?;
     reply.refused(&[A2aCode::TaskNotFound])
 }
 

@@ -51,9 +51,12 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Requests a task that does not exist: the error shows whether the headers were accepted.
-async fn ask(run: &mut ProbeRun, ask: RequestOverrides<'_>) -> Result<ProbedAnswer, CheckVerdict> {
+async fn ask(
+    run: &mut ProbeRun,
+    overrides: RequestOverrides<'_>,
+) -> Result<ProbedAnswer, CheckVerdict> {
     let id = run.unknown_id();
-    run.ask(ask, Operation::GetTask, json!({"id": id})).await
+    run.ask(overrides, Operation::GetTask, json!({"id": id})).await
 }
 
 async fn refused(run: &mut ProbeRun, version: &str) -> CheckResult {

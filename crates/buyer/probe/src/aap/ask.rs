@@ -154,17 +154,17 @@ impl ProbeRun {
         who: Who<'_>,
     ) -> Result<DealerAnswer, CheckVerdict> {
         let activation = self.activation();
-        let ask = RequestOverrides {
+        let overrides = RequestOverrides {
             extensions: HeaderOverride::Text(&activation),
             who,
             ..RequestOverrides::default()
         };
-        self.tell_as(ask, conversation, parts).await
+        self.tell_as(overrides, conversation, parts).await
     }
 
     pub(super) async fn tell_as(
         &mut self,
-        ask: RequestOverrides<'_>,
+        overrides: RequestOverrides<'_>,
         conversation: Option<&str>,
         parts: Value,
     ) -> Result<DealerAnswer, CheckVerdict> {
@@ -173,7 +173,7 @@ impl ProbeRun {
             "contextId"?: conversation});
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});
-        let reply = self.ask(ask, Operation::SendMessage, params).await?;
+        let reply = self.ask(overrides, Operation::SendMessage, params).await?;
         if let AnswerContent::Error(error) = &reply.said
             && let Some(exchange) = self.last().cloned()
         {
@@ -212,7 +212,7 @@ impl ProbeRun {
         members: &str,
     ) -> Result<Value, CheckVerdict> {
         let key = format!("{} {skill} {members}", self.version);
-        if let Some(known) = self.memo.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             return known.clone();
         }
         let data = match self.data(skill, members).await {
@@ -220,7 +220,7 @@ impl ProbeRun {
             Err(CheckVerdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
             other => other,
         };
-        self.memo.insert(key, data.clone());
+        self.cache.insert(key, data.clone());
         data
     }
 

@@ -88,7 +88,7 @@ impl ProbeRun {
             uris.push(ours);
         }
         let uris = uris.join(", ");
-        let ask = RequestOverrides {
+        let overrides = RequestOverrides {
             extensions: HeaderOverride::Text(&uris),
             who,
             expects_401: who != Who::First,
@@ -97,7 +97,8 @@ impl ProbeRun {
         let id = self.fresh_of_one_length("m");
         let parts = json!([{"data": {"skill": skill, "input": input}}]);
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
-        let reply = self.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
+        let reply =
+            self.ask(overrides, Operation::SendMessage, json!({"message": message})).await?;
         Ok(TaskAnswer::of_a2a(reply))
     }
 
@@ -141,7 +142,7 @@ impl ProbeRun {
     /// Returns the releases that the seller declares, requested once for each binding; empty when it declares none.
     pub(super) async fn releases(&mut self) -> Result<Vec<String>, CheckVerdict> {
         let key = format!("adcp releases {}", self.seller.way.name());
-        if let Some(known) = self.memo.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             let known = known.clone()?;
             return Ok(tradepost_document::json::from_value(known).unwrap_or_default());
         }
@@ -156,7 +157,7 @@ impl ProbeRun {
             }
             Err(other) => Err(other),
         };
-        self.memo.insert(key, releases.clone());
+        self.cache.insert(key, releases.clone());
         Ok(tradepost_document::json::from_value(releases?).unwrap_or_default())
     }
 

@@ -73,9 +73,9 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
                 }
                 run.seller.stranger = run.seller.mcp.take();
                 run.seller.sessions.clear();
-                run.memo.remove("adcp initialize");
-                run.memo.remove("adcp discover");
-                run.memo.remove("adcp tools");
+                run.cache.remove("adcp initialize");
+                run.cache.remove("adcp discover");
+                run.cache.remove("adcp tools");
             }
             // A server that demands a credential may be MCP; the checks then report what it demands.
             Err(CheckVerdict::Skipped(_)) if run.options.profile == Some(CheckProfile::Adcp) => {
@@ -148,7 +148,7 @@ async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<OpenedSession, CheckVe
         return Ok(OpenedSession::Refused(got));
     };
     if who == Who::First {
-        run.memo.insert("adcp initialize".to_owned(), Ok(result.clone()));
+        run.cache.insert("adcp initialize".to_owned(), Ok(result.clone()));
     }
     let version = text(result, "protocolVersion").unwrap_or_default().to_owned();
     let session =
@@ -167,7 +167,7 @@ async fn discover(run: &mut ProbeRun, who: Who<'_>) -> Result<bool, CheckVerdict
     let newest = Version::NEWEST.name();
     let speaks_it = named.is_some_and(|named| named.iter().any(|version| version == newest));
     if speaks_it && who == Who::First {
-        run.memo.insert("adcp discover".to_owned(), Ok(result));
+        run.cache.insert("adcp discover".to_owned(), Ok(result));
     }
     Ok(speaks_it)
 }
@@ -234,10 +234,11 @@ async fn post_message(
     if let Some(token) = run.token(who) {
         headers.push(("authorization", format!("Bearer {token}")));
     }
-    let ask =
+    let overrides =
         RequestOverrides { who, expects_401: who != Who::First, ..RequestOverrides::default() };
     let body = message.to_string().into_bytes();
-    run.send(OutgoingRequest { method: Method::POST, url, headers, body, call: None }, ask).await
+    run.send(OutgoingRequest { method: Method::POST, url, headers, body, call: None }, overrides)
+        .await
 }
 
 /// Sends a request in the session of a caller.
@@ -298,7 +299,7 @@ async fn list(run: &mut ProbeRun, who: Who<'_>) -> Result<Value, CheckVerdict> {
 
 /// Returns the tools, requested once.
 async fn known(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
-    if let Some(known) = run.memo.get("adcp tools") {
+    if let Some(known) = run.cache.get("adcp tools") {
         return known.clone();
     }
     let mut tools = list(run, Who::First).await;
@@ -306,7 +307,7 @@ async fn known(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
         // A dry run assumes all tools.
         tools = Ok(AdcpTool::NAMES.iter().map(|name| json!({"name": name})).collect());
     }
-    run.memo.insert("adcp tools".to_owned(), tools.clone());
+    run.cache.insert("adcp tools".to_owned(), tools.clone());
     tools
 }
 
@@ -336,7 +337,7 @@ async fn initialize(run: &mut ProbeRun) -> CheckResult {
         return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
     }
     let mut wrong = ShapeProblems::default();
-    let (result, server) = match run.memo.get("adcp discover").cloned() {
+    let (result, server) = match run.cache.get("adcp discover").cloned() {
         Some(result) => {
             let result = result?;
             let is_complete = text(&result, "resultType") == Some("complete");
@@ -345,7 +346,7 @@ async fn initialize(run: &mut ProbeRun) -> CheckResult {
             (result, server)
         }
         None => {
-            let result = run.memo.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;
+            let result = run.cache.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;
             wrong.text(&result, "protocolVersion", "the result");
             let server = result.get("serverInfo").cloned();
             (result, server)
@@ -386,9 +387,9 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
             let skills = |card: Value| card.get("skills").cloned().unwrap_or_default();
             let mut cards = Vec::new();
             for who in [Who::First, Who::Second] {
-                let ask =
+                let overrides =
                     RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
-                let headers = run.headers(&ask, false);
+                let headers = run.headers(&overrides, false);
                 let out = OutgoingRequest {
                     method: Method::GET,
                     url: run.card_url.clone(),
@@ -396,7 +397,7 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
                     body: vec![],
                     call: None,
                 };
-                let got = run.send(out, ask).await?;
+                let got = run.send(out, overrides).await?;
                 cards.push(skills(got.json().unwrap_or_default()).to_string());
             }
             let mut cards = cards.into_iter().map(Value::String);

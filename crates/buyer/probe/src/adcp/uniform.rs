@@ -242,11 +242,11 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
 /// Measures every lookup that the seller offers, once for each binding.
 async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let key = format!("adcp pairs {}", run.seller.way.name());
-    if let Some(known) = run.memo.get(&key) {
+    if let Some(known) = run.cache.get(&key) {
         return known.clone().map(|_| ());
     }
     let done = measure_all(run).await;
-    run.memo.insert(key, done.clone().map(|()| Value::Null));
+    run.cache.insert(key, done.clone().map(|()| Value::Null));
     done
 }
 

@@ -48,8 +48,8 @@ impl Console {
             Ok(address) => {
                 // Sealed, so that the browser cannot forge the time from which the authentication has to
                 // be new.
-                let sealed = self.door.seal.write(&["oidc"], &begun.cookie);
-                Ok(ConsoleReply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
+                let sealed = self.sign_in.seal.write(&["oidc"], &begun.cookie);
+                Ok(ConsoleReply::see(address).with_cookie(self.sign_in.passing(&sealed, PATIENCE)))
             }
             Err(cause) => {
                 tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");
@@ -70,8 +70,8 @@ impl Console {
             return self.refuse_for(&asked, wait);
         }
         let now = self.clock.now();
-        let cookie = asked.cookie(&self.door.passing_cookie());
-        let cookie = cookie.and_then(|sealed| self.door.seal.read(&["oidc"], sealed));
+        let cookie = asked.cookie(&self.sign_in.passing_cookie());
+        let cookie = cookie.and_then(|sealed| self.sign_in.seal.read(&["oidc"], sealed));
         let begun = cookie.and_then(|cookie| StartedSignIn::read(cookie, now));
         let said = asked.asked_for("state").zip(asked.asked_for("code"));
         let Some((begun, (state, code))) = begun.zip(said) else {
@@ -152,7 +152,7 @@ impl Console {
         // loads the next one.
         Ok(ConsoleReply::page(&pages::SignedIn { target })
             .with_cookie(session)
-            .with_cookie(self.door.passing("", SignedDuration::ZERO)))
+            .with_cookie(self.sign_in.passing("", SignedDuration::ZERO)))
     }
 
     /// Removes a member who has no role any more, with all sessions.

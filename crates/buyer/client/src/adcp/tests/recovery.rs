@@ -13,8 +13,8 @@ fn a_day() -> CannedReply {
     promising(&json!({"supported": true, "replay_ttl_seconds": 86400}))
 }
 
-fn buy(fake: &Fake, world: Virtual) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
-    let recoverer = Recoverer::new(world, RetryLimits::default(), Sizes::default());
+fn buy(fake: &Fake, clock: Virtual) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
+    let recoverer = Recoverer::new(clock, RetryLimits::default(), Sizes::default());
     let client = mcp(fake);
     fake.run(client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false))
 }
@@ -186,13 +186,13 @@ fn transient_rows_are_sent_again_within_limits_keeping_doubt() {
     };
     let run = |replies: Vec<CannedReply>| {
         let fake = Fake::start(replies);
-        let world = Virtual::new(0.0);
-        let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
+        let clock = Virtual::new(0.0);
+        let recoverer = Recoverer::new(clock.clone(), RetryLimits::default(), Sizes::default());
         let client = strict(&fake);
         let accounts = arguments(json!({"accounts": [account("agent")]}));
         let call =
             client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
-        (fake.run(call).unwrap(), world.sleeps())
+        (fake.run(call).unwrap(), clock.sleeps())
     };
     let (recovered, sleeps) = run(vec![busy(), busy(), busy(), busy()]);
     assert_eq!((recovered.spent.attempts, recovered.answer.again.len()), (4, 3));
@@ -212,8 +212,8 @@ fn r_12_permissions_are_read_again_after_300_seconds() {
         listed(&json!(["get_media_buys", "create_media_buy"])),
         listed(&json!(["get_media_buys"])),
     ]);
-    let world = Virtual::new(0.0);
-    let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
+    let clock = Virtual::new(0.0);
+    let recoverer = Recoverer::new(clock.clone(), RetryLimits::default(), Sizes::default());
     let client = strict(&fake);
     let account = json!({"account_id": "a1"});
     let permits = || {
@@ -221,10 +221,10 @@ fn r_12_permissions_are_read_again_after_300_seconds() {
         read.unwrap().permits("create_media_buy")
     };
     assert!(permits());
-    world.pass(REFRESH - std::time::Duration::from_secs(1));
+    clock.pass(REFRESH - std::time::Duration::from_secs(1));
     assert!(permits());
     assert_eq!(sent(&fake).len(), 1);
-    world.pass(std::time::Duration::from_secs(1));
+    clock.pass(std::time::Duration::from_secs(1));
     assert!(!permits());
     let asked = sent(&fake);
     assert_eq!(asked.len(), 1);
@@ -266,8 +266,8 @@ fn r_12_tasks_are_not_sent_until_they_are_permitted() {
         json_reply(&tool(&json!({"accounts": []}))),
         json_reply(&tool(&json!({"creatives": []}))),
     ]);
-    let world = Virtual::new(0.0);
-    let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
+    let clock = Virtual::new(0.0);
+    let recoverer = Recoverer::new(clock.clone(), RetryLimits::default(), Sizes::default());
     let client = mcp(&fake).heeding();
     let call = || {
         let account = arguments(json!({"account": {"account_id": "a1"}}));
@@ -280,9 +280,9 @@ fn r_12_tasks_are_not_sent_until_they_are_permitted() {
                 seller's operator for the scope";
     assert_eq!(gave_up.to_string(), text);
     assert_eq!(call().unwrap_err().spent.attempts, 0);
-    world.pass(REFRESH);
+    clock.pass(REFRESH);
     call().unwrap();
-    world.pass(REFRESH);
+    clock.pass(REFRESH);
     // A seller without `authorization` decides at the call.
     call().unwrap();
     let names: Vec<_> =

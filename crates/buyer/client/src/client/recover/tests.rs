@@ -7,8 +7,8 @@ use crate::fake::{CannedReply, Fake, Virtual};
 use crate::recovery::{AskReason, RecoveryAdvice, RequestChange, StopReason};
 use crate::retry::{RetryLimits, Sizes};
 
-fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
-    Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default())
+fn recoverer(clock: &Virtual) -> Recoverer<Virtual> {
+    Recoverer::new(clock.clone(), RetryLimits::default(), Sizes::default())
 }
 
 fn refused(code: &str, details: &Value) -> CannedReply {
@@ -40,9 +40,9 @@ fn a_lead_keeps_its_key_and_retries_are_not_early() {
         accepted("lead.submit.response"),
     ];
     let fake = Fake::start(replies);
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     let client = client(&fake);
-    let recoverer = recoverer(&world);
+    let recoverer = recoverer(&clock);
     let call = client.call_with_recovery(
         Skill::LeadSubmit,
         json!({"customer": {}}),
@@ -51,7 +51,7 @@ fn a_lead_keeps_its_key_and_retries_are_not_early() {
     );
     let recovered = fake.run(call).unwrap();
     assert_eq!(recovered.spent.attempts, 4);
-    assert_eq!(world.sleeps(), [30.0, 2.0, 6.0]);
+    assert_eq!(clock.sleeps(), [30.0, 2.0, 6.0]);
     let sent = payloads(&fake);
     assert_eq!(sent.len(), 4);
     assert!(sent[0]["idempotency_key"].as_str().is_some_and(|key| key.len() == 36));
@@ -64,13 +64,13 @@ fn an_error_in_a_result_says_how_long_to_wait() {
         "details": {"retry_after_ms": 30_000}});
     let instead = CannedReply::http(200, &[], result(&json!({"data": error}).to_string()));
     let fake = Fake::start(vec![instead, accepted("lead.submit.response")]);
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     let client = client(&fake);
-    let recoverer = recoverer(&world);
+    let recoverer = recoverer(&clock);
     let payload = json!({"customer": {}});
     let call = client.call_with_recovery(Skill::LeadSubmit, payload, &recoverer, uncorrected);
     fake.run(call).unwrap();
-    assert_eq!(world.sleeps(), [30.0]);
+    assert_eq!(clock.sleeps(), [30.0]);
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn a_corrected_lead_has_a_fresh_key_unless_given_one() {
             refused("IDEMPOTENCY_CONFLICT", &json!({})),
             accepted("lead.submit.response"),
         ]);
-        let world = Virtual::new(0.0);
+        let clock = Virtual::new(0.0);
         let client = client(&fake);
-        let recoverer = recoverer(&world);
+        let recoverer = recoverer(&clock);
         let payload = json!({"customer": {}, "idempotency_key": "mine"});
         let mut changes = Vec::new();
         let correct = |fix: &Fix, _: &CallFailure, payload: &mut Value| {
@@ -104,11 +104,11 @@ fn a_corrected_lead_has_a_fresh_key_unless_given_one() {
 
 #[test]
 fn what_the_loop_cannot_do_comes_back_as_advice() {
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     let advice = |reply: CannedReply, skill: Skill| {
         let fake = Fake::start(vec![reply]);
         let client = client(&fake);
-        let recoverer = recoverer(&world);
+        let recoverer = recoverer(&clock);
         let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
         let gave_up = fake.run(call).unwrap_err();
         assert_eq!(gave_up.spent.attempts, 1);
@@ -129,15 +129,15 @@ fn what_the_loop_cannot_do_comes_back_as_advice() {
     assert_eq!(advice(unauthorized, Skill::InventorySearch), missing);
     let gone = advice(CannedReply::http(404, &[], ""), Skill::InventorySearch);
     assert_eq!(gone, RecoveryAdvice::Stop(StopReason::NoAgent));
-    assert_eq!(world.sleeps().len(), 0);
+    assert_eq!(clock.sleeps().len(), 0);
 }
 
 #[test]
 fn a_rejected_token_is_not_presented_again() {
     let fake = Fake::start(vec![CannedReply::http(401, &[], "")]);
     let client = client(&fake).with_token("t0ken").unwrap();
-    let world = Virtual::new(0.0);
-    let recoverer = recoverer(&world);
+    let clock = Virtual::new(0.0);
+    let recoverer = recoverer(&clock);
     let call =
         client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
     let gave_up = fake.run(call).unwrap_err();
@@ -148,20 +148,20 @@ fn a_rejected_token_is_not_presented_again() {
 #[test]
 fn in_doubt_payloads_without_a_key_are_not_sent_twice() {
     let fake = Fake::start(vec![CannedReply::Bytes(Vec::new())]);
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     let client = client(&fake);
-    let recoverer = recoverer(&world);
+    let recoverer = recoverer(&clock);
     let call = client.call_with_recovery(Skill::LeadSubmit, json!([]), &recoverer, uncorrected);
     assert_eq!(fake.run(call).unwrap_err().advice, RecoveryAdvice::Ask(AskReason::InDoubt));
 }
 
 #[test]
 fn a_dealer_that_goes_down_leaves_doubt_and_the_key() {
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     for (skill, in_doubt) in [(Skill::LeadSubmit, true), (Skill::InventorySearch, false)] {
         let fake = Fake::start(vec![CannedReply::GoDown]);
         let client = client(&fake);
-        let recoverer = recoverer(&world);
+        let recoverer = recoverer(&clock);
         let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
         let gave_up = fake.run(call).unwrap_err();
         assert!(
@@ -184,14 +184,14 @@ fn nobody_there_is_tried_four_times() {
     let client = client(&fake);
     drop(fake);
     // Nothing listens on the address any more.
-    let world = Virtual::new(0.5);
-    let recoverer = recoverer(&world);
+    let clock = Virtual::new(0.5);
+    let recoverer = recoverer(&clock);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call =
         client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
     let gave_up = runtime.block_on(call).unwrap_err();
     assert!(matches!(gave_up.failure, CallFailure::Unsent(Unsent::Unreachable(_))));
-    assert_eq!((gave_up.spent.attempts, world.sleeps()), (4, vec![2.0, 4.0, 8.0]));
+    assert_eq!((gave_up.spent.attempts, clock.sleeps()), (4, vec![2.0, 4.0, 8.0]));
 }
 
 /// Builds the card of an agent at this address.
@@ -211,10 +211,10 @@ fn an_agent_that_moved_is_found_by_its_card_once() {
     for status in [404, 405, 410] {
         let new = Fake::start(vec![accepted("lead.submit.response")]);
         let old = Fake::start(vec![CannedReply::http(status, &[], "gone"), card_of(&new)]);
-        let world = Virtual::new(0.0);
+        let clock = Virtual::new(0.0);
         // Without a budget for retries, because the first request was not processed.
         let limits = RetryLimits { attempts: 1, ..RetryLimits::default() };
-        let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
+        let recoverer = Recoverer::new(clock.clone(), limits, Sizes::default());
         let client = reading(&old, client(&old));
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
         let recovered = old.run(call).unwrap();
@@ -225,7 +225,7 @@ fn an_agent_that_moved_is_found_by_its_card_once() {
         assert!(after[0].starts_with("POST /new HTTP/1.1\r\n"), "{}", after[0]);
         let body = |request: &str| request.split_once("idempotency_key").unwrap().1.to_owned();
         assert_eq!(body(&before[0]), body(&after[0]), "{status}");
-        assert_eq!(world.sleeps(), [0.0; 0]);
+        assert_eq!(clock.sleeps(), [0.0; 0]);
     }
 }
 
@@ -234,13 +234,13 @@ fn a_card_that_leads_nowhere_else_is_not_read_twice() {
     let gone = || CannedReply::http(404, &[], "");
     // The new card leads to an address without an agent, there is no card, or it is no card.
     let other = Fake::start(vec![gone()]);
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     for (card, requests) in
         [(card_of(&other), 2), (gone(), 2), (CannedReply::http(200, &[], "{}"), 2)]
     {
         let old = Fake::start(vec![gone(), card, gone()]);
         let client = reading(&old, client(&old));
-        let recoverer = recoverer(&world);
+        let recoverer = recoverer(&clock);
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
         let gave_up = old.run(call).unwrap_err();
         assert_eq!(gave_up.advice, RecoveryAdvice::Stop(StopReason::NoAgent));
@@ -253,9 +253,9 @@ fn a_card_that_leads_nowhere_else_is_not_read_twice() {
 fn a_token_does_not_follow_a_card_to_another_origin() {
     let new = Fake::start(vec![accepted("lead.submit.response")]);
     let old = Fake::start(vec![CannedReply::http(404, &[], ""), card_of(&new)]);
-    let world = Virtual::new(0.0);
+    let clock = Virtual::new(0.0);
     let client = reading(&old, client(&old)).with_token("s3cret").unwrap();
-    let recoverer = recoverer(&world);
+    let recoverer = recoverer(&clock);
     let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
     let gave_up = old.run(call).unwrap_err();
     assert_eq!(gave_up.advice, RecoveryAdvice::Stop(StopReason::NoAgent));
