@@ -21,7 +21,7 @@ use tradepost_store::{AlertNotice, Store};
 
 use crate::config::AlertConfig as Settings;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::channel::{self, DeliveryCarrier, Letter};
+use crate::delivery::channel::{self, DeliveryCarrier, OutgoingMessage};
 
 mod message;
 pub mod watch;
@@ -234,9 +234,9 @@ impl AlertSender {
         let Some((message, after)) = board.due(amiss, &self.settings, now) else { return };
         let id = board.id(name, &message);
         let written = message.write(&way.delivery, &id);
-        let letter = Letter { id, attempt: 1, written };
+        let outgoing = OutgoingMessage { id, attempt: 1, written };
         let most = way.delivery.timeout.saturating_mul(3);
-        let sent = tokio::time::timeout(most, way.carrier.carry(letter)).await;
+        let sent = tokio::time::timeout(most, way.carrier.carry(outgoing)).await;
         let why = match sent {
             Ok(Ok(_)) => None,
             Ok(Err(failed)) => Some(failed.answer),

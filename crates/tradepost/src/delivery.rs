@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMessage};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_dealer::delivery::{
@@ -237,15 +237,15 @@ impl Deliveries {
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
         // Another process has begun the delivery, or it has ended.
         let Some(record) = begun else { return Ok(()) };
-        let Some(letter) = self.letter(&record, outlet, way).await? else {
+        let Some(outgoing) = self.outgoing(&record, outlet, way).await? else {
             let now = self.clock.now();
             return self.store.write(move |tx| tx.end_delivery(key, now)).await;
         };
         let tracer = self.tracer.get();
         let begun = tracer.and_then(|tracer| tracer.begin(None));
-        let sent = match letter {
-            Ok(letter) => {
-                let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
+        let sent = match outgoing {
+            Ok(outgoing) => {
+                let carried = traces::within(begun.as_ref(), way.carrier.carry(outgoing));
                 let sent = tokio::time::timeout(most, carried).await;
                 // The message may have arrived.
                 sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.failure("no answer in time")))
@@ -278,18 +278,18 @@ impl Deliveries {
 
     /// Builds the message, or an error when it cannot be built. Returns `None` when the event has no
     /// recipient any more.
-    async fn letter(
+    async fn outgoing(
         self: &Arc<Self>,
         record: &DeliveryRecord,
         outlet: &Outlet,
         way: &DeliveryChannel,
-    ) -> Result<Option<Result<Letter, AttemptFailed>>, InternalError> {
+    ) -> Result<Option<Result<OutgoingMessage, AttemptFailed>>, InternalError> {
         let Some(dealer) = outlet.dealer() else {
             let publisher = record.dealer_id.clone();
             let event = record.event;
             let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
             let form = &way.delivery.destination.form;
-            return Ok(kept.map(|kept| Ok(staff::letter(record, &kept, form))));
+            return Ok(kept.map(|kept| Ok(staff::outgoing(record, &kept, form))));
         };
         let lead_id = record.lead_id.clone();
         let Some(history) = self.read(move |store| store.lead_history(&lead_id)).await? else {
@@ -307,7 +307,7 @@ impl Deliveries {
             return Ok(Some(Err(AttemptVerdict::Later.failure(why.clone()))));
         }
         let id = record.id();
-        let parcel = DeliveryContent {
+        let content = DeliveryContent {
             lead: &lead,
             event,
             same_person: &history.same_person,
@@ -317,7 +317,7 @@ impl Deliveries {
             is_test: false,
             now: self.clock.now(),
         };
-        Ok(Some(Ok(Letter::new(&parcel, &way.delivery.destination.form, dealer))))
+        Ok(Some(Ok(OutgoingMessage::new(&content, &way.delivery.destination.form, dealer))))
     }
 
     async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), InternalError> {

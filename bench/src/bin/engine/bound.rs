@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tradepost_aap::Vehicle;
 
-use crate::lot::Lot;
+use crate::lot::BenchInventory;
 
 /// More than any cache holds.
 const BUFFER: usize = 256 * 1024 * 1024;
@@ -19,8 +19,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub fn from_lot(lot: &Lot) -> Self {
-        let all = &lot.vehicles;
+    pub fn from_inventory(inventory: &BenchInventory) -> Self {
+        let all = &inventory.vehicles;
         let texts: [fn(&Vehicle) -> &Option<String>; 10] = [
             |vehicle| &vehicle.make,
             |vehicle| &vehicle.model,

@@ -30,13 +30,13 @@ const COLOURS: [&str; 16] = [
     "Velvet Purple",
 ];
 
-/// A dealer's lot.
-pub struct Lot {
+/// The vehicles of a dealer.
+pub struct BenchInventory {
     /// By vehicle id, ascending.
     pub vehicles: Vec<Vehicle>,
 }
 
-impl Lot {
+impl BenchInventory {
     /// So many vehicles, the same each time.
     pub fn new(size: usize) -> Self {
         let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 20_780);

@@ -61,8 +61,8 @@ struct Kind {
     questions: Vec<Question>,
 }
 
-/// The questions of all kinds about a lot.
-fn kinds(lot: &lot::Lot) -> Vec<Kind> {
+/// The questions of all kinds about an inventory.
+fn kinds(inventory: &lot::BenchInventory) -> Vec<Kind> {
     let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let by_price = Some(Sort { field: SortField::ListPrice, order: SortOrder::Asc });
     let page = |filters: Filters, sort| {
@@ -79,7 +79,7 @@ fn kinds(lot: &lot::Lot) -> Vec<Kind> {
     let asked = ["toyota camry remote start", "honda civic navigation", "ford tow package"];
     let words = asked.map(|words| Filters { query: Some(words.to_owned()), ..Filters::default() });
     let sorted = scopes.iter().map(|filters| page(filters.clone(), by_price));
-    let vins = lot.vehicles.iter().step_by(lot.vehicles.len().div_ceil(64));
+    let vins = inventory.vehicles.iter().step_by(inventory.vehicles.len().div_ceil(64));
     let vins = vins.filter_map(|vehicle| vehicle.vin.clone());
     let kind = |name, questions| Kind { name, questions };
     vec![
@@ -165,13 +165,13 @@ fn main() -> Fallible<()> {
     )?;
     writeln!(out, "|---:|---|---:|---:|---:|---:|---:|---:|---:|")?;
     for size in sizes {
-        let lot = lot::Lot::new(size);
-        let (ours, room) = ours::Ours::from_lot(&lot)?;
-        let tantivy = segment::Tantivy::from_lot(&lot)?;
-        let sqlite = sqlite::Sqlite::from_lot(&lot)?;
-        let kinds = kinds(&lot);
-        let bound = bound::Bound::from_lot(&lot);
-        drop(lot);
+        let inventory = lot::BenchInventory::new(size);
+        let (ours, room) = ours::Ours::from_inventory(&inventory)?;
+        let tantivy = segment::Tantivy::from_inventory(&inventory)?;
+        let sqlite = sqlite::Sqlite::from_inventory(&inventory)?;
+        let kinds = kinds(&inventory);
+        let bound = bound::Bound::from_inventory(&inventory);
+        drop(inventory);
         let engines: [&dyn Engine; 3] = [&ours, &tantivy, &sqlite];
         for question in kinds.iter().flat_map(|kind| &kind.questions) {
             compare(&engines, question)?;

@@ -11,7 +11,7 @@ use tradepost_dealer::inventory::{
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 
-use crate::lot::Lot;
+use crate::lot::BenchInventory;
 use crate::{Engine, Fallible, PAGE, Page};
 
 /// As many as a process keeps.
@@ -33,9 +33,9 @@ pub struct Room {
 }
 
 impl Ours {
-    pub fn from_lot(lot: &Lot) -> Fallible<(Self, Room)> {
+    pub fn from_inventory(source: &BenchInventory) -> Fallible<(Self, Room)> {
         let begun = Instant::now();
-        let built = Inventory::build(lot.vehicles.clone(), Vec::new())?;
+        let built = Inventory::build(source.vehicles.clone(), Vec::new())?;
         let took = begun.elapsed();
         let snapshot = built.snapshot().to_bytes();
         drop(built);

@@ -17,7 +17,7 @@ use tradepost_aap::inventory::{self, FacetRange, TermValue};
 use tradepost_aap::{Facets, Filters, Search};
 use tradepost_document::catalog::Vocabulary as _;
 
-use crate::lot::{Lot, words};
+use crate::lot::{BenchInventory, words};
 use crate::{Engine, Fallible, PAGE, Page};
 
 /// The facets that are texts, by the name of the member of a listing.
@@ -46,7 +46,7 @@ pub struct Tantivy {
 }
 
 impl Tantivy {
-    pub fn from_lot(lot: &Lot) -> Fallible<Self> {
+    pub fn from_inventory(inventory: &BenchInventory) -> Fallible<Self> {
         let mut schema = Schema::builder();
         let texts = TEXTS.map(|name| schema.add_text_field(name, STRING | FAST));
         let numbers = NUMBERS.map(|name| schema.add_u64_field(name, INDEXED | FAST));
@@ -57,7 +57,7 @@ impl Tantivy {
         let index = Index::create_in_ram(schema.clone());
         // One thread: rows stay in the order of their ids.
         let mut writer: IndexWriter = index.writer_with_num_threads(1, 1_000_000_000)?;
-        for vehicle in &lot.vehicles {
+        for vehicle in &inventory.vehicles {
             let mut document = TantivyDocument::default();
             let condition = vehicle.condition.map(|condition| condition.name());
             let status = vehicle.status.map(|status| status.name());

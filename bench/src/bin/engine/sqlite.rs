@@ -9,7 +9,7 @@ use tradepost_aap::inventory::{FacetRange, FacetTerm, TermValue};
 use tradepost_aap::{Facets, Filters, Search};
 use tradepost_document::catalog::Vocabulary as _;
 
-use crate::lot::{Lot, words};
+use crate::lot::{BenchInventory, words};
 use crate::{Engine, Fallible, PAGE, Page};
 
 const SCHEMA: &str = "
@@ -40,7 +40,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    pub fn from_lot(lot: &Lot) -> Fallible<Self> {
+    pub fn from_inventory(inventory: &BenchInventory) -> Fallible<Self> {
         let mut database = Connection::open_in_memory()?;
         database.set_prepared_statement_cache_capacity(64);
         database.execute_batch(SCHEMA)?;
@@ -50,7 +50,7 @@ impl Sqlite {
             let mut listing =
                 filling.prepare(&format!("INSERT INTO listings VALUES ({places})"))?;
             let mut in_words = filling.prepare("INSERT INTO words (rowid, text) VALUES (?, ?)")?;
-            for (vehicle, row) in lot.vehicles.iter().zip(0_i64..) {
+            for (vehicle, row) in inventory.vehicles.iter().zip(0_i64..) {
                 let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
                 let number = |number: Option<u32>| {
                     number.map_or(Value::Null, |number| Value::Integer(number.into()))
@@ -87,7 +87,7 @@ impl Sqlite {
         }
         filling.commit()?;
         database.execute_batch(INDEXES)?;
-        Ok(Self { database, all: Cell::new(lot.vehicles.len()) })
+        Ok(Self { database, all: Cell::new(inventory.vehicles.len()) })
     }
 
     fn terms(&self, column: &str, scope: &Scope, order: &str) -> Fallible<Vec<FacetTerm>> {

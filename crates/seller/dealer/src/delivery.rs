@@ -284,24 +284,26 @@ impl std::fmt::Debug for WrittenMessage {
 #[must_use]
 pub fn write(
     form: &MessageFormat,
-    parcel: &DeliveryContent<'_>,
+    content: &DeliveryContent<'_>,
     dealer: &DealerSettings,
 ) -> WrittenMessage {
-    let lead = as_permitted(parcel.lead, &dealer.leads, parcel.now);
-    let parcel = &DeliveryContent { lead: &lead, ..parcel.clone() };
-    let subject = headline(parcel);
+    let lead = as_permitted(content.lead, &dealer.leads, content.now);
+    let content = &DeliveryContent { lead: &lead, ..content.clone() };
+    let subject = headline(content);
     let body = match form {
         MessageFormat::Adf(options) => {
             let prospect = Prospect {
-                lead: parcel.lead,
-                is_resent: parcel.is_resent,
-                same_person: parcel.same_person,
+                lead: content.lead,
+                is_resent: content.is_resent,
+                same_person: content.same_person,
             };
             let document = adf::write(&[prospect], std::slice::from_ref(dealer), options);
             document.unwrap_or_default()
         }
-        MessageFormat::Event => event::write(parcel).to_string(),
-        MessageFormat::Chat { style, contact } => chat::write(*style, *contact, parcel).to_string(),
+        MessageFormat::Event => event::write(content).to_string(),
+        MessageFormat::Chat { style, contact } => {
+            chat::write(*style, *contact, content).to_string()
+        }
     };
     WrittenMessage { subject, body }
 }
@@ -337,24 +339,24 @@ pub fn as_of(history: &LeadHistory, event: i64) -> Option<(&LeadEvent, LeadRecor
 /// Returns a headline such as `New lead: test drive, 2024 Honda Accord EX, Demo Toyota San
 /// Francisco`. The vehicle is named as in the dealer's listing, because a customer's text may
 /// contain personal data.
-fn headline(parcel: &DeliveryContent<'_>) -> String {
-    let vehicle = LeadView::new(parcel.lead).listed().map(|vehicle| vehicle.title());
+fn headline(content: &DeliveryContent<'_>) -> String {
+    let vehicle = LeadView::new(content.lead).listed().map(|vehicle| vehicle.title());
     let vehicle = vehicle.filter(|title| !title.is_empty());
     let about = match vehicle {
-        Some(title) => format!("{}, {title}", subjects(parcel.lead)),
-        None => subjects(parcel.lead),
+        Some(title) => format!("{}, {title}", subjects(content.lead)),
+        None => subjects(content.lead),
     };
-    let rooftop = parcel.lead.submission.rooftop.as_deref();
+    let rooftop = content.lead.submission.rooftop.as_deref();
     let at = rooftop.map(|name| format!(", {name}")).unwrap_or_default();
-    adf::one_line(&format!("{}: {about}{at}", content_kind(parcel)))
+    adf::one_line(&format!("{}: {about}{at}", content_kind(content)))
 }
 
-fn content_kind(parcel: &DeliveryContent<'_>) -> &'static str {
+fn content_kind(content: &DeliveryContent<'_>) -> &'static str {
     // Checked first, because a test must not be acted on.
-    if parcel.is_test {
+    if content.is_test {
         return "TEST, this is no lead";
     }
-    match (parcel.lead.state, parcel.event.kind) {
+    match (content.lead.state, content.event.kind) {
         (LeadState::Erased, LeadEventKind::AppointmentCancelled) => {
             "Appointment cancelled, customer erased"
         }
@@ -378,7 +380,7 @@ fn content_kind(parcel: &DeliveryContent<'_>) -> &'static str {
             | LeadEventKind::Released
             | LeadEventKind::ConsentRevoked
             | LeadEventKind::Erased,
-        ) => match parcel.is_resent {
+        ) => match content.is_resent {
             true => "Changed lead",
             false => "New lead",
         },

@@ -132,7 +132,7 @@ impl LeadSubmission<'_> {
     ///
     /// # Errors
     /// When the store fails; then nothing has changed.
-    pub fn submit(&self, lot: &dyn LeadStore) -> Result<LeadAnswer, InternalError> {
+    pub fn submit(&self, store: &dyn LeadStore) -> Result<LeadAnswer, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
         let sender = SenderIdentity::new(self.caller, self.conversation, self.lead);
@@ -143,7 +143,7 @@ impl LeadSubmission<'_> {
             since: before(self.now, self.dealer.leads.idempotency_lifetime),
         });
         if let Some(claim) = &claim
-            && let Some(answer) = self.replay(lot, claim, &hash)?
+            && let Some(answer) = self.replay(store, claim, &hash)?
         {
             return Ok(answer);
         }
@@ -157,10 +157,10 @@ impl LeadSubmission<'_> {
             Err(SkillError::Refused(refusal)) => return Ok(LeadAnswer::Refused(refusal)),
             Err(SkillError::Broken(error)) => return Err(error),
         };
-        if let Some(refusal) = self.too_much(lot)? {
+        if let Some(refusal) = self.too_much(store)? {
             return Ok(LeadAnswer::Refused(refusal));
         }
-        let taken = self.take(lot, &sender, subject)?;
+        let taken = self.take(store, &sender, subject)?;
         // The key stays unused, so that the buyer can send another time under it.
         if let Some(refusal) = self.strict_refusal(&taken) {
             return Ok(LeadAnswer::Refused(refusal));
@@ -173,7 +173,7 @@ impl LeadSubmission<'_> {
             let reply = tradepost_document::json::to_string(&(&receipt, &message))
                 .map_err(InternalError::on("writing an answer for its key"))?;
             let reply = StoredReply { payload_hash: hash, reply, first_seen_at: self.now };
-            lot.claim(claim, &reply)?;
+            store.claim(claim, &reply)?;
         }
         Ok(LeadAnswer::Taken(reply(receipt, message)))
     }
@@ -181,7 +181,7 @@ impl LeadSubmission<'_> {
     /// Decides on the lead and stores it.
     fn take(
         &self,
-        lot: &dyn LeadStore,
+        store: &dyn LeadStore,
         sender: &SenderIdentity,
         subject: SubmittedVehicle,
     ) -> Result<SubmitOutcome<'_>, InternalError> {
@@ -200,9 +200,9 @@ impl LeadSubmission<'_> {
             subject: &topic,
             since: before(self.now, rules.duplicate_window),
         };
-        let held_for = policy.held_for(lot)?;
+        let held_for = policy.held_for(store)?;
         // A held lead changes nothing that exists.
-        let earlier = if held_for.is_none() { lot.known_lead(&known)? } else { None };
+        let earlier = if held_for.is_none() { store.known_lead(&known)? } else { None };
         let held_before = earlier.as_ref().filter(|lead| lead.state == LeadState::Held);
         // An addition to a held lead is held too.
         let held_for = held_for.or_else(|| held_before?.held_for);
@@ -223,7 +223,7 @@ impl LeadSubmission<'_> {
             }
             Some(request) => {
                 let lead_id = earlier.as_ref().map(|lead| lead.lead_id.as_str());
-                Some(self.appointment(lot, &policy, rooftop, request, lead_id)?)
+                Some(self.appointment(store, &policy, rooftop, request, lead_id)?)
             }
             None => None,
         };
@@ -265,7 +265,7 @@ impl LeadSubmission<'_> {
         };
         let again = earlier.is_some();
         let is_booked = lead.submission.appointment.as_ref().is_some_and(is_booked);
-        let number = lot.take_lead(&NewLead {
+        let number = store.take_lead(&NewLead {
             lead: &lead,
             kind: if again { LeadEventKind::Resubmitted } else { LeadEventKind::Received },
             known,
@@ -273,7 +273,7 @@ impl LeadSubmission<'_> {
             tallies: &policy.tallies(is_booked),
             tallied_since: before(self.now, policy::DAY),
         })?;
-        lot.keep_consent(&NewConsent {
+        store.keep_consent(&NewConsent {
             dealer_id: &self.dealer.id,
             lead_id: &lead.lead_id,
             submission: number,
@@ -287,13 +287,13 @@ impl LeadSubmission<'_> {
 
     /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
     /// within its other limits must not fill the disk.
-    fn too_much(&self, lot: &dyn LeadStore) -> Result<Option<AapRefusal>, InternalError> {
+    fn too_much(&self, store: &dyn LeadStore) -> Result<Option<AapRefusal>, InternalError> {
         let Some(network) = &self.caller.network else {
             return Ok(None);
         };
         let most = self.dealer.leads.daily_bytes_per_address;
         let since = before(self.now, policy::DAY);
-        let (kept, first) = lot.kept_of(&self.dealer.id, network, since)?;
+        let (kept, first) = store.kept_of(&self.dealer.id, network, since)?;
         if kept.saturating_add(self.evidence.body.len() as u64) <= most {
             return Ok(None);
         }
@@ -399,7 +399,7 @@ impl LeadSubmission<'_> {
 
     fn appointment(
         &self,
-        lot: &dyn LeadStore,
+        store: &dyn LeadStore,
         policy: &SubmissionLimits<'_>,
         rooftop: &RooftopSettings,
         request: &AppointmentRequest,
@@ -409,12 +409,12 @@ impl LeadSubmission<'_> {
         let department = appointment::department(request.kind);
         let name = &rooftop.profile.name;
         // An earlier booking of the same lead does not count, because the new one replaces it.
-        let occupied = lot.occupied(&self.dealer.id, name, department, period, earlier)?;
+        let occupied = store.occupied(&self.dealer.id, name, department, period, earlier)?;
         let proposals = self.dealer.leads.proposed_times;
         let decision = appointment::decide(rooftop, request, self.now, &occupied, proposals);
         let unsettled = self.unsettled(request, AppointmentState::Requested);
         Ok(match decision {
-            AppointmentDecision::Confirmed(_) if !policy.may_confirm(lot, earlier)? => unsettled,
+            AppointmentDecision::Confirmed(_) if !policy.may_confirm(store, earlier)? => unsettled,
             AppointmentDecision::Confirmed((starts_at, ends_at)) => AppointmentRecord {
                 state: AppointmentState::Confirmed,
                 starts_at: Some(starts_at),

@@ -71,8 +71,8 @@ pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(
 /// Returns how often this connection has found the file changed by others, in this process or another.
 pub(super) fn version(connection: &Connection) -> Result<u64, InternalError> {
     let count = || {
-        let mut ask = connection.prepare_cached("PRAGMA data_version")?;
-        ask.query_row([], |row| row.get(0))
+        let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+        statement.query_row([], |row| row.get(0))
     };
     let count: i64 =
         count().map_err(InternalError::on("asking whether the database has changed"))?;

@@ -171,11 +171,11 @@ impl PublisherAgent {
     pub async fn answer(&self, caller: &Caller, tool: AdcpTool, arguments: Map) -> AdcpAnswer {
         let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
         let now = self.clock.now();
-        let ask = ToolCall { tool, arguments, caller: self.caller(caller), credential, now };
-        let context = ask.arguments.get("context").cloned();
+        let call = ToolCall { tool, arguments, caller: self.caller(caller), credential, now };
+        let context = call.arguments.get("context").cloned();
         // A panic in a tool is an internal error like any other: the caller gets an error id.
         let publisher = self.publisher();
-        let answered = AssertUnwindSafe(publisher.answer(ask)).catch_unwind();
+        let answered = AssertUnwindSafe(publisher.answer(call)).catch_unwind();
         let broken = match tokio::time::timeout(self.patience, answered).await {
             Ok(Ok(answer)) => return answer,
             Ok(Err(_)) => InternalError::new("answering a request", "a tool panicked"),

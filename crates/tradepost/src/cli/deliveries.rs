@@ -15,7 +15,7 @@ use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::channel::{self, Letter};
+use crate::delivery::channel::{self, OutgoingMessage};
 
 /// Texts of a list of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -48,21 +48,21 @@ pub(super) fn print(
     context.output.list(records, document, words.none, &columns);
 }
 
-/// Sends a test to a destination directly from this process, and returns the answer. `letter`
+/// Sends a test to a destination directly from this process, and returns the answer. `outgoing`
 /// creates the message from an id and the time.
 ///
 /// # Errors
 /// Fails when the destination cannot be used, or does not accept the test.
 pub(super) fn send_test(
     delivery: &DeliveryConfig,
-    letter: impl FnOnce(String, Timestamp) -> Letter,
+    outgoing: impl FnOnce(String, Timestamp) -> OutgoingMessage,
 ) -> Result<String, CommandFailure> {
     let clock = Clock::system();
     let carrier = channel::open(delivery, &clock).map_err(CommandFailure::usage)?;
     let id = format!("test_{}", uuid::Uuid::now_v7().simple());
-    let letter = letter(id, clock.now());
+    let outgoing = outgoing(id, clock.now());
     let runtime = runtime(Builder::new_current_thread())?;
-    let sent = runtime.block_on(carrier.carry(letter));
+    let sent = runtime.block_on(carrier.carry(outgoing));
     // An abandoned DNS lookup must not delay the end of the command.
     runtime.shutdown_timeout(Duration::ZERO);
     sent.map_err(|failed| {

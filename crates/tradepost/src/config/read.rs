@@ -303,8 +303,9 @@ scope = { zz = 0 }
 
     #[test]
     fn the_template_names_every_preset_of_feeds() {
-        let words: BTreeSet<_> =
-            TEMPLATE.split(|letter: char| letter != '-' && !letter.is_alphanumeric()).collect();
+        let words: BTreeSet<_> = TEMPLATE
+            .split(|outgoing: char| outgoing != '-' && !outgoing.is_alphanumeric())
+            .collect();
         let missing: Vec<_> = Preset::NAMES.iter().filter(|name| !words.contains(*name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }

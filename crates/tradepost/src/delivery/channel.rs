@@ -16,7 +16,7 @@ use crate::config::delivery::{DeliveryConfig, DeliveryMethod};
 
 /// A message to be sent.
 #[derive(Clone)]
-pub struct Letter {
+pub struct OutgoingMessage {
     /// Idempotency key, by which the receiver recognises a repeated message.
     pub id: String,
     /// Number of attempts, this one included.
@@ -25,22 +25,22 @@ pub struct Letter {
     pub written: WrittenMessage,
 }
 
-impl fmt::Debug for Letter {
+impl fmt::Debug for OutgoingMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Letter").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Letter {
+impl OutgoingMessage {
     /// Writes a delivery in the format of its destination.
     #[must_use]
     pub fn new(
-        parcel: &DeliveryContent<'_>,
+        content: &DeliveryContent<'_>,
         form: &MessageFormat,
         dealer: &DealerSettings,
     ) -> Self {
-        let written = write(form, parcel, dealer);
-        Self { id: parcel.id.to_owned(), attempt: parcel.attempt, written }
+        let written = write(form, content, dealer);
+        Self { id: content.id.to_owned(), attempt: content.attempt, written }
     }
 }
 
@@ -77,7 +77,7 @@ impl AttemptVerdict {
 /// Sends messages to one destination.
 pub trait DeliveryCarrier: Send + Sync + fmt::Debug {
     /// Sends a message once. Returns a short form of the answer.
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>>;
+    fn carry(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<String, AttemptFailed>>;
 
     /// Checks the connection without sending anything. Returns a description of the result.
     fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>>;

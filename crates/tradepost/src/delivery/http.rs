@@ -13,7 +13,7 @@ use tradepost_server::outbox::sender::{self, FailureReason, HttpSender};
 use tradepost_server::tls::peer::{self, PeerError};
 use tradepost_server::traces;
 
-use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMessage};
 use crate::config::delivery::Http;
 use tradepost_keys::hmac::SharedKey;
 
@@ -56,11 +56,11 @@ impl HttpCarrier {
         })
     }
 
-    fn headers(&self, letter: &Letter) -> Option<HeaderMap> {
+    fn headers(&self, outgoing: &OutgoingMessage) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
-        headers.insert(ID, HeaderValue::from_str(&letter.id).ok()?);
-        headers.insert(ATTEMPT, HeaderValue::from(letter.attempt));
+        headers.insert(ID, HeaderValue::from_str(&outgoing.id).ok()?);
+        headers.insert(ATTEMPT, HeaderValue::from(outgoing.attempt));
         if let Some(trace) = traces::current() {
             let value = HeaderValue::from_str(&trace.to_string()).ok()?;
             headers.insert(HeaderName::from_static(TRACEPARENT), value);
@@ -70,16 +70,16 @@ impl HttpCarrier {
         }
         if let Some(key) = &self.hmac_key {
             let seconds = self.clock.now().as_second().to_string();
-            let digits = SharedKey::new(key).sign(&seconds, letter.written.body.as_bytes());
+            let digits = SharedKey::new(key).sign(&seconds, outgoing.written.body.as_bytes());
             let value = HeaderValue::from_str(&format!("t={seconds},v1={digits}")).ok()?;
             headers.insert(HeaderName::from_static(SIGNATURE), value);
         }
         Some(headers)
     }
 
-    async fn post(&self, letter: Letter) -> Result<String, AttemptFailed> {
-        let headers = self.headers(&letter);
-        let sent = self.sender.post(&self.url, |_| headers, letter.written.body).await;
+    async fn post(&self, outgoing: OutgoingMessage) -> Result<String, AttemptFailed> {
+        let headers = self.headers(&outgoing);
+        let sent = self.sender.post(&self.url, |_| headers, outgoing.written.body).await;
         sent.map(|()| "taken".to_owned()).map_err(judged)
     }
 
@@ -105,8 +105,8 @@ impl HttpCarrier {
 }
 
 impl DeliveryCarrier for HttpCarrier {
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>> {
-        Box::pin(self.post(letter))
+    fn carry(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<String, AttemptFailed>> {
+        Box::pin(self.post(outgoing))
     }
 
     fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {

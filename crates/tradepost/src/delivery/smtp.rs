@@ -18,7 +18,7 @@ use lettre::transport::smtp::{Error, response::Response};
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 
-use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
+use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMessage};
 use crate::config::delivery::{Smtp, SmtpTls};
 
 /// Time in which a server may answer the end of the connection. The answer does not matter.
@@ -72,8 +72,8 @@ impl SmtpCarrier {
         Ok(Self { host, port, protection, credentials, from, to, hello, patience, clock })
     }
 
-    async fn send(&self, letter: Letter) -> Result<String, AttemptFailed> {
-        let message = self.message(&letter)?;
+    async fn send(&self, outgoing: OutgoingMessage) -> Result<String, AttemptFailed> {
+        let message = self.message(&outgoing)?;
         let ready = timeout(self.patience, self.prepare()).await;
         let mut connection =
             ready.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
@@ -139,18 +139,18 @@ impl SmtpCarrier {
 
     /// Builds the message. A repeated delivery has the same `Message-ID`, by which mail systems recognise
     /// it.
-    fn message(&self, letter: &Letter) -> Result<Vec<u8>, AttemptFailed> {
-        let id = format!("<{}@{}>", letter.id, self.from.domain());
+    fn message(&self, outgoing: &OutgoingMessage) -> Result<Vec<u8>, AttemptFailed> {
+        let id = format!("<{}@{}>", outgoing.id, self.from.domain());
         let mut builder = Message::builder()
             .from(Mailbox::new(None, self.from.clone()))
-            .subject(letter.written.subject.clone())
+            .subject(outgoing.written.subject.clone())
             .date(SystemTime::from(self.clock.now()))
             .message_id(Some(id))
             .header(ContentType::TEXT_PLAIN);
         for to in &self.to {
             builder = builder.to(Mailbox::new(None, to.clone()));
         }
-        let message = builder.body(body(&letter.written.body));
+        let message = builder.body(body(&outgoing.written.body));
         Ok(message
             .map_err(|_| AttemptVerdict::Refused.failure("the mail could not be written"))?
             .formatted())
@@ -158,8 +158,8 @@ impl SmtpCarrier {
 }
 
 impl DeliveryCarrier for SmtpCarrier {
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>> {
-        Box::pin(self.send(letter))
+    fn carry(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<String, AttemptFailed>> {
+        Box::pin(self.send(outgoing))
     }
 
     fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {

@@ -13,7 +13,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
 
-use super::channel::Letter;
+use super::channel::OutgoingMessage;
 use super::{DeliveryChannel, Outlet};
 
 /// Number of events in one transaction.
@@ -75,11 +75,11 @@ fn say(publisher: &str, kept: &KeptStaffEvent) {
 }
 
 /// Writes the message of a delivery.
-pub(super) fn letter(
+pub(super) fn outgoing(
     record: &DeliveryRecord,
     kept: &KeptStaffEvent,
     form: &MessageFormat,
-) -> Letter {
+) -> OutgoingMessage {
     let message = StaffMessage {
         publisher: &record.dealer_id,
         event: &kept.event,
@@ -88,7 +88,7 @@ pub(super) fn letter(
         attempt: record.attempts,
         is_resent: record.may_have,
     };
-    Letter { id: record.id(), attempt: record.attempts, written: message.write(form) }
+    OutgoingMessage { id: record.id(), attempt: record.attempts, written: message.write(form) }
 }
 
 /// A message about an event.

@@ -9,9 +9,9 @@ use crate::adf::view::LeadView;
 use crate::local_time::short;
 
 /// Writes a chat message.
-pub(super) fn write(style: ChatStyle, contact: bool, parcel: &DeliveryContent<'_>) -> Value {
-    let sentence = sentence(parcel);
-    let fields = fields(contact, parcel);
+pub(super) fn write(style: ChatStyle, contact: bool, content: &DeliveryContent<'_>) -> Value {
+    let sentence = sentence(content);
+    let fields = fields(contact, content);
     match style {
         ChatStyle::Slack => slack(&sentence, &fields),
         ChatStyle::Teams => teams(&sentence, &fields),
@@ -35,19 +35,19 @@ enum ChatField {
     Link(&'static str, String),
 }
 
-fn sentence(parcel: &DeliveryContent<'_>) -> String {
-    let appointment = parcel.lead.appointment.as_ref();
+fn sentence(content: &DeliveryContent<'_>) -> String {
+    let appointment = content.lead.appointment.as_ref();
     let appointment = appointment.map(|current| {
         let at = current.starts_at.or(current.requested_at);
-        let at = at.map(|at| format!(" for {}", short(at, &parcel.lead.zone(), parcel.now)));
+        let at = at.map(|at| format!(" for {}", short(at, &content.lead.zone(), content.now)));
         format!("; appointment {}{}", current.state, at.unwrap_or_default())
     });
-    format!("{}{}.", headline(parcel), appointment.unwrap_or_default())
+    format!("{}{}.", headline(content), appointment.unwrap_or_default())
 }
 
-fn fields(contact: bool, parcel: &DeliveryContent<'_>) -> Vec<ChatField> {
-    let view = LeadView::new(parcel.lead);
-    let mut fields = vec![ChatField::Text("Lead", parcel.lead.lead_id.clone())];
+fn fields(contact: bool, content: &DeliveryContent<'_>) -> Vec<ChatField> {
+    let view = LeadView::new(content.lead);
+    let mut fields = vec![ChatField::Text("Lead", content.lead.lead_id.clone())];
     let page = view.listed().and_then(|vehicle| vehicle.get("vdp_url"));
     let page = page.filter(|url| is_link(url));
     fields.extend(page.map(|url| ChatField::Link("Vehicle", url)));

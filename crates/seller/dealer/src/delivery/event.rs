@@ -12,11 +12,11 @@ use crate::adf::view::{LeadView, VehicleView};
 use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind};
 
 /// Writes the event: what has changed, and as `payload` the delivery and the lead after the event.
-pub(super) fn write(parcel: &DeliveryContent<'_>) -> Value {
-    let (kind, entity, status) = change(parcel);
-    let mut delivery = json!({"id": parcel.id, "attempt": parcel.attempt,
-        "resend": parcel.is_resent});
-    if let Some(members) = delivery.as_object_mut().filter(|_| parcel.is_test) {
+pub(super) fn write(content: &DeliveryContent<'_>) -> Value {
+    let (kind, entity, status) = change(content);
+    let mut delivery = json!({"id": content.id, "attempt": content.attempt,
+        "resend": content.is_resent});
+    if let Some(members) = delivery.as_object_mut().filter(|_| content.is_test) {
         members.insert("test".to_owned(), json!(true));
     }
     json!({
@@ -24,17 +24,17 @@ pub(super) fn write(parcel: &DeliveryContent<'_>) -> Value {
         "event_kind": kind,
         "entity_id": entity,
         "status": status,
-        "occurred_at": rfc3339(parcel.event.at),
-        "payload": {"delivery": delivery, "lead": lead(parcel)},
+        "occurred_at": rfc3339(content.event.at),
+        "payload": {"delivery": delivery, "lead": lead(content)},
     })
 }
 
 /// Returns AAP's event type, the id of the entity and its status. AAP has no status for a withdrawn consent: `lost` is
 /// the one after which the customer is not called.
-fn change<'a>(parcel: &'a DeliveryContent<'_>) -> (&'static str, &'a str, &'static str) {
+fn change<'a>(content: &'a DeliveryContent<'_>) -> (&'static str, &'a str, &'static str) {
     const LEAD: &str = "lead.status_changed";
-    let lead = parcel.lead.lead_id.as_str();
-    match (parcel.event.kind, &parcel.event.appointment) {
+    let lead = content.lead.lead_id.as_str();
+    match (content.event.kind, &content.event.appointment) {
         (LeadEventKind::Received | LeadEventKind::Released, _) => (LEAD, lead, "received"),
         (LeadEventKind::Resubmitted, None) => (LEAD, lead, "duplicate"),
         (
@@ -72,9 +72,9 @@ const fn aap_status(state: AppointmentState) -> AppointmentState {
     }
 }
 
-fn lead(parcel: &DeliveryContent<'_>) -> Value {
-    let record = parcel.lead;
-    let view = LeadView::new(parcel.lead);
+fn lead(content: &DeliveryContent<'_>) -> Value {
+    let record = content.lead;
+    let view = LeadView::new(content.lead);
     let reach = view.reach();
     let customer = members([
         ("name", text(&view.customer_name())),
@@ -85,12 +85,12 @@ fn lead(parcel: &DeliveryContent<'_>) -> Value {
         ("name", view.agent().map(Value::from)),
         ("url", view.text("/source_agent/url").map(Value::from)),
     ]);
-    let same_person = Some(json!(parcel.same_person)).filter(|_| !parcel.same_person.is_empty());
+    let same_person = Some(json!(content.same_person)).filter(|_| !content.same_person.is_empty());
     Value::Object(members([
         ("lead_id", Some(json!(record.lead_id))),
         ("dealer_id", Some(json!(record.dealer_id))),
         ("rooftop", record.submission.rooftop.as_deref().map(Value::from)),
-        ("event", Some(json!(parcel.event.kind))),
+        ("event", Some(json!(content.event.kind))),
         ("state", Some(json!(record.state))),
         ("kinds", Some(json!(kinds(record)))),
         ("received_at", moment(record.received_at)),

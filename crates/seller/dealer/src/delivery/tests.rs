@@ -154,7 +154,7 @@ fn which_destination_gets_which_lead() {
     assert_eq!(super::kinds(&both), [LeadKind::Sales, LeadKind::TradeIn]);
 }
 
-fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> DeliveryContent<'a> {
+fn content<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> DeliveryContent<'a> {
     let id = "lead_1-7";
     let same_person = &[][..];
     let now = at("2026-04-30T12:00:00Z");
@@ -165,9 +165,9 @@ fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> DeliveryContent<'a>
 }
 
 /// Contents of a written lead, by format.
-fn check(form: MessageFormat, parcel: &DeliveryContent<'_>, expected: &Expect) {
+fn check(form: MessageFormat, content: &DeliveryContent<'_>, expected: &Expect) {
     let dealer = dealer();
-    let written = write(&form, parcel, &dealer);
+    let written = write(&form, content, &dealer);
     let body: Value = tradepost_document::json::from_str(&written.body).unwrap();
     expected.assert_eq(&format!("{}\n{body:#}\n", written.subject));
 }
@@ -179,7 +179,7 @@ fn a_lead_event_has_only_the_permitted_contact_values() {
     lead.appointment = Some(appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
     check(
         MessageFormat::Event,
-        &parcel(&lead, &event),
+        &content(&lead, &event),
         &expect![[r#"
             New lead: test drive, 2023 Honda CR-V, Larkspur & Sons *Fairview*
             {
@@ -275,7 +275,7 @@ fn what_an_event_says_has_changed() {
         let current = current.map(|state| appointment(AppointmentType::Sales, state));
         let changed = LeadEvent { appointment: current.clone(), ..event(kind, state) };
         let record = LeadRecord { appointment: current, state, ..record() };
-        let written = event::write(&parcel(&record, &changed));
+        let written = event::write(&content(&record, &changed));
         let said = ["event_kind", "entity_id", "status"].map(|name| &written[name]);
         assert_eq!(said, expected.map(|text| json!(text)).each_ref(), "{kind}");
         let reachable = written.pointer("/payload/lead/customer/email").is_some();
@@ -291,7 +291,7 @@ fn a_chat_sentence_names_the_customer_only_when_wanted() {
     let form = |style, contact| MessageFormat::Chat { style, contact };
     check(
         form(ChatStyle::Slack, false),
-        &parcel(&lead, &event),
+        &content(&lead, &event),
         &expect![[r#"
         New lead: test drive, 2023 Honda CR-V, Larkspur & Sons *Fairview*
         {
@@ -301,7 +301,7 @@ fn a_chat_sentence_names_the_customer_only_when_wanted() {
     );
     check(
         form(ChatStyle::Slack, true),
-        &parcel(&lead, &event),
+        &content(&lead, &event),
         &expect![[r#"
         New lead: test drive, 2023 Honda CR-V, Larkspur & Sons *Fairview*
         {
@@ -311,7 +311,7 @@ fn a_chat_sentence_names_the_customer_only_when_wanted() {
     );
     check(
         form(ChatStyle::Teams, false),
-        &parcel(&lead, &event),
+        &content(&lead, &event),
         &expect![[r#"
         New lead: test drive, 2023 Honda CR-V, Larkspur & Sons *Fairview*
         {
@@ -358,7 +358,7 @@ fn a_chat_sentence_names_the_customer_only_when_wanted() {
     for (style, wanted) in
         [(ChatStyle::Slack, false), (ChatStyle::Teams, false), (ChatStyle::Teams, true)]
     {
-        let body = write(&form(style, wanted), &parcel(&lead, &event), &dealer());
+        let body = write(&form(style, wanted), &content(&lead, &event), &dealer());
         assert_eq!(body.body.contains("Byron"), wanted, "{style}");
         assert_eq!(body.body.contains("ada@example.com"), wanted, "{style}");
         assert!(!body.body.contains("0123"), "{style}: the number may not be called");
@@ -383,8 +383,8 @@ fn headlines_say_what_is_new_and_whose() {
         (&revoked, true, false, "Do not contact, consent withdrawn: inquiry, 2023 Honda CR-V"),
         (&written, false, false, "New lead: inquiry"),
     ] {
-        let parcel = DeliveryContent { is_resent, is_test, ..parcel(lead, &received) };
-        assert_eq!(headline(&parcel), format!("{expected}, {rooftop}"));
+        let content = DeliveryContent { is_resent, is_test, ..content(lead, &received) };
+        assert_eq!(headline(&content), format!("{expected}, {rooftop}"));
     }
 }
 
@@ -408,15 +408,15 @@ fn a_consent_that_has_ended_before_sending_permits_nothing() {
         }
         let leads = LeadPolicy { consent_lifetime: lifetime, ..LeadPolicy::default() };
         let dealer = DealerSettings { leads, ..dealer() };
-        let parcel =
-            DeliveryContent { now: at("2026-05-02T10:00:00Z"), ..parcel(&lead, &received) };
+        let content =
+            DeliveryContent { now: at("2026-05-02T10:00:00Z"), ..content(&lead, &received) };
         let adf = MessageFormat::Adf(adf::AdfOptions::default());
         for form in [
             adf,
             MessageFormat::Event,
             MessageFormat::Chat { style: ChatStyle::Teams, contact: true },
         ] {
-            let body = write(&form, &parcel, &dealer).body;
+            let body = write(&form, &content, &dealer).body;
             assert_eq!(body.contains("ada@example.com"), permitted, "{expires_at:?} {form:?}");
         }
     }

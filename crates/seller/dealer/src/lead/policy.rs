@@ -59,7 +59,7 @@ impl<'a> SubmissionLimits<'a> {
     }
 
     /// Returns the reason why the lead is held, if it is.
-    pub(super) fn held_for(&self, lot: &dyn LeadStore) -> Result<Option<HeldFor>, InternalError> {
+    pub(super) fn held_for(&self, store: &dyn LeadStore) -> Result<Option<HeldFor>, InternalError> {
         let agents = &self.rules.agents;
         let is_named = |list: &[String]| {
             let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
@@ -77,7 +77,7 @@ impl<'a> SubmissionLimits<'a> {
             let since = before(self.now, velocity.window);
             let limits = self.limits(velocity.per_address, velocity.per_contact, velocity.all);
             for (subject, limit) in limits {
-                if lot.has_tallied(self.dealer_id, &format!("sent {subject}"), since, limit)? {
+                if store.has_tallied(self.dealer_id, &format!("sent {subject}"), since, limit)? {
                     return Ok(Some(HeldFor::Velocity));
                 }
             }
@@ -85,7 +85,7 @@ impl<'a> SubmissionLimits<'a> {
         if let Some(quota) = agents.quota {
             let subject = format!("sent {}", self.agent);
             let since = before(self.now, DAY);
-            if lot.has_tallied(self.dealer_id, &subject, since, quota)? {
+            if store.has_tallied(self.dealer_id, &subject, since, quota)? {
                 return Ok(Some(HeldFor::Quota));
             }
         }
@@ -96,7 +96,7 @@ impl<'a> SubmissionLimits<'a> {
     /// moving an appointment is not another booking.
     pub(super) fn may_confirm(
         &self,
-        lot: &dyn LeadStore,
+        store: &dyn LeadStore,
         lead_id: Option<&str>,
     ) -> Result<bool, InternalError> {
         if !self.is_anonymous {
@@ -108,7 +108,7 @@ impl<'a> SubmissionLimits<'a> {
         limits.extend(self.vehicle.clone().map(|vehicle| (vehicle, caps.per_vehicle)));
         for (subject, limit) in limits {
             let subject = format!("booked {subject}");
-            if lot.has_booked(self.dealer_id, &subject, since, limit, lead_id)? {
+            if store.has_booked(self.dealer_id, &subject, since, limit, lead_id)? {
                 return Ok(false);
             }
         }

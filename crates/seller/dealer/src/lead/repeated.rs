@@ -18,11 +18,11 @@ impl LeadSubmission<'_> {
     /// (`docs/decisions/0020-one-calendar.md`).
     pub(super) fn replay(
         &self,
-        lot: &dyn LeadStore,
+        store: &dyn LeadStore,
         claim: &ScopedKey<'_>,
         hash: &[u8],
     ) -> Result<Option<LeadAnswer>, InternalError> {
-        let claimed = lot.claimed_replies(claim)?;
+        let claimed = store.claimed_replies(claim)?;
         let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) else {
             let conflict = |other: &StoredReply| {
                 LeadAnswer::Refused(AapRefusal::idempotency_conflict(
@@ -38,7 +38,7 @@ impl LeadSubmission<'_> {
         let Some(answered) = &receipt.appointment else {
             return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };
-        let changed = lot.changed_appointment(&self.dealer.id, &answered.appointment_id)?;
+        let changed = store.changed_appointment(&self.dealer.id, &answered.appointment_id)?;
         let Some(changed) = changed else {
             return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };

@@ -190,8 +190,8 @@ impl Desk {
         arguments: Value,
     ) -> AdcpAnswer {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let ask = self.request(caller, tool, arguments.clone());
-        let answer = runtime.block_on(self.publisher.answer(ask));
+        let call = self.request(caller, tool, arguments.clone());
+        let answer = runtime.block_on(self.publisher.answer(call));
         leaks::inspect_answer(tool, &arguments, &answer);
         answer
     }

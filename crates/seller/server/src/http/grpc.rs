@@ -64,14 +64,13 @@ pub(super) async fn handle(
             let answered = answer(&registry, agent, &parts, body, deadline);
             let answered = registry.guard(agent, "answering a request", answered);
             match deadline.limit(answered).await {
-                Some(Ok(parcel)) => parcel,
+                Some(Ok(logged)) => logged,
                 Some(Err(fault)) => GrpcErrors.broken(&**agent, &fault),
-                None => errors::too_late().into_parcel(),
+                None => errors::too_late().into_logged_response(),
             }
         }
-        Err(message) => {
-            GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message)).into_parcel()
-        }
+        Err(message) => GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message))
+            .into_logged_response(),
     };
     stamped(response, stamp, agent)
 }
@@ -79,7 +78,7 @@ pub(super) async fn handle(
 /// Answers an unknown service: in the format of gRPC where the caller uses it.
 pub(super) async fn unknown(parts: &Parts) -> Response {
     if call::is_grpc(&parts.headers) && parts.version >= Version::HTTP_2 {
-        errors::unknown_service().into_parcel().0
+        errors::unknown_service().into_logged_response().0
     } else {
         not_found().await
     }
@@ -131,11 +130,11 @@ async fn answer(
 ) -> LoggedResponse {
     let name = parts.uri.path().strip_prefix(SERVICE).unwrap_or_default();
     let Some(operation) = Operation::from_name(name) else {
-        return GrpcFailure::from(&unknown_method(name)).into_parcel();
+        return GrpcFailure::from(&unknown_method(name)).into_logged_response();
     };
     let bytes = match call::receive(registry, parts, body).await {
         Ok(bytes) => bytes,
-        Err(failure) => return failure.into_parcel(),
+        Err(failure) => return failure.into_logged_response(),
     };
     let caller = match intake::caller(registry, &**agent, parts).await {
         Ok(caller) => caller,

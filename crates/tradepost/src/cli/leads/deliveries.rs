@@ -13,7 +13,7 @@ use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::delivery::DeliveryConfig;
 use crate::config::{Config, DealerConfig};
-use crate::delivery::channel::Letter;
+use crate::delivery::channel::OutgoingMessage;
 
 /// Filter of the list.
 #[derive(Debug, clap::Args)]
@@ -163,7 +163,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
 fn try_out(dealer: &DealerConfig, delivery: &DeliveryConfig) -> Result<String, CommandFailure> {
     deliveries::send_test(delivery, |id, now| {
         let (lead, event) = sample::lead(&dealer.terms, id.clone(), now);
-        let parcel = DeliveryContent {
+        let content = DeliveryContent {
             lead: &lead,
             event: &event,
             same_person: &[],
@@ -173,6 +173,6 @@ fn try_out(dealer: &DealerConfig, delivery: &DeliveryConfig) -> Result<String, C
             is_test: true,
             now,
         };
-        Letter::new(&parcel, &delivery.destination.form, &dealer.terms)
+        OutgoingMessage::new(&content, &delivery.destination.form, &dealer.terms)
     })
 }

@@ -12,7 +12,7 @@ use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 use crate::config::delivery::PublisherDestination;
-use crate::delivery::channel::Letter;
+use crate::delivery::channel::OutgoingMessage;
 use crate::delivery::staff::StaffMessage;
 
 /// Filter of the list.
@@ -129,6 +129,6 @@ fn try_out(publisher: &str, wanted: &PublisherDestination) -> Result<String, Com
         let message =
             StaffMessage { publisher, event: &event, at, id: &id, attempt: 1, is_resent: false };
         let written = message.write(&wanted.delivery.destination.form);
-        Letter { id, attempt: 1, written }
+        OutgoingMessage { id, attempt: 1, written }
     })
 }

@@ -48,7 +48,7 @@ pub(super) fn sort(
     mut next: impl FnMut(&mut StringRecord) -> Result<TableItem, FeedError>,
 ) -> Result<Option<usize>, FeedError> {
     thread::scope(|scope| {
-        let mut crew =
+        let mut workers =
             Workers { columns, sorter, cells: RowCells::new(), hands: Vec::new(), done: 0 };
         let mut record = StringRecord::new();
         let mut given = 0;
@@ -61,13 +61,13 @@ pub(super) fn sort(
                     if chunk.is_full() {
                         // Only after the first full chunk, because a small table is read faster
                         // than threads start.
-                        crew.hire(scope);
+                        workers.hire(scope);
                         let full = std::mem::replace(&mut chunk, spare.pop().unwrap_or_default());
-                        spare.extend(crew.give(full, given));
+                        spare.extend(workers.give(full, given));
                         given += 1;
                         // Takes what is ready, so that results do not accumulate, and does not
                         // wait.
-                        while let Some(emptied) = crew.gather(given, false) {
+                        while let Some(emptied) = workers.gather(given, false) {
                             spare.push(emptied);
                         }
                     }
@@ -76,7 +76,7 @@ pub(super) fn sort(
                 TableItem::NoRow(line) => {
                     let message = "the row cannot be read".to_owned();
                     // Out of order: skipped rows are sorted by line at the end.
-                    crew.sorter.skip(line, SkipReason::Malformed, message);
+                    workers.sorter.skip(line, SkipReason::Malformed, message);
                 }
                 TableItem::End { is_cut_off } => {
                     if is_cut_off {
@@ -87,9 +87,9 @@ pub(super) fn sort(
                 TableItem::Unclosed => break chunk.pop(),
             }
         };
-        while crew.gather(given, true).is_some() {}
+        while workers.gather(given, true).is_some() {}
         // Last, because it is the end of the file.
-        crew.sort(&chunk);
+        workers.sort(&chunk);
         Ok(unclosed)
     })
 }

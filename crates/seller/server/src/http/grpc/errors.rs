@@ -56,7 +56,7 @@ impl GrpcFailure {
     }
 
     /// Creates a response that consists of the status only.
-    pub(super) fn into_parcel(self) -> LoggedResponse {
+    pub(super) fn into_logged_response(self) -> LoggedResponse {
         let mut response = super::head(Body::empty());
         let stamp = self.stamp.clone();
         self.write(response.headers_mut());
@@ -126,7 +126,7 @@ pub(super) struct GrpcErrors;
 
 impl ErrorWriter for GrpcErrors {
     fn protocol(&self, refusal: &A2aRefusal, _: Option<StatusCode>) -> LoggedResponse {
-        let (mut response, stamp) = GrpcFailure::from(refusal).into_parcel();
+        let (mut response, stamp) = GrpcFailure::from(refusal).into_logged_response();
         answers::head(&mut response, None, refusal.challenge());
         (response, stamp)
     }
@@ -147,7 +147,7 @@ impl ErrorWriter for GrpcErrors {
         let mut details = vec![answers::error_info(&refusal)];
         details.extend(wait.map(retry_info));
         let failure = GrpcFailure { status, message, details, stamp: answers::stamp(refusal) };
-        let (mut response, stamp) = failure.into_parcel();
+        let (mut response, stamp) = failure.into_logged_response();
         answers::head(&mut response, extension, challenge.as_deref());
         (response, stamp)
     }
