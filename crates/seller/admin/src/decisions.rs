@@ -4,7 +4,7 @@
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{
-    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
+    self, DecisionError, DecisionStep, DecisionSubject, RightsChange, StaffDecision, StateChange,
 };
 use tradepost_publisher::store::StoreTx;
 use tradepost_publisher::task::finish::TaskFinisher;
@@ -45,13 +45,13 @@ pub struct DecideMatter<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// Kind of the subject.
-    pub matter: Matter,
+    pub matter: DecisionSubject,
     /// Id of the subject, as callers know it.
     pub id: String,
     /// Account of the subject, where several have one of this id.
     pub account: Option<String>,
     /// Step that is decided.
-    pub step: Step,
+    pub step: DecisionStep,
     /// Reason, for the buyer.
     pub reason: Option<String>,
     /// Reason, for the publisher's own record.

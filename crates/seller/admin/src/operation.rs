@@ -2,7 +2,7 @@
 
 use tradepost_dealer::appointment::change::ChangeKind;
 use tradepost_document::catalog;
-use tradepost_publisher::decision::Step;
+use tradepost_publisher::decision::DecisionStep;
 
 use crate::permission::StaffPermission;
 
@@ -122,15 +122,15 @@ impl AdminOperation {
 
     /// Returns the operation that decides a step of a publisher.
     #[must_use]
-    pub const fn from_step(step: Step) -> Self {
+    pub const fn from_step(step: DecisionStep) -> Self {
         match step {
-            Step::Approve => Self::Approve,
-            Step::Decline => Self::Decline,
-            Step::Suspend => Self::Suspend,
-            Step::Resume => Self::Resume,
-            Step::Close => Self::Close,
-            Step::PaymentDue => Self::DemandPayment,
-            Step::PaymentSettled => Self::SettlePayment,
+            DecisionStep::Approve => Self::Approve,
+            DecisionStep::Decline => Self::Decline,
+            DecisionStep::Suspend => Self::Suspend,
+            DecisionStep::Resume => Self::Resume,
+            DecisionStep::Close => Self::Close,
+            DecisionStep::PaymentDue => Self::DemandPayment,
+            DecisionStep::PaymentSettled => Self::SettlePayment,
         }
     }
 }

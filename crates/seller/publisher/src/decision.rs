@@ -5,7 +5,7 @@ use tradepost_document::catalog::Vocabulary as _;
 
 tradepost_document::words! {
     /// Subject of a decision, by the word for people.
-    pub enum Matter {
+    pub enum DecisionSubject {
         /// An advertiser's account.
         Account = "account",
         /// A creative.
@@ -15,7 +15,7 @@ tradepost_document::words! {
     }
 
     /// Step that is decided, by the name of its command.
-    pub enum Step {
+    pub enum DecisionStep {
         /// Approve what waits for approval.
         Approve = "approve",
         /// Decline it, or stop it from running.
@@ -43,7 +43,7 @@ const UNKNOWN: &str = "unknown";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedStep {
     /// A step of an account, a creative or a task.
-    Step(Step),
+    Step(DecisionStep),
     /// Rights of an agent on an account were set.
     Grant,
     /// Rights of an agent on an account were taken away.
@@ -60,7 +60,7 @@ pub struct DecisionEntry {
     /// Decided step.
     pub step: DecidedStep,
     /// Kind of the subject.
-    pub matter: Matter,
+    pub matter: DecisionSubject,
     /// Id of the subject, as callers know it.
     pub id: String,
     /// Account of the subject; `None` for an account itself.

@@ -23,12 +23,12 @@ use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::response_cache::{self, CacheDeps};
 use crate::services::RateClass;
-use crate::store::stale_reads::{Noting, StaleReader};
+use crate::store::stale_reads::{RecordingReader, StaleReader};
 use crate::store::{Changes, Entity, EntityKind, Query, StoreRead, StoreTx, StoreWork};
 use crate::task::finish::{self, TaskFinisher};
 use crate::task::{QueuedNotification, SubmittedTask};
 use crate::tool_call::{BuyerCaller, ToolCall, may_be_repeated};
-use crate::tool_context::{Horizon, Prepared, ToolContext, WorkStop};
+use crate::tool_context::{Expiry, Prepared, ToolContext, WorkStop};
 use crate::tools;
 use crate::tools::ToolRequest;
 use crate::version;
@@ -359,8 +359,9 @@ impl Publisher {
         if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
             return self.look(call, job).await;
         }
-        let noting =
-            |reader: &dyn StoreRead| job(&Noting { reader, recent: &self.recent, now: call.now });
+        let noting = |reader: &dyn StoreRead| {
+            job(&RecordingReader { reader, recent: &self.recent, now: call.now })
+        };
         self.look(call, noting).await
     }
 
@@ -453,13 +454,13 @@ impl Publisher {
         prepared: &Prepared,
         phase: StorePhase<'_>,
     ) -> Result<ToolReply, WorkStop> {
-        let horizon = Horizon::new(call.now);
+        let expiry = Expiry::new(call.now);
         let reader = phase.reader();
         let tx = match phase {
             StorePhase::Look(_) => None,
             StorePhase::Act(tx) => Some(tx),
         };
-        let work = ToolContext { publisher: self, call, admitted, prepared, reader, horizon };
+        let work = ToolContext { publisher: self, call, admitted, prepared, reader, expiry };
         tools::perform(&work, tx, request)
     }
 }

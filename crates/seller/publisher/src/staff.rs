@@ -22,7 +22,7 @@ use crate::task::finish::TaskFinisher;
 pub mod list;
 mod row;
 pub mod show;
-pub use crate::decision::{Matter, Step};
+pub use crate::decision::{DecisionStep, DecisionSubject};
 
 /// Maximum length of a reason in characters: it becomes part of an error message.
 const MAX_REASON: usize = 500;
@@ -31,13 +31,13 @@ const MAX_REASON: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffDecision {
     /// Kind of the subject.
-    pub matter: Matter,
+    pub matter: DecisionSubject,
     /// Id of the subject, as callers know it.
     pub id: String,
     /// Account of the subject, where several have one of this id.
     pub account: Option<String>,
     /// Step that is decided.
-    pub step: Step,
+    pub step: DecisionStep,
     /// Reason, for the buyer.
     pub reason: Option<String>,
     /// Name of the person who decides, where known.
@@ -93,7 +93,7 @@ pub enum DecisionError {
         /// Current status.
         from: String,
         /// Steps that can be decided instead.
-        possible: Vec<Step>,
+        possible: Vec<DecisionStep>,
     },
     /// The buy could not be made now, for these reasons, as its buyer would see them.
     Objections(Vec<AdcpError>),
@@ -123,9 +123,9 @@ pub fn decide(
         return Err(DecisionError::Invalid(wrong));
     }
     match decision.matter {
-        Matter::Account => account(finisher, decision),
-        Matter::Creative => creative(finisher, decision),
-        Matter::Task => task(finisher, decision),
+        DecisionSubject::Account => account(finisher, decision),
+        DecisionSubject::Creative => creative(finisher, decision),
+        DecisionSubject::Task => task(finisher, decision),
     }
 }
 
@@ -168,7 +168,7 @@ pub fn grant(finisher: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, 
             at: now,
             by: DecisionEntry::decider(by.as_deref()),
             step: if rights.is_some() { DecidedStep::Grant } else { DecidedStep::Revoke },
-            matter: Matter::Account,
+            matter: DecisionSubject::Account,
             id: account.clone(),
             account: None,
             before: rights_text(before.as_ref()),
@@ -198,58 +198,68 @@ fn rights_text(rights: Option<&AccountRights>) -> String {
 }
 
 /// Returns the status of an account after a step, if the step is possible.
-fn account_after(from: account::AccountStatus, step: Step) -> Option<account::AccountStatus> {
+fn account_after(
+    from: account::AccountStatus,
+    step: DecisionStep,
+) -> Option<account::AccountStatus> {
     use account::AccountStatus::{
         Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended,
     };
     let (starts, to) = match step {
-        Step::Approve => (matches!(from, PendingApproval | Active), Active),
-        Step::Resume => (matches!(from, Suspended | Active), Active),
-        Step::PaymentSettled => (matches!(from, PaymentRequired | Active), Active),
-        Step::Decline => (true, Rejected),
-        Step::Suspend => (true, Suspended),
-        Step::Close => (true, Closed),
-        Step::PaymentDue => (true, PaymentRequired),
+        DecisionStep::Approve => (matches!(from, PendingApproval | Active), Active),
+        DecisionStep::Resume => (matches!(from, Suspended | Active), Active),
+        DecisionStep::PaymentSettled => (matches!(from, PaymentRequired | Active), Active),
+        DecisionStep::Decline => (true, Rejected),
+        DecisionStep::Suspend => (true, Suspended),
+        DecisionStep::Close => (true, Closed),
+        DecisionStep::PaymentDue => (true, PaymentRequired),
     };
     // Deciding the same again is no mistake, because commands are repeated.
     (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
 /// Returns the status of a creative after a step, if the step is possible. Archived ones stay archived.
-fn creative_after(from: creative::CreativeStatus, step: Step) -> Option<creative::CreativeStatus> {
+fn creative_after(
+    from: creative::CreativeStatus,
+    step: DecisionStep,
+) -> Option<creative::CreativeStatus> {
     use creative::CreativeStatus::{Approved, Archived, PendingReview, Rejected, Suspended};
     let (starts, to) = match step {
-        Step::Approve => (matches!(from, PendingReview | Approved), Approved),
-        Step::Resume => (matches!(from, Suspended | Approved), Approved),
-        Step::Decline => (!matches!(from, Archived), Rejected),
-        Step::Suspend => (true, Suspended),
-        Step::Close | Step::PaymentDue | Step::PaymentSettled => return None,
+        DecisionStep::Approve => (matches!(from, PendingReview | Approved), Approved),
+        DecisionStep::Resume => (matches!(from, Suspended | Approved), Approved),
+        DecisionStep::Decline => (!matches!(from, Archived), Rejected),
+        DecisionStep::Suspend => (true, Suspended),
+        DecisionStep::Close | DecisionStep::PaymentDue | DecisionStep::PaymentSettled => {
+            return None;
+        }
     };
     (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
 /// Returns the status of a task after a step, if the step is possible.
-fn task_after(task: &SubmittedTask, step: Step) -> Option<AdcpTaskStatus> {
+fn task_after(task: &SubmittedTask, step: DecisionStep) -> Option<AdcpTaskStatus> {
     use AdcpTaskStatus::{Completed, Failed, Submitted};
     let from = task.status;
     match step {
-        Step::Approve => matches!(from, Submitted | Completed).then_some(Completed),
-        Step::Decline => (task.is_open() || from == Failed).then_some(Failed),
-        Step::Suspend | Step::Resume | Step::Close | Step::PaymentDue | Step::PaymentSettled => {
-            None
-        }
+        DecisionStep::Approve => matches!(from, Submitted | Completed).then_some(Completed),
+        DecisionStep::Decline => (task.is_open() || from == Failed).then_some(Failed),
+        DecisionStep::Suspend
+        | DecisionStep::Resume
+        | DecisionStep::Close
+        | DecisionStep::PaymentDue
+        | DecisionStep::PaymentSettled => None,
     }
 }
 
 /// Returns the status that a step leads to, or else an error with the steps that are possible.
 fn led<S: Vocabulary + PartialEq>(
     from: S,
-    step: Step,
-    after: impl Fn(Step) -> Option<S>,
+    step: DecisionStep,
+    after: impl Fn(DecisionStep) -> Option<S>,
 ) -> Result<S, DecisionError> {
     after(step).ok_or_else(|| {
-        let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
-        let possible = Step::ALL.iter().copied().filter(leads).collect();
+        let leads = |step: &DecisionStep| after(*step).is_some_and(|to| to != from);
+        let possible = DecisionStep::ALL.iter().copied().filter(leads).collect();
         DecisionError::Impossible { from: from.name().to_owned(), possible }
     })
 }
@@ -328,7 +338,7 @@ fn task(
     let mut kept = find::<SubmittedTask>(finisher.tx, decision, |task| &task.task_id)?;
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
-    if from != to && decision.step == Step::Approve {
+    if from != to && decision.step == DecisionStep::Approve {
         let objections = finisher.consent(&mut kept, decision.by.as_deref())?;
         if !objections.is_empty() {
             return Err(DecisionError::Objections(objections));
@@ -371,21 +381,21 @@ fn find<T: Entity>(
 /// reads only the status.
 fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
     let mut wrong = Vec::new();
-    let declined = decision.step == Step::Decline;
+    let declined = decision.step == DecisionStep::Decline;
     match (&decision.reason, decision.matter) {
-        (None, Matter::Creative) if declined => {
+        (None, DecisionSubject::Creative) if declined => {
             wrong.push("a creative is declined with a reason, which its buyer reads".to_owned());
         }
-        (Some(_), Matter::Account) => {
+        (Some(_), DecisionSubject::Account) => {
             wrong.push("buyers are told no reason with an account; leave it out".to_owned());
         }
-        (Some(reason), Matter::Creative | Matter::Task) => {
+        (Some(reason), DecisionSubject::Creative | DecisionSubject::Task) => {
             if !declined {
                 wrong.push("a reason belongs to what is declined".to_owned());
             }
             wrong.extend(wrong_text("a reason", reason));
         }
-        (None, Matter::Account | Matter::Creative | Matter::Task) => {}
+        (None, DecisionSubject::Account | DecisionSubject::Creative | DecisionSubject::Task) => {}
     }
     wrong
 }

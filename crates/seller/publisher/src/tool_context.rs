@@ -38,7 +38,7 @@ pub(crate) struct ToolContext<'a> {
     /// Transaction of the store, to read in.
     pub reader: &'a dyn StoreRead,
     /// Moment until which the answer does not depend on the time.
-    pub horizon: Horizon,
+    pub expiry: Expiry,
 }
 
 /// Context of a tool that changes something.
@@ -126,12 +126,12 @@ impl<E: Into<ToolError>> From<E> for WorkStop {
 
 /// First future moment on which an answer depends.
 #[derive(Debug)]
-pub(crate) struct Horizon {
+pub(crate) struct Expiry {
     now: Timestamp,
     next: Cell<Timestamp>,
 }
 
-impl Horizon {
+impl Expiry {
     /// Creates one for an answer at a moment, which depends on no other so far.
     pub(crate) const fn new(now: Timestamp) -> Self {
         Self { now, next: Cell::new(Timestamp::MAX) }
@@ -219,7 +219,7 @@ impl ToolContext<'_> {
         let now = self.call.now;
         let outage = Outage::find(self.reader, tenant, tool.name(), now)?;
         // The warning says how old the data is, which changes each moment.
-        outage.iter().for_each(|_| self.horizon.ends_now());
+        outage.iter().for_each(|_| self.expiry.ends_now());
         Ok(outage.map(|outage| outage.warning(now)))
     }
 

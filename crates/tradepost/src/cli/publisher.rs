@@ -15,7 +15,7 @@ use tradepost_document::json::json;
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
-use tradepost_publisher::staff::{DecisionError, Matter, StateChange, Step};
+use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, StateChange};
 
 use self::decider::Decider;
 use self::offline::OfflineServices;
@@ -105,8 +105,8 @@ pub(super) enum Command {
 #[derive(Debug, clap::Args)]
 pub(super) struct DecidedItem {
     /// Kind of the record.
-    #[arg(value_parser = one_of::<Matter>())]
-    kind: Matter,
+    #[arg(value_parser = one_of::<DecisionSubject>())]
+    kind: DecisionSubject,
     /// Id of the record.
     id: String,
     /// Account of the record, if several accounts have one with this id.
@@ -174,18 +174,23 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Deliveries(listing) => return deliveries::list(&listing, context),
         Command::Resend(arguments) => return deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => return deliveries::test(&arguments, context),
-        Command::Approve(item) => (Step::Approve, item, None),
-        Command::Decline { item, reason } => (Step::Decline, item, reason),
-        Command::Suspend(item) => (Step::Suspend, item, None),
-        Command::Resume(item) => (Step::Resume, item, None),
-        Command::Close(item) => (Step::Close, item, None),
-        Command::PaymentDue(item) => (Step::PaymentDue, item, None),
-        Command::PaymentSettled(item) => (Step::PaymentSettled, item, None),
+        Command::Approve(item) => (DecisionStep::Approve, item, None),
+        Command::Decline { item, reason } => (DecisionStep::Decline, item, reason),
+        Command::Suspend(item) => (DecisionStep::Suspend, item, None),
+        Command::Resume(item) => (DecisionStep::Resume, item, None),
+        Command::Close(item) => (DecisionStep::Close, item, None),
+        Command::PaymentDue(item) => (DecisionStep::PaymentDue, item, None),
+        Command::PaymentSettled(item) => (DecisionStep::PaymentSettled, item, None),
     };
     decide(step, item, reason, context)
 }
 
-fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Context) -> Outcome {
+fn decide(
+    step: DecisionStep,
+    item: DecidedItem,
+    reason: Option<String>,
+    context: &Context,
+) -> Outcome {
     let DecidedItem { kind: matter, id, account, decider, place } = item;
     let (publisher_store, publisher) = place.only(context)?;
     let publisher_id = publisher.profile.id.as_str();
@@ -210,7 +215,7 @@ fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Conte
 }
 
 /// Returns the failure of a decision.
-fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure {
+fn refused(denied: DecisionError, matter: DecisionSubject, step: &str) -> CommandFailure {
     let kind = matter.name();
     match denied {
         DecisionError::Absent => CommandFailure::usage(format!("there is no such {kind}"))
@@ -222,7 +227,7 @@ fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure 
         }
         DecisionError::Impossible { from, possible } => {
             let message = format!("{step} is not possible: the {kind} is {from}");
-            let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
+            let possible: Vec<_> = possible.into_iter().map(DecisionStep::name).collect();
             let hint = match possible.is_empty() {
                 true => "no further decision is possible".to_owned(),
                 false => format!("possible are: {}", possible.join(", ")),
@@ -279,7 +284,9 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
                 let message = format!("the account is {from} and cannot be used any more");
                 CommandFailure::usage(message)
             }
-            DecisionRefusal::Undecided(denied) => refused(denied, Matter::Account, "grant"),
+            DecisionRefusal::Undecided(denied) => {
+                refused(denied, DecisionSubject::Account, "grant")
+            }
         })
     })?;
     let said = match (&rights, before) {

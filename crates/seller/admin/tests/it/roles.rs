@@ -24,8 +24,8 @@ use tradepost_dealer::calendar::Department;
 use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
-use tradepost_publisher::decision::Step;
-use tradepost_publisher::staff::Matter;
+use tradepost_publisher::decision::DecisionStep;
+use tradepost_publisher::staff::DecisionSubject;
 use tradepost_store::lost_key::OnlyBy;
 use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::{ApiKey, HostedState};
@@ -67,14 +67,14 @@ fn change(context: &AdminContext<'_>, actor: &Actor, change: AppointmentChange) 
     verdict(appointments::change_appointment(context, actor, input))
 }
 
-fn decide(context: &AdminContext<'_>, actor: &Actor, step: Step) -> Verdict {
+fn decide(context: &AdminContext<'_>, actor: &Actor, step: DecisionStep) -> Verdict {
     let publisher = gazette();
     decided(decisions::decide_matter(
         context,
         actor,
         DecideMatter {
             publisher: &publisher,
-            matter: Matter::Account,
+            matter: DecisionSubject::Account,
             id: "acc_1".to_owned(),
             account: None,
             step,
@@ -153,13 +153,13 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = UnblockTime { block_id: "block_1".to_owned() };
             verdict(appointments::unblock_time(context, actor, input))
         }
-        AdminOperation::Approve => decide(context, actor, Step::Approve),
-        AdminOperation::Decline => decide(context, actor, Step::Decline),
-        AdminOperation::Suspend => decide(context, actor, Step::Suspend),
-        AdminOperation::Resume => decide(context, actor, Step::Resume),
-        AdminOperation::Close => decide(context, actor, Step::Close),
-        AdminOperation::DemandPayment => decide(context, actor, Step::PaymentDue),
-        AdminOperation::SettlePayment => decide(context, actor, Step::PaymentSettled),
+        AdminOperation::Approve => decide(context, actor, DecisionStep::Approve),
+        AdminOperation::Decline => decide(context, actor, DecisionStep::Decline),
+        AdminOperation::Suspend => decide(context, actor, DecisionStep::Suspend),
+        AdminOperation::Resume => decide(context, actor, DecisionStep::Resume),
+        AdminOperation::Close => decide(context, actor, DecisionStep::Close),
+        AdminOperation::DemandPayment => decide(context, actor, DecisionStep::PaymentDue),
+        AdminOperation::SettlePayment => decide(context, actor, DecisionStep::PaymentSettled),
         AdminOperation::GrantRights => {
             let publisher = gazette();
             let input = GrantRights {

@@ -100,13 +100,13 @@ impl RecentReads {
 }
 
 /// Transaction that caches what is read through it.
-pub(crate) struct Noting<'a> {
+pub(crate) struct RecordingReader<'a> {
     pub(crate) reader: &'a dyn StoreRead,
     pub(crate) recent: &'a RecentReads,
     pub(crate) now: Timestamp,
 }
 
-impl StoreRead for Noting<'_> {
+impl StoreRead for RecordingReader<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.reader.whose(kind, id)?;
         let asked = RecentQuery::Whose(kind, id.to_owned());

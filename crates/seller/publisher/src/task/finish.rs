@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::admit::gates;
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
-use crate::decision::{DecidedStep, DecisionEntry, Matter, SCHEDULE, Step};
+use crate::decision::{DecidedStep, DecisionEntry, DecisionStep, DecisionSubject, SCHEDULE};
 use crate::exclusive::{self, ExclusiveDays};
 use crate::notifications::CreativeChange;
 use crate::proposal::{self, Proposal};
@@ -152,19 +152,19 @@ impl TaskFinisher<'_> {
         };
         let step = if reasons.is_empty() {
             self.approve(&mut task, draft, decided(Verdict::Approved))?;
-            Step::Approve
+            DecisionStep::Approve
         } else {
             self.release(&task, &draft)?;
             task.thing.decided = Some(decided(Verdict::Declined));
             task.thing.asked = Some(draft);
             self.finish(&mut task, Err(reasons))?;
-            Step::Decline
+            DecisionStep::Decline
         };
         self.tx.record(DecisionEntry {
             at: self.now,
             by: SCHEDULE.to_owned(),
             step: DecidedStep::Step(step),
-            matter: Matter::Task,
+            matter: DecisionSubject::Task,
             id: task.thing.task_id.clone(),
             account: task.record.account.clone(),
             before: before.to_string(),

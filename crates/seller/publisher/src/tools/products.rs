@@ -89,7 +89,7 @@ pub(super) fn perform(work: &SearchContext<'_>, form: &GetProducts) -> Result<To
 /// their data, are not cached.
 fn lasts(work: &ToolContext<'_>, form: &GetProducts) -> Option<Lasts> {
     let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
-    let lasts = || Lasts { until: work.horizon.next(), sold_out: supply.sold_out.clone() };
+    let lasts = || Lasts { until: work.expiry.next(), sold_out: supply.sold_out.clone() };
     (form.buying_mode != BuyingMode::Refine).then(lasts)
 }
 

@@ -10,7 +10,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::creative::policy::{CreativePolicy, CreativeReview};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::Services as _;
-use tradepost_publisher::staff::{Matter, Step};
+use tradepost_publisher::staff::{DecisionStep, DecisionSubject};
 use tradepost_publisher::store::{EntityKind, Query};
 use tradepost_publisher::{catalogue::Catalogue, profile};
 
@@ -196,7 +196,7 @@ fn subscribers_hear_of_creatives_that_others_than_the_buyer_change() {
         ]],
     );
     // A person declines it.
-    let declined = decision(Matter::Creative, "one", Step::Decline);
+    let declined = decision(DecisionSubject::Creative, "one", DecisionStep::Decline);
     decide(&script.desk, &declined).unwrap();
     let second = announced(&script.desk);
     let transition = &second[1]["body"];
@@ -237,8 +237,8 @@ fn whoever_waits_for_an_account_hears_once_how_it_stands() {
     assert_eq!(opened["accounts"][0]["status"], "pending_approval");
     let id = opened["accounts"][0]["account_id"].as_str().unwrap();
     assert_eq!(announced(&desk), Vec::<Value>::new());
-    for step in [Step::Approve, Step::Suspend] {
-        decide(&desk, &decision(Matter::Account, id, step)).unwrap();
+    for step in [DecisionStep::Approve, DecisionStep::Suspend] {
+        decide(&desk, &decision(DecisionSubject::Account, id, step)).unwrap();
     }
     let heard = announced(&desk);
     assert_eq!(heard.len(), 1);

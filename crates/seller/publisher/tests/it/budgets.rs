@@ -8,7 +8,7 @@ use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::spending::SpendLimit;
-use tradepost_publisher::staff::{Matter, Step};
+use tradepost_publisher::staff::{DecisionStep, DecisionSubject};
 use tradepost_publisher::store::EntityKind;
 
 use crate::support::shop::{Shop, errors, package};
@@ -218,8 +218,11 @@ fn a_waiting_buy_holds_its_daily_share_until_declined() {
     assert_eq!(shop.create(waits.clone())["status"], "submitted");
     assert_eq!(errors(&shop.create(waits.clone())).matches("BUDGET_EXCEEDED").count(), 1);
     let task = shop.kept(EntityKind::Task)[0]["task_id"].as_str().unwrap().to_owned();
-    crate::staff::decide(&shop.desk, &crate::staff::decision(Matter::Task, &task, Step::Decline))
-        .unwrap();
+    crate::staff::decide(
+        &shop.desk,
+        &crate::staff::decision(DecisionSubject::Task, &task, DecisionStep::Decline),
+    )
+    .unwrap();
     shop.wait(1);
     assert_eq!(shop.create(waits)["status"], "submitted");
 }

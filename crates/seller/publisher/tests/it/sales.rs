@@ -12,7 +12,7 @@ use tradepost_publisher::proposal::Proposal;
 use tradepost_publisher::staff::StaffView;
 use tradepost_publisher::staff::list::{self, Cursor, Filter, Listing, Page, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
-use tradepost_publisher::staff::{DecisionError, Matter, StaffDecision, Step};
+use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, StaffDecision};
 use tradepost_publisher::store::{EntityKind, EntityRecord, New, Query, own_id};
 use tradepost_publisher::task::SubmittedTask;
 use tradepost_publisher::task::finish::record_id;
@@ -64,8 +64,8 @@ fn pretty(value: &Value) -> String {
 }
 
 /// A decision of a person who is known by name.
-fn by(name: &str, id: &str, step: Step) -> StaffDecision {
-    StaffDecision { by: Some(name.to_owned()), ..decision(Matter::Task, id, step) }
+fn by(name: &str, id: &str, step: DecisionStep) -> StaffDecision {
+    StaffDecision { by: Some(name.to_owned()), ..decision(DecisionSubject::Task, id, step) }
 }
 
 /// The task of a buy of a product that has to be approved.
@@ -95,8 +95,8 @@ fn busy() -> Shop {
     let declined = waiting(&shop, "person");
     waiting(&shop, "soon");
     later(&mut shop);
-    decide(&shop.desk, &by("ada", &approved, Step::Approve)).unwrap();
-    decide(&shop.desk, &by("ben", &declined, Step::Decline)).unwrap();
+    decide(&shop.desk, &by("ada", &approved, DecisionStep::Approve)).unwrap();
+    decide(&shop.desk, &by("ben", &declined, DecisionStep::Decline)).unwrap();
     assert_eq!(shop.tick(), 1);
     shop.ask(AdcpTool::UpdateMediaBuy, json!({"media_buy_id": "mb_4", "paused": true}));
     put_proposals(&shop);
@@ -388,8 +388,8 @@ fn a_task_keeps_request_and_decision_and_who_decided() {
     let refused_by_time = waiting(&shop, "never");
     let forced = waiting(&shop, "person");
     shop.wait(1);
-    decide(&shop.desk, &by("ada", &approved, Step::Approve)).unwrap();
-    decide(&shop.desk, &by("ben", &declined, Step::Decline)).unwrap();
+    decide(&shop.desk, &by("ada", &approved, DecisionStep::Approve)).unwrap();
+    decide(&shop.desk, &by("ben", &declined, DecisionStep::Decline)).unwrap();
     assert_eq!(shop.tick(), 2);
     let params =
         json!({"task_id": forced, "result": {"media_buy_id": "mb_forced", "packages": []}});
@@ -480,7 +480,7 @@ fn everything_about_a_media_buy_is_shown() {
     }));
     let task = answer["task_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
     shop.wait(1);
-    decide(&shop.desk, &by("ada", task, Step::Approve)).unwrap();
+    decide(&shop.desk, &by("ada", task, DecisionStep::Approve)).unwrap();
     shop.wait(1);
     let task = shown(&shop, Subject::Tasks, task);
     let id = task["media_buy"].as_str().unwrap();

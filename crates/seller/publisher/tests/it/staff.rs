@@ -10,7 +10,7 @@ use tradepost_publisher::account::{Account, AccountStatus as Standing};
 use tradepost_publisher::agent::{AccountRights, Billing};
 use tradepost_publisher::creative::{Creative, CreativeStatus as Review, GivenCreative};
 use tradepost_publisher::staff::{
-    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
+    self, DecisionError, DecisionStep, DecisionSubject, RightsChange, StaffDecision, StateChange,
 };
 use tradepost_publisher::store::{EntityKind, New, Query, own_id};
 use tradepost_publisher::task::SubmittedTask;
@@ -34,8 +34,8 @@ fn act<T: Send + 'static>(
     receiver.recv().unwrap()
 }
 
-pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> StaffDecision {
-    let reason = (matter != Matter::Account && step == Step::Decline)
+pub(crate) fn decision(matter: DecisionSubject, id: &str, step: DecisionStep) -> StaffDecision {
+    let reason = (matter != DecisionSubject::Account && step == DecisionStep::Decline)
         .then(|| "the logo is another's".to_owned());
     StaffDecision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
 }
@@ -125,8 +125,8 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
 fn people_decide_along_the_published_ways_and_no_others() {
     let desk = Desk::new();
     let mut lines = String::new();
-    let mut row = |matter: Matter, state: &str, put: &dyn Fn(&str)| {
-        let cells = Step::ALL.iter().copied().map(|step| {
+    let mut row = |matter: DecisionSubject, state: &str, put: &dyn Fn(&str)| {
+        let cells = DecisionStep::ALL.iter().copied().map(|step| {
             let id = format!("{}-{state}-{}", matter.name(), step.name());
             put(&id);
             match decide(&desk, &decision(matter, &id, step)) {
@@ -146,15 +146,17 @@ fn people_decide_along_the_published_ways_and_no_others() {
         lines.push_str(&format!("{} {state}: {cells}\n", matter.name()));
     };
     for status in Standing::ALL.iter().copied() {
-        row(Matter::Account, status.name(), &|id| put_account(&desk, id, status));
+        row(DecisionSubject::Account, status.name(), &|id| put_account(&desk, id, status));
     }
     for status in Review::ALL.iter().copied() {
-        row(Matter::Creative, status.name(), &|id| put_creative(&desk, "acc_1", id, status));
+        row(DecisionSubject::Creative, status.name(), &|id| {
+            put_creative(&desk, "acc_1", id, status)
+        });
     }
     for status in
         ["submitted", "working", "input-required", "completed", "failed", "rejected", "canceled"]
     {
-        row(Matter::Task, status, &|id| put_task(&desk, id, status, true));
+        row(DecisionSubject::Task, status, &|id| put_task(&desk, id, status, true));
     }
     expect![[r#"
         account pending_approval: active rejected - - - - -
@@ -198,23 +200,28 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
         lines.push_str(&format!("{}\n", outline(&decide(&desk, &decision))));
     };
     let of = decision;
-    check(of(Matter::Account, "nobody", Step::Close));
-    check(of(Matter::Task, "nothing", Step::Approve));
-    check(of(Matter::Task, "empty", Step::Approve));
-    check(of(Matter::Account, "acc_1", Step::Approve));
-    check(of(Matter::Account, "acc_2", Step::Resume));
-    check(of(Matter::Creative, "banner", Step::Approve));
+    check(of(DecisionSubject::Account, "nobody", DecisionStep::Close));
+    check(of(DecisionSubject::Task, "nothing", DecisionStep::Approve));
+    check(of(DecisionSubject::Task, "empty", DecisionStep::Approve));
+    check(of(DecisionSubject::Account, "acc_1", DecisionStep::Approve));
+    check(of(DecisionSubject::Account, "acc_2", DecisionStep::Resume));
+    check(of(DecisionSubject::Creative, "banner", DecisionStep::Approve));
     let on = |account: &str| Some(account.to_owned());
-    check(StaffDecision { account: on("acc_3"), ..of(Matter::Creative, "banner", Step::Approve) });
-    let banner =
-        |step| StaffDecision { account: on("acc_1"), ..of(Matter::Creative, "banner", step) };
-    check(banner(Step::Close));
-    check(StaffDecision { reason: None, ..banner(Step::Decline) });
-    check(StaffDecision { reason: Some(" ".to_owned()), ..banner(Step::Decline) });
+    check(StaffDecision {
+        account: on("acc_3"),
+        ..of(DecisionSubject::Creative, "banner", DecisionStep::Approve)
+    });
+    let banner = |step| StaffDecision {
+        account: on("acc_1"),
+        ..of(DecisionSubject::Creative, "banner", step)
+    };
+    check(banner(DecisionStep::Close));
+    check(StaffDecision { reason: None, ..banner(DecisionStep::Decline) });
+    check(StaffDecision { reason: Some(" ".to_owned()), ..banner(DecisionStep::Decline) });
     let reason = Some(format!("{}\n", "long".repeat(200)));
-    check(StaffDecision { reason, ..banner(Step::Approve) });
+    check(StaffDecision { reason, ..banner(DecisionStep::Approve) });
     let reason = Some("late".to_owned());
-    check(StaffDecision { reason, ..of(Matter::Account, "acc_1", Step::Close) });
+    check(StaffDecision { reason, ..of(DecisionSubject::Account, "acc_1", DecisionStep::Close) });
     expect![[r#"
         absent
         absent
@@ -246,15 +253,15 @@ fn a_decision_about_an_account_holds_at_the_next_request() {
     };
     try_buy("at first");
     let steps = [
-        Step::Approve,
-        Step::Suspend,
-        Step::Resume,
-        Step::PaymentDue,
-        Step::PaymentSettled,
-        Step::Close,
+        DecisionStep::Approve,
+        DecisionStep::Suspend,
+        DecisionStep::Resume,
+        DecisionStep::PaymentDue,
+        DecisionStep::PaymentSettled,
+        DecisionStep::Close,
     ];
     for step in steps {
-        decide(&shop.desk, &decision(Matter::Account, ACCOUNT, step)).unwrap();
+        decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, step)).unwrap();
         try_buy(step.name());
     }
     expect![[r#"
@@ -278,9 +285,13 @@ fn a_person_approves_or_declines_a_creative_with_a_reason() {
         creatives.iter().find(|row| row["creative_id"] == "banner-2").unwrap().to_string()
     };
     let mut lines = format!("{}\n", kept(&shop));
-    for step in [Step::Approve, Step::Suspend, Step::Resume, Step::Decline] {
-        lines
-            .push_str(&outline(&decide(&shop.desk, &decision(Matter::Creative, "banner-2", step))));
+    for step in
+        [DecisionStep::Approve, DecisionStep::Suspend, DecisionStep::Resume, DecisionStep::Decline]
+    {
+        lines.push_str(&outline(&decide(
+            &shop.desk,
+            &decision(DecisionSubject::Creative, "banner-2", step),
+        )));
         lines.push('\n');
     }
     lines.push_str(&kept(&shop));
@@ -318,7 +329,7 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
     let id = waiting(&shop);
     shop.wait(24);
     assert_eq!((shop.tick(), notices(&shop).len()), (0, 0));
-    let approve = decision(Matter::Task, &id, Step::Approve);
+    let approve = decision(DecisionSubject::Task, &id, DecisionStep::Approve);
     assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
     assert_eq!(outline(&decide(&shop.desk, &approve)), "as it was");
     let result = status(&shop, &id)["result"].take();
@@ -334,14 +345,17 @@ fn declined_buys_come_to_nothing_and_their_buyers_read_why() {
     let shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
-    let decline = decision(Matter::Task, &id, Step::Decline);
+    let decline = decision(DecisionSubject::Task, &id, DecisionStep::Decline);
     assert_eq!(outline(&decide(&shop.desk, &decline)), "submitted -> failed");
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
     assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
     assert_eq!(notices(&shop)[0]["status"], "failed");
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T12:00:00Z","completed_at":"2026-06-01T12:00:00Z","has_webhook":true,"protocol":"media-buy","error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's"},"result":{"status":"failed","adcp_error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"},"errors":[{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"}]},"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, &id).to_string());
     let again = waiting(&shop);
-    let plain = StaffDecision { reason: None, ..decision(Matter::Task, &again, Step::Decline) };
+    let plain = StaffDecision {
+        reason: None,
+        ..decision(DecisionSubject::Task, &again, DecisionStep::Decline)
+    };
     decide(&shop.desk, &plain).unwrap();
     expect![[r#"{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller"}"#]].assert_eq(&status(&shop, &again)["error"].to_string());
 }
@@ -352,20 +366,21 @@ fn buys_of_accounts_that_may_not_spend_are_not_approved() {
     let mut shop = Shop::new();
     let by_person = waiting(&shop);
     let by_time = shop.create(json!({"packages": [package(json!({"product_id": "soon"}))]}));
-    decide(&shop.desk, &decision(Matter::Account, ACCOUNT, Step::Suspend)).unwrap();
-    let approve = decision(Matter::Task, &by_person, Step::Approve);
+    decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Suspend))
+        .unwrap();
+    let approve = decision(DecisionSubject::Task, &by_person, DecisionStep::Approve);
     assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: ACCOUNT_SUSPENDED");
     assert_eq!(status(&shop, &by_person)["status"], "submitted", "it waits as before");
     shop.wait(1);
     assert_eq!(shop.tick(), 1);
     let ended = status(&shop, by_time["task_id"].as_str().unwrap());
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_6","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":false,"protocol":"media-buy","error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller"},"result":{"status":"failed","adcp_error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"},"errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}]},"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
-    decide(&shop.desk, &decision(Matter::Account, ACCOUNT, Step::Resume)).unwrap();
+    decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Resume)).unwrap();
     assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
     // A flight that is over cannot be approved either.
     let late = waiting(&shop);
     shop.wait(24 * 90);
-    let approve = decision(Matter::Task, &late, Step::Approve);
+    let approve = decision(DecisionSubject::Task, &late, DecisionStep::Approve);
     assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: INVALID_REQUEST");
 }
 

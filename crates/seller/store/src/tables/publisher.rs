@@ -5,7 +5,7 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
-use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
+use tradepost_publisher::decision::{DecidedStep, DecisionEntry, DecisionStep};
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexTerm, KeyRow, Query, StoreRead, StoreTx, Tally,
 };
@@ -259,13 +259,13 @@ impl StoreTx for PublisherTx<'_> {
 /// Returns the audit action of a decision.
 const fn action(step: DecidedStep) -> AuditAction {
     match step {
-        DecidedStep::Step(Step::Approve) => AuditAction::Approved,
-        DecidedStep::Step(Step::Decline) => AuditAction::Declined,
-        DecidedStep::Step(Step::Suspend) => AuditAction::Suspended,
-        DecidedStep::Step(Step::Resume) => AuditAction::Resumed,
-        DecidedStep::Step(Step::Close) => AuditAction::Closed,
-        DecidedStep::Step(Step::PaymentDue) => AuditAction::PaymentDemanded,
-        DecidedStep::Step(Step::PaymentSettled) => AuditAction::PaymentSettled,
+        DecidedStep::Step(DecisionStep::Approve) => AuditAction::Approved,
+        DecidedStep::Step(DecisionStep::Decline) => AuditAction::Declined,
+        DecidedStep::Step(DecisionStep::Suspend) => AuditAction::Suspended,
+        DecidedStep::Step(DecisionStep::Resume) => AuditAction::Resumed,
+        DecidedStep::Step(DecisionStep::Close) => AuditAction::Closed,
+        DecidedStep::Step(DecisionStep::PaymentDue) => AuditAction::PaymentDemanded,
+        DecidedStep::Step(DecisionStep::PaymentSettled) => AuditAction::PaymentSettled,
         DecidedStep::Grant => AuditAction::RightsGranted,
         DecidedStep::Revoke => AuditAction::RightsRevoked,
     }

@@ -44,7 +44,7 @@ impl<'a> Offer<'a> {
         available.retain(|product| {
             !product.terms.sold_out
                 && !is_gone(product.id())
-                && !product.expires_at().is_some_and(|moment| work.horizon.has_come(moment))
+                && !product.expires_at().is_some_and(|moment| work.expiry.has_come(moment))
                 && !product.prices_for(account).is_empty()
                 && form.required_policies.iter().all(|id| enforces(product, id))
         });

@@ -85,7 +85,7 @@ fn current(
 ) -> Result<Vec<Stored<Proposal>>, InternalError> {
     let mut known: Vec<Stored<Proposal>> =
         work.reader.all(&Query { term: draft.content(), ..drafts(work) })?;
-    known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
+    known.retain(|kept| !work.expiry.has_come(kept.thing.expires_at));
     Ok(known)
 }
 
