@@ -157,10 +157,10 @@ impl LeadSubmission<'_> {
             Err(SkillError::Refused(refusal)) => return Ok(LeadAnswer::Refused(refusal)),
             Err(SkillError::Broken(error)) => return Err(error),
         };
-        if let Some(refusal) = self.too_much(store)? {
+        if let Some(refusal) = self.check_daily_quota(store)? {
             return Ok(LeadAnswer::Refused(refusal));
         }
-        let taken = self.take(store, &sender, subject)?;
+        let taken = self.store_submission(store, &sender, subject)?;
         // The key stays unused, so that the buyer can send another time under it.
         if let Some(refusal) = self.strict_refusal(&taken) {
             return Ok(LeadAnswer::Refused(refusal));
@@ -173,13 +173,13 @@ impl LeadSubmission<'_> {
             let reply = tradepost_document::json::to_string(&(&receipt, &message))
                 .map_err(InternalError::on("writing an answer for its key"))?;
             let reply = StoredReply { payload_hash: hash, reply, first_seen_at: self.now };
-            store.claim(claim, &reply)?;
+            store.store_reply(claim, &reply)?;
         }
         Ok(LeadAnswer::Taken(reply(receipt, message)))
     }
 
     /// Decides on the lead and stores it.
-    fn take(
+    fn store_submission(
         &self,
         store: &dyn LeadStore,
         sender: &SenderIdentity,
@@ -216,10 +216,10 @@ impl LeadSubmission<'_> {
         let asked = match &self.lead.appointment {
             Some(_) if settled.is_some() => None,
             Some(request) if is_refused(held_for) => {
-                Some(self.unsettled(request, AppointmentState::Rejected))
+                Some(self.new_appointment(request, AppointmentState::Rejected))
             }
             Some(request) if held_for.is_some() => {
-                Some(self.unsettled(request, AppointmentState::Requested))
+                Some(self.new_appointment(request, AppointmentState::Requested))
             }
             Some(request) => {
                 let lead_id = earlier.as_ref().map(|lead| lead.lead_id.as_str());
@@ -265,7 +265,7 @@ impl LeadSubmission<'_> {
         };
         let again = earlier.is_some();
         let is_booked = lead.submission.appointment.as_ref().is_some_and(is_booked);
-        let number = store.take_lead(&NewLead {
+        let number = store.store_lead(&NewLead {
             lead: &lead,
             kind: if again { LeadEventKind::Resubmitted } else { LeadEventKind::Received },
             known,
@@ -273,7 +273,7 @@ impl LeadSubmission<'_> {
             tallies: &policy.tallies(is_booked),
             tallied_since: before(self.now, policy::DAY),
         })?;
-        store.keep_consent(&NewConsent {
+        store.store_consent(&NewConsent {
             dealer_id: &self.dealer.id,
             lead_id: &lead.lead_id,
             submission: number,
@@ -287,13 +287,16 @@ impl LeadSubmission<'_> {
 
     /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
     /// within its other limits must not fill the disk.
-    fn too_much(&self, store: &dyn LeadStore) -> Result<Option<AapRefusal>, InternalError> {
+    fn check_daily_quota(
+        &self,
+        store: &dyn LeadStore,
+    ) -> Result<Option<AapRefusal>, InternalError> {
         let Some(network) = &self.caller.network else {
             return Ok(None);
         };
         let most = self.dealer.leads.daily_bytes_per_address;
         let since = before(self.now, policy::DAY);
-        let (kept, first) = store.kept_of(&self.dealer.id, network, since)?;
+        let (kept, first) = store.stored_bytes(&self.dealer.id, network, since)?;
         if kept.saturating_add(self.evidence.body.len() as u64) <= most {
             return Ok(None);
         }
@@ -412,26 +415,28 @@ impl LeadSubmission<'_> {
         let occupied = store.occupied(&self.dealer.id, name, department, period, earlier)?;
         let proposals = self.dealer.leads.proposed_times;
         let decision = appointment::decide(rooftop, request, self.now, &occupied, proposals);
-        let unsettled = self.unsettled(request, AppointmentState::Requested);
+        let new_appointment = self.new_appointment(request, AppointmentState::Requested);
         Ok(match decision {
-            AppointmentDecision::Confirmed(_) if !policy.may_confirm(store, earlier)? => unsettled,
+            AppointmentDecision::Confirmed(_) if !policy.may_confirm(store, earlier)? => {
+                new_appointment
+            }
             AppointmentDecision::Confirmed((starts_at, ends_at)) => AppointmentRecord {
                 state: AppointmentState::Confirmed,
                 starts_at: Some(starts_at),
                 ends_at: Some(ends_at),
-                ..unsettled
+                ..new_appointment
             },
             AppointmentDecision::Proposed(proposed) => {
-                AppointmentRecord { state: AppointmentState::Proposed, proposed, ..unsettled }
+                AppointmentRecord { state: AppointmentState::Proposed, proposed, ..new_appointment }
             }
-            AppointmentDecision::Requested => unsettled,
+            AppointmentDecision::Requested => new_appointment,
             AppointmentDecision::Rejected => {
-                AppointmentRecord { state: AppointmentState::Rejected, ..unsettled }
+                AppointmentRecord { state: AppointmentState::Rejected, ..new_appointment }
             }
         })
     }
 
-    fn unsettled(
+    fn new_appointment(
         &self,
         request: &AppointmentRequest,
         state: AppointmentState,

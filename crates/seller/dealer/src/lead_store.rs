@@ -101,7 +101,7 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn claim(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError>;
+    fn store_reply(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError>;
 
     /// Returns the lead that the same caller sent for the same customer about the same subject.
     ///
@@ -128,7 +128,7 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn changed_appointment(
+    fn appointment_if_changed(
         &self,
         dealer_id: &str,
         appointment_id: &str,
@@ -138,7 +138,7 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn has_tallied(
+    fn has_reached_submissions(
         &self,
         dealer_id: &str,
         subject: &str,
@@ -151,7 +151,7 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn has_booked(
+    fn has_reached_bookings(
         &self,
         dealer_id: &str,
         subject: &str,
@@ -165,14 +165,14 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn take_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError>;
+    fn store_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError>;
 
     /// Returns the number of bytes stored for a network's leads since a moment, and the time of the
     /// first.
     ///
     /// # Errors
     /// When the store fails.
-    fn kept_of(
+    fn stored_bytes(
         &self,
         dealer_id: &str,
         network: &str,
@@ -183,5 +183,5 @@ pub trait LeadStore {
     ///
     /// # Errors
     /// When the store fails.
-    fn keep_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError>;
+    fn store_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError>;
 }

@@ -77,7 +77,12 @@ impl<'a> SubmissionLimits<'a> {
             let since = before(self.now, velocity.window);
             let limits = self.limits(velocity.per_address, velocity.per_contact, velocity.all);
             for (subject, limit) in limits {
-                if store.has_tallied(self.dealer_id, &format!("sent {subject}"), since, limit)? {
+                if store.has_reached_submissions(
+                    self.dealer_id,
+                    &format!("sent {subject}"),
+                    since,
+                    limit,
+                )? {
                     return Ok(Some(HeldFor::Velocity));
                 }
             }
@@ -85,7 +90,7 @@ impl<'a> SubmissionLimits<'a> {
         if let Some(quota) = agents.quota {
             let subject = format!("sent {}", self.agent);
             let since = before(self.now, DAY);
-            if store.has_tallied(self.dealer_id, &subject, since, quota)? {
+            if store.has_reached_submissions(self.dealer_id, &subject, since, quota)? {
                 return Ok(Some(HeldFor::Quota));
             }
         }
@@ -108,7 +113,7 @@ impl<'a> SubmissionLimits<'a> {
         limits.extend(self.vehicle.clone().map(|vehicle| (vehicle, caps.per_vehicle)));
         for (subject, limit) in limits {
             let subject = format!("booked {subject}");
-            if store.has_booked(self.dealer_id, &subject, since, limit, lead_id)? {
+            if store.has_reached_bookings(self.dealer_id, &subject, since, limit, lead_id)? {
                 return Ok(false);
             }
         }

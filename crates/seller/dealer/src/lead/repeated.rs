@@ -38,7 +38,7 @@ impl LeadSubmission<'_> {
         let Some(answered) = &receipt.appointment else {
             return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };
-        let changed = store.changed_appointment(&self.dealer.id, &answered.appointment_id)?;
+        let changed = store.appointment_if_changed(&self.dealer.id, &answered.appointment_id)?;
         let Some(changed) = changed else {
             return Ok(Some(LeadAnswer::Taken(reply(receipt, message))));
         };

@@ -79,7 +79,7 @@ impl LeadStore for StoreTransaction<'_> {
         Ok(found)
     }
 
-    fn claim(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError> {
+    fn store_reply(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError> {
         self.0.lock(claim.dealer_id)?;
         self.0.execute(
             "forgetting idempotency keys",
@@ -158,7 +158,7 @@ impl LeadStore for StoreTransaction<'_> {
         self.occupied_times(dealer_id, rooftop, department, period, except_lead)
     }
 
-    fn changed_appointment(
+    fn appointment_if_changed(
         &self,
         dealer_id: &str,
         appointment_id: &str,
@@ -166,7 +166,7 @@ impl LeadStore for StoreTransaction<'_> {
         self.changed(dealer_id, appointment_id)
     }
 
-    fn has_tallied(
+    fn has_reached_submissions(
         &self,
         dealer_id: &str,
         subject: &str,
@@ -185,7 +185,7 @@ impl LeadStore for StoreTransaction<'_> {
         Ok(counted >= limit)
     }
 
-    fn has_booked(
+    fn has_reached_bookings(
         &self,
         dealer_id: &str,
         subject: &str,
@@ -203,7 +203,7 @@ impl LeadStore for StoreTransaction<'_> {
         Ok(counted >= limit)
     }
 
-    fn take_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
+    fn store_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         self.0.lock(&taken.lead.dealer_id)?;
         let lead = taken.lead;
         let submission = self.put_submission(taken)?;
@@ -232,7 +232,7 @@ impl LeadStore for StoreTransaction<'_> {
         Ok(submission)
     }
 
-    fn kept_of(
+    fn stored_bytes(
         &self,
         dealer_id: &str,
         network: &str,
@@ -242,7 +242,7 @@ impl LeadStore for StoreTransaction<'_> {
         self.evidence_of(dealer_id, network, since)
     }
 
-    fn keep_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError> {
+    fn store_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError> {
         self.0.lock(grant.dealer_id)?;
         self.keep_evidence(grant)
     }
