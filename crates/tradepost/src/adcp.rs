@@ -103,7 +103,7 @@ pub fn open(
     let publisher_store = store::StoreVault::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
         publisher_store: Arc::new(publisher_store.clone()),
-        stir: publisher_store.stir(),
+        notify: publisher_store.notify(),
         sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
         clock: clock.clone(),
         edge: ClockAndRandom::system(),

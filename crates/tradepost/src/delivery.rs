@@ -68,7 +68,7 @@ pub struct Deliveries {
     pub first_pause: Duration,
     outlets: RwLock<Arc<[Arc<Outlet>]>>,
     publishers: OnceLock<Arc<[Arc<Outlet>]>>,
-    stir: Notify,
+    notify: Notify,
     stopping: AtomicBool,
     tracer: OnceLock<Tracer>,
 }
@@ -126,7 +126,7 @@ impl Deliveries {
             first_pause: FIRST_PAUSE,
             outlets: RwLock::default(),
             publishers: OnceLock::new(),
-            stir: Notify::new(),
+            notify: Notify::new(),
             stopping: AtomicBool::new(false),
             tracer: OnceLock::new(),
         }
@@ -180,7 +180,7 @@ impl Deliveries {
 
     /// Looks for due deliveries at once; another process may have added some.
     pub fn wake(&self) {
-        self.stir.notify_one();
+        self.notify.notify_one();
     }
 
     /// Delivers until `stop` resolves, and then waits at most `grace` for the attempts in progress. The
@@ -586,8 +586,8 @@ impl DeliveryQueue for Deliveries {
         self.attempt(due).await
     }
 
-    async fn stirred(&self) {
-        self.stir.notified().await;
+    async fn woken(&self) {
+        self.notify.notified().await;
     }
 
     fn stop(&self) {

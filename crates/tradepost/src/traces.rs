@@ -68,7 +68,7 @@ pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError>
         bearer(&token).map_err(|why| format!("traces.{why}"))
     });
     let bearer = header.transpose().map_err(InternalError::on(WHAT))?;
-    let client = client::unguarded(PATIENCE, settings.endpoint.starts_with("https://"))?;
+    let client = client::without_guard(PATIENCE, settings.endpoint.starts_with("https://"))?;
     let (sender, receiver) = channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));
     let queue = TraceQueue { sender, lost: Arc::clone(&lost) };

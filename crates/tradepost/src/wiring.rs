@@ -178,7 +178,7 @@ impl Wiring {
             deliveries.upgrade().iter().for_each(|deliveries| deliveries.wake());
             notices.iter().filter_map(Weak::upgrade).for_each(|notices| notices.wake());
         };
-        self.store.hear(move |news| match news {
+        self.store.on_change(move |news| match news {
             ChangeNotice::Appended { .. } => {}
             ChangeNotice::Due => deliver(),
             ChangeNotice::Changed => changed.notify_one(),

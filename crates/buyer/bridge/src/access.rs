@@ -147,7 +147,7 @@ fn check_message(bytes: &[u8]) -> Result<(), AccessRefused> {
     let bad = |message| AccessRefused::new(StatusCode::BAD_REQUEST, message);
     let message = jsonrpc::document(bytes).map_err(|reject| AccessRefused {
         code: reject.code.jsonrpc(),
-        issues: reject.twice,
+        issues: reject.duplicate_keys,
         ..bad(reject.message)
     })?;
     let Some(members) = message.as_object() else {

@@ -98,7 +98,7 @@ impl BridgeHandler {
         let arguments = Value::Object(request.take_arguments());
         let person = match (request.lifecycle, line) {
             (Lifecycle::Stateless, _) if can_be_asked(request) => {
-                let (state, answer) = mcp::asked_within(&request.params);
+                let (state, answer) = mcp::state_and_answer(&request.params);
                 Person::Returns { state, answer }
             }
             (Lifecycle::Handshake, Some(line)) => Person::Asked(line),

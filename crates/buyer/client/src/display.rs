@@ -56,7 +56,7 @@ pub fn dollars(value: Option<&Value>) -> String {
 /// Returns a whole number with commas between thousands, also when it was sent as a float.
 #[must_use]
 pub fn grouped(value: Option<&Value>) -> String {
-    let whole = value.and_then(Value::as_number).and_then(tradepost_document::parse::whole);
+    let whole = value.and_then(Value::as_number).and_then(tradepost_document::parse::whole_number);
     let Some(whole) = whole.filter(|whole| (i64::MIN + 1..i64::MAX).contains(whole)) else {
         return text(value);
     };

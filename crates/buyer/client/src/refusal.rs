@@ -340,7 +340,7 @@ pub(crate) fn typed<'v>(details: &'v Value, name: &str) -> Option<&'v Value> {
 }
 
 fn whole(value: &Value) -> Option<i64> {
-    value.as_number().and_then(tradepost_document::parse::whole)
+    value.as_number().and_then(tradepost_document::parse::whole_number)
 }
 
 pub(crate) fn read_aap(data: &Value, message: &str) -> Option<ReceivedRefusal> {

@@ -12,7 +12,7 @@ use tradepost_aap::lead::LeadReceipt;
 use tradepost_aap::vehicle::{ListingStatus, VehicleCondition};
 use tradepost_document::catalog::{Open, Vocabulary as _};
 use tradepost_document::json::Value;
-use tradepost_document::parse::whole;
+use tradepost_document::parse::whole_number;
 use tradepost_document::words;
 
 use crate::answer::SkillAnswer;
@@ -308,5 +308,5 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
 /// Returns a whole number that is not negative, also when it was sent as a float.
 fn count(value: &Value, name: &str) -> Option<u64> {
     let number = value.get(name)?.as_number()?;
-    whole(number).and_then(|number| u64::try_from(number).ok())
+    whole_number(number).and_then(|number| u64::try_from(number).ok())
 }

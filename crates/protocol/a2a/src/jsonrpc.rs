@@ -8,7 +8,7 @@ use std::fmt;
 use crate::error::{A2aCode, A2aRefusal, FieldViolation};
 use crate::request;
 use tradepost_document::json::{
-    self, JsonReader, RawValue, ReadError, ReadLimits, Value, json, twice,
+    self, JsonReader, RawValue, ReadError, ReadLimits, Value, duplicate_key, json,
 };
 use tradepost_document::problem::{DocumentPlace, Problem, Problems};
 
@@ -107,7 +107,7 @@ pub struct RpcReject {
     /// The problem, without any of the bytes.
     pub message: &'static str,
     /// The duplicate members, by their place in the body.
-    pub twice: Problems,
+    pub duplicate_keys: Problems,
 }
 
 impl fmt::Display for RpcReject {
@@ -118,24 +118,24 @@ impl fmt::Display for RpcReject {
 
 impl std::error::Error for RpcReject {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.twice.as_cause()
+        self.duplicate_keys.as_cause()
     }
 }
 
 impl RpcReject {
     fn new(code: A2aCode, message: &'static str) -> Self {
-        Self { id: Id::null(), code, message, twice: Problems::new() }
+        Self { id: Id::null(), code, message, duplicate_keys: Problems::new() }
     }
 
-    fn twice(id: Id, twice: Problems) -> Self {
+    fn duplicate_keys(id: Id, duplicate_keys: Problems) -> Self {
         const MESSAGE: &str = "the body has members twice; send each once";
-        Self { id, twice, ..Self::new(A2aCode::InvalidRequest, MESSAGE) }
+        Self { id, duplicate_keys, ..Self::new(A2aCode::InvalidRequest, MESSAGE) }
     }
 
     /// Converts to an A2A refusal that lists every duplicate member in A2A's notation.
     #[must_use]
     pub fn refusal(&self) -> A2aRefusal {
-        let violations = self.twice.listed().iter().map(|problem| {
+        let violations = self.duplicate_keys.listed().iter().map(|problem| {
             let inside =
                 problem.pointer.strip_prefix("/params").filter(|rest| rest.starts_with('/'));
             let field = request::path(inside.unwrap_or(&problem.pointer));
@@ -205,12 +205,12 @@ pub fn read_incoming(bytes: &[u8]) -> Result<RpcIncoming, RpcReject> {
 
 /// Reads the envelope and its id. The id comes first, so that every error can echo it.
 fn opened(bytes: &[u8]) -> Result<(Envelope, Option<Id>), RpcReject> {
-    let (mut envelope, twice) = envelope(bytes)?;
+    let (mut envelope, duplicate_keys) = envelope(bytes)?;
     let id = id(envelope.id.take())?;
-    if twice.is_empty() {
+    if duplicate_keys.is_empty() {
         return Ok((envelope, id));
     }
-    Err(RpcReject::twice(id.unwrap_or_else(Id::null), twice))
+    Err(RpcReject::duplicate_keys(id.unwrap_or_else(Id::null), duplicate_keys))
 }
 
 fn invalid(id: Id, message: &'static str) -> RpcReject {
@@ -274,7 +274,7 @@ fn members(reader: &mut JsonReader<'_>, problems: &mut Problems) -> Result<Envel
             None => others.insert(name.clone()),
         };
         if !first {
-            twice(&at, problems);
+            duplicate_key(&at, problems);
         }
         if name == "id" {
             // Skip white space, which is not part of the id.
@@ -330,8 +330,12 @@ fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value
 /// The problem with the bytes.
 pub fn document(bytes: &[u8]) -> Result<Value, RpcReject> {
     let text = text(bytes, "the body is empty; send a JSON object")?;
-    let (value, twice) = json::document(text, BOUNDS).map_err(stopped)?;
-    if twice.is_empty() { Ok(value) } else { Err(RpcReject::twice(Id::null(), twice)) }
+    let (value, duplicate_keys) = json::document(text, BOUNDS).map_err(stopped)?;
+    if duplicate_keys.is_empty() {
+        Ok(value)
+    } else {
+        Err(RpcReject::duplicate_keys(Id::null(), duplicate_keys))
+    }
 }
 
 fn text<'b>(bytes: &'b [u8], empty: &'static str) -> Result<&'b str, RpcReject> {

@@ -274,9 +274,9 @@ impl AapRefusal {
 
     /// Returns location and keyword of each problem, without text of the caller.
     #[must_use]
-    pub fn misfits(&self) -> Vec<(String, Keyword)> {
+    pub fn field_errors(&self) -> Vec<(String, Keyword)> {
         let listed = self.problems.listed().iter();
-        let misfits = listed.map(|problem| {
+        let field_errors = listed.map(|problem| {
             let place = known_pointer(&problem.pointer);
             if let ProblemDetail::Property(absent) = problem.extra {
                 (format!("{place}/{absent}"), problem.keyword)
@@ -284,7 +284,7 @@ impl AapRefusal {
                 (place, problem.keyword)
             }
         });
-        misfits.collect()
+        field_errors.collect()
     }
 
     /// Adds version, error id and time, for serialisation.

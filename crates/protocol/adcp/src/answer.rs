@@ -83,7 +83,7 @@ impl AdcpAnswer {
     pub fn spoken(self, tool: AdcpTool, release: AdcpRelease) -> Self {
         let mut answer = self.pinned(release);
         if release::differs(tool, release) {
-            answer.body = whole(std::mem::take(&mut answer.written), answer.body);
+            answer.body = members(std::mem::take(&mut answer.written), answer.body);
         }
         release::translate(tool, release, &mut answer.body);
         answer
@@ -255,7 +255,7 @@ impl Member<'_> {
 
 /// Returns all members of a payload, parsing the serialised ones.
 #[must_use]
-pub fn whole(written: Vec<(&'static str, JsonPieces)>, body: Map) -> Map {
+pub fn members(written: Vec<(&'static str, JsonPieces)>, body: Map) -> Map {
     let written = written.into_iter().map(|(name, pieces)| (name.to_owned(), read(&pieces)));
     written.chain(body).collect()
 }

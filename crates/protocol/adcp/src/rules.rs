@@ -141,7 +141,8 @@ pub fn shapes() -> impl Iterator<Item = &'static str> {
 /// Returns the JSON Schema (2020-12) of a tool's request, with the definitions it refers to.
 #[must_use]
 pub fn json_schema(tool: AdcpTool) -> Value {
-    schema::whole(book(), tool.request()).expect("a test looks up the shape of every tool")
+    schema::with_definitions(book(), tool.request())
+        .expect("a test looks up the shape of every tool")
 }
 
 /// Returns a short schema of a tool's request for language models: the members that most callers

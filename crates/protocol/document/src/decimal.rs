@@ -43,7 +43,7 @@ impl Decimal {
     }
 
     /// The value as an integer, saturating at the bounds of `i64`; `None` if it has a fraction.
-    pub(crate) fn whole(&self) -> Option<i64> {
+    pub(crate) fn to_i64(&self) -> Option<i64> {
         (self.exponent >= 0).then(|| self.neighbours().0)
     }
 
@@ -119,7 +119,7 @@ mod tests {
             ("10e999999999999999999999999999999999999999999", Some(i64::MAX)),
             ("1e-999999999999999999999999999999999999999999", None),
         ] {
-            assert_eq!(Decimal::from_text(text).whole(), expected, "{text}");
+            assert_eq!(Decimal::from_text(text).to_i64(), expected, "{text}");
         }
     }
 

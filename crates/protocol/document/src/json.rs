@@ -24,7 +24,7 @@ pub use literal::literal;
 pub use map::Map;
 pub use number::Number;
 pub use pieces::{JsonPieces, SharedJson};
-pub use read::{JsonReader, MAX_DEPTH, ReadError, ReadLimits, document, read, twice};
+pub use read::{JsonReader, MAX_DEPTH, ReadError, ReadLimits, document, duplicate_key, read};
 pub use serde_json::{
     Deserializer, Error, Result, from_reader, from_slice, from_str, to_string, to_string_pretty,
     to_vec, to_writer, value::RawValue, value::to_raw_value,

@@ -243,7 +243,7 @@ pub fn integer(
         Some(whole) => (Some(whole), (whole, whole)),
         None => {
             let decimal = Decimal::from_text(&number.text());
-            (decimal.whole(), decimal.neighbours())
+            (decimal.to_i64(), decimal.neighbours())
         }
     };
     if whole.is_none() {
@@ -306,8 +306,8 @@ pub fn number(
 /// Returns the whole number that a JSON number denotes, saturating at the bounds of `i64`; `None`
 /// if it has a fraction. It works on the text, so that no digit is lost.
 #[must_use]
-pub fn whole(number: &Number) -> Option<i64> {
-    number.as_i64().or_else(|| Decimal::from_text(&number.text()).whole())
+pub fn whole_number(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| Decimal::from_text(&number.text()).to_i64())
 }
 
 /// Reads a text that `accept` converts to a value; otherwise records `hint`.
@@ -520,7 +520,7 @@ mod tests {
             ("1e99999999999999999999", Some(i64::MAX)),
         ] {
             let number: Number = crate::json::from_str(text).unwrap();
-            assert_eq!(whole(&number), expected, "{text}");
+            assert_eq!(whole_number(&number), expected, "{text}");
         }
     }
 

@@ -89,7 +89,7 @@ impl AgreementForm {
 
 /// Returns the state and the person's answer from a repeated call of a stateless version.
 #[must_use]
-pub fn asked_within(params: &Map) -> (Option<&str>, Option<&Value>) {
+pub fn state_and_answer(params: &Map) -> (Option<&str>, Option<&Value>) {
     let state = params.get("requestState").and_then(Value::as_str);
     (state, params.get("inputResponses").and_then(|responses| responses.get(FORM)))
 }

@@ -12,7 +12,7 @@ mod result;
 mod version;
 
 pub use client::{ClientInfo, ClientRequest, offered_versions, param_headers};
-pub use elicitation::{AgreementForm, CANCELLED, FormAnswer, asked_within, can_be_asked};
+pub use elicitation::{AgreementForm, CANCELLED, FormAnswer, can_be_asked, state_and_answer};
 pub use listing::{Annotations, ListedTool, McpListing, Resource};
 pub use result::{ToolResult, body};
 pub use version::{
@@ -61,8 +61,8 @@ impl McpError {
     /// Creates the error for bytes that are not a message.
     #[must_use]
     pub fn rejected(reject: &jsonrpc::RpcReject) -> Self {
-        let issues =
-            (!reject.twice.is_empty()).then(|| json!({"issues": jsonrpc::places(&reject.twice)}));
+        let issues = (!reject.duplicate_keys.is_empty())
+            .then(|| json!({"issues": jsonrpc::places(&reject.duplicate_keys)}));
         Self { data: issues, ..Self::new(reject.code, reject.message).with_status(BAD_REQUEST) }
     }
 

@@ -64,7 +64,7 @@ impl ToolReply {
         json!({
             "standing": self.standing.name(),
             "message": self.message,
-            "body": answer::whole(self.written.clone(), self.body.clone()),
+            "body": answer::members(self.written.clone(), self.body.clone()),
             "warnings": self.warnings,
         })
     }

@@ -273,7 +273,7 @@ impl Authenticator {
         let bearer = if self.policy.takes_bearer() { credential(headers) } else { Ok(None) };
         let certificate = certificate.filter(|_| !self.policy.certificates.is_empty());
         let outcome = match (bearer, certificate) {
-            (Ok(Some(credential)), _) => self.judge(credential, now).await,
+            (Ok(Some(credential)), _) => self.authenticate_credential(credential, now).await,
             (Ok(None), Some(certificate)) => self.authenticate_certificate(certificate, now),
             (Ok(None), None) if self.policy.required => Err(AuthRefusal::Missing),
             (Ok(None), None) => Ok(Principal::anonymous()),
@@ -356,7 +356,11 @@ impl Authenticator {
         self.unjudged.tidy();
     }
 
-    async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
+    async fn authenticate_credential(
+        &self,
+        credential: &str,
+        now: Timestamp,
+    ) -> Result<Principal, AuthRefusal> {
         // Not compared in constant time, because these credentials are not secret (see
         // `with_tokens`).
         if let Some((_, principal)) = self.known.iter().find(|(known, _)| *known == credential) {
@@ -364,10 +368,10 @@ impl Authenticator {
         }
         // No token has this prefix: a JWS begins with its header, whose `{` encodes to an `e`.
         if self.policy.api_keys && credential.starts_with(key::PREFIX) {
-            return key::judge(&*self.keys, &self.agent_id, credential, now);
+            return key::authenticate(&*self.keys, &self.agent_id, credential, now);
         }
         match &self.tokens {
-            Some(tokens) => tokens.judge(credential, now).await,
+            Some(tokens) => tokens.authenticate(credential, now).await,
             None => Err(AuthRefusal::Invalid { reason: "malformed key" }),
         }
     }

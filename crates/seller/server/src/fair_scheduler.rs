@@ -112,7 +112,7 @@ impl FairScheduler {
     }
 
     /// Sets the agents: a single one may use every place.
-    pub(crate) fn among<'a>(&self, agents: impl ExactSizeIterator<Item = &'a str>) {
+    pub(crate) fn set_agents<'a>(&self, agents: impl ExactSizeIterator<Item = &'a str>) {
         let mut state = self.lock();
         state.share = if agents.len() > 1 { (state.places / SHARES).max(1) } else { state.places };
         let known: std::collections::HashSet<&str> = agents.collect();
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn agents_take_turns_and_so_do_the_callers_of_each() {
         let turns = FairScheduler::new(1);
-        turns.among(["noisy", "quiet"].into_iter());
+        turns.set_agents(["noisy", "quiet"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
         let mut first: Asked<'_> = Box::pin(turns.turn("noisy", caller(1)));
         let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn agents_among_several_have_shares_one_alone_has_everything() {
         let turns = FairScheduler::new(8);
-        turns.among(["slow", "other"].into_iter());
+        turns.set_agents(["slow", "other"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
         let mut now = |agent: &'static str| {
             let mut turn: Asked<'_> = Box::pin(turns.turn(agent, caller(1)));
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(turns.waiting(), 0, "who went away does not wait");
         let other = now("other");
         assert!(other.is_some(), "others have places");
-        turns.among(["slow"].into_iter());
+        turns.set_agents(["slow"].into_iter());
         assert!(now("slow").is_some());
         drop((slow, other));
         let state = turns.lock();

@@ -216,8 +216,8 @@ impl DeliveryQueue for Outbox {
         WebhookSequence::new(&self, place.key).work().await
     }
 
-    async fn stirred(&self) {
-        self.tasks.stirred().await;
+    async fn woken(&self) {
+        self.tasks.woken().await;
     }
 
     fn stop(&self) {

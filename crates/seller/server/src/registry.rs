@@ -203,7 +203,7 @@ impl AgentRegistry {
 
     /// Replaces the agents; the previous ones finish their requests.
     pub fn replace(&self, agents: Vec<SharedAgent>) {
-        self.turns.among(agents.iter().map(|agent| agent.id()));
+        self.turns.set_agents(agents.iter().map(|agent| agent.id()));
         let agents = Arc::new(HostedAgents::new(agents));
         *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }

@@ -79,7 +79,7 @@ pub struct Tasks {
     /// True when streams have to end, because the process stops.
     closing: watch::Sender<bool>,
     /// Wakes the delivery to webhooks.
-    stirred: tokio::sync::Notify,
+    notify: tokio::sync::Notify,
 }
 
 /// Maximum number of entries of all tasks in the queue, fewer than the store's queue holds.
@@ -120,13 +120,13 @@ impl Tasks {
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
         let live = Mutex::new(HashMap::new());
         let closing = watch::Sender::new(false);
-        let stirred = tokio::sync::Notify::new();
+        let notify = tokio::sync::Notify::new();
         let agent_id = agent_id.to_owned();
-        let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
+        let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, notify });
         // Before any request, because no process works on these tasks.
         tasks.fail_abandoned()?;
         let ear: Weak<Self> = Arc::downgrade(&tasks);
-        tasks.log.hear(ear)?;
+        tasks.log.on_change(ear)?;
         Ok(tasks)
     }
 
@@ -149,14 +149,14 @@ impl Tasks {
         &self.clock
     }
 
-    /// Wakes [`Self::stirred`], because a task may have a new entry.
-    pub fn stir(&self) {
-        self.stirred.notify_one();
+    /// Wakes [`Self::woken`], because a task may have a new entry.
+    pub fn wake(&self) {
+        self.notify.notify_one();
     }
 
     /// Waits until a task may have a new entry. For a single waiter.
-    pub async fn stirred(&self) {
-        self.stirred.notified().await;
+    pub async fn woken(&self) {
+        self.notify.notified().await;
     }
 
     /// Returns the number of tasks with running work or followers.
@@ -543,7 +543,7 @@ impl Tasks {
             live.committed.send_if_modified(|last| raise(last, seq));
         }
         drop(live);
-        self.stir();
+        self.wake();
     }
 
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&LiveTask) -> T) -> T {

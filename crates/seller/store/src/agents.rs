@@ -100,8 +100,8 @@ impl TaskLog for Store {
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 
-    fn hear(&self, ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
-        Self::hear(self, move |news| {
+    fn on_change(&self, ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
+        Self::on_change(self, move |news| {
             let Some(ear) = ear.upgrade() else { return };
             match news {
                 ChangeNotice::Appended { task_id, seq, ended } => {

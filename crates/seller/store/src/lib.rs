@@ -265,13 +265,13 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hear(
+    pub fn on_change(
         &self,
         ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {
         let Some(server) = &self.server else { return Ok(()) };
         self.write_blocking(|tx| tx.beat())?;
-        server.hear(ear)
+        server.on_change(ear)
     }
 
     /// Registers this process with the others before it writes anything, where there can be others.

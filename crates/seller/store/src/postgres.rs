@@ -120,7 +120,7 @@ impl PgServer {
     }
 
     /// Calls `ear` with changes made by other processes, and sends them those of this one, from now on.
-    pub(crate) fn hear(
+    pub(crate) fn on_change(
         &self,
         ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {

@@ -98,7 +98,7 @@ pub(super) fn refusal(
     let code = refusal.code;
     let misfit =
         |(pointer, keyword): (String, Keyword)| FieldError { pointer, keyword: keyword.name() };
-    let misfits = refusal.misfits().into_iter().map(misfit).collect();
+    let misfits = refusal.field_errors().into_iter().map(misfit).collect();
     let row = ErrorProperties {
         name: code.name(),
         domain: DOMAIN,

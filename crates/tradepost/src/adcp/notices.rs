@@ -54,7 +54,7 @@ pub struct NotificationDeps {
     /// Store of the publisher.
     pub publisher_store: Arc<dyn PublisherStore>,
     /// Notified when something was queued.
-    pub stir: Arc<tokio::sync::Notify>,
+    pub notify: Arc<tokio::sync::Notify>,
     /// HTTP sender.
     pub sender: HttpSender,
     /// Clock.
@@ -82,7 +82,7 @@ impl Notices {
 
     /// Checks the queue again: another process may have added to it.
     pub fn wake(&self) {
-        self.ground.stir.notify_one();
+        self.ground.notify.notify_one();
     }
 
     /// Passes due notifications to `take`, page by page, until it has enough.
@@ -291,8 +291,8 @@ impl DeliveryQueue for Notices {
         self.note(&notice, now, sent).await
     }
 
-    async fn stirred(&self) {
-        self.ground.stir.notified().await;
+    async fn woken(&self) {
+        self.ground.notify.notified().await;
     }
 
     fn stop(&self) {

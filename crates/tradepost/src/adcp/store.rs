@@ -15,14 +15,14 @@ use tradepost_store::Store;
 pub struct StoreVault {
     store: Arc<Store>,
     publisher: Arc<str>,
-    stir: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl StoreVault {
     /// Returns the part of the publisher with this id.
     #[must_use]
     pub fn new(store: Arc<Store>, publisher: &str) -> Self {
-        Self { store, publisher: publisher.into(), stir: Arc::default() }
+        Self { store, publisher: publisher.into(), notify: Arc::default() }
     }
 
     /// Returns the store of the process.
@@ -33,8 +33,8 @@ impl StoreVault {
 
     /// Returns the notification for new data, for tasks that process it.
     #[must_use]
-    pub fn stir(&self) -> Arc<Notify> {
-        Arc::clone(&self.stir)
+    pub fn notify(&self) -> Arc<Notify> {
+        Arc::clone(&self.notify)
     }
 }
 
@@ -73,7 +73,7 @@ impl PublisherStore for StoreVault {
         });
         Box::pin(async move {
             match written.await {
-                Ok(()) => self.stir.notify_one(),
+                Ok(()) => self.notify.notify_one(),
                 Err(_) if undone.load(Ordering::Relaxed) => {}
                 Err(fault) => return Err(broken(fault)),
             }

@@ -66,7 +66,7 @@ impl AdServer {
     /// Fails when this machine has no root certificates.
     pub fn new(settings: config::UpstreamConfig, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
-        let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
+        let client = client::without_guard(timeout, settings.url.starts_with("https://"))?;
         let terms = StaleTerms {
             fresh_for: span(settings.freshness),
             usable_for: span(settings.keep),

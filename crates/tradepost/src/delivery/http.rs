@@ -51,7 +51,7 @@ impl HttpCarrier {
             media_type: http.media_type,
             bearer: bearer.transpose()?,
             hmac_key,
-            sender: HttpSender::unguarded(timeout),
+            sender: HttpSender::without_guard(timeout),
             clock: clock.clone(),
         })
     }

@@ -50,7 +50,7 @@ async fn ask(
     known: Option<&Value>,
 ) -> Result<PullAnswer, String> {
     let secure = web.url.starts_with("https://");
-    let client = client::unguarded(timeout, secure).map_err(|fault| fault.chain())?;
+    let client = client::without_guard(timeout, secure).map_err(|fault| fault.chain())?;
     let mut request = client.get(&web.url);
     if let Some(secret) = &web.bearer {
         request = request.bearer_auth(secret.read().map_err(|why| format!("bearer: {why}"))?);

@@ -251,9 +251,9 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
 /// request of an older release is left unchanged.
 #[must_use]
 pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<String> {
-    let mut undone = Vec::new();
+    let mut unsupported_members = Vec::new();
     if release < AdcpRelease::V3_2 {
-        return undone;
+        return unsupported_members;
     }
     for place in UNREAD {
         walk(request, place, "", &mut |members, name, _| {
@@ -266,14 +266,14 @@ pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<
                 .get(name)
                 .filter(|value| !row.default.is_some_and(|default| default.is(value)));
             match asks {
-                Some(_) => undone.push(pointer),
+                Some(_) => unsupported_members.push(pointer),
                 None => {
                     members.shift_remove(name);
                 }
             }
         });
     }
-    undone
+    unsupported_members
 }
 
 /// Returns the paths of a tool's requests that [`settle`] refuses.

@@ -17,7 +17,7 @@ enum Draft {
 }
 
 /// Writes a shape and every shape that it refers to as one schema of draft 2020-12.
-pub(super) fn whole(book: &RuleBook, name: &str) -> Option<Value> {
+pub(super) fn with_definitions(book: &RuleBook, name: &str) -> Option<Value> {
     let shape = book.shape(name)?;
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());

@@ -267,7 +267,7 @@ fn a_model_is_told_what_has_a_sentence() {
         "required": ["id", "note"],
     });
     assert_eq!(outline::of_shape(&book, "a"), Some(expected));
-    let schema = schema::whole(&book, "a").unwrap();
+    let schema = schema::with_definitions(&book, "a").unwrap();
     assert_eq!(schema["properties"]["id"]["description"], "Which.");
     assert_eq!(schema["$defs"]["owner"]["description"], "Whose it is.");
 }

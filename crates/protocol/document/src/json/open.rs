@@ -27,11 +27,13 @@ impl<'de> Deserialize<'de> for Value {
 
 /// Reads a text. Of duplicate members the last counts.
 fn parse(text: &str) -> Result<Value, Error> {
-    JsonReader::new(text, BOUNDS).whole(&DocumentPlace::Root, &mut Problems::new()).map_err(|_| {
-        serde_json::from_str::<serde_json::Value>(text)
-            .err()
-            .unwrap_or_else(|| Error::custom("nests too deep"))
-    })
+    JsonReader::new(text, BOUNDS).document(&DocumentPlace::Root, &mut Problems::new()).map_err(
+        |_| {
+            serde_json::from_str::<serde_json::Value>(text)
+                .err()
+                .unwrap_or_else(|| Error::custom("nests too deep"))
+        },
+    )
 }
 
 /// A visitor that takes the text of a value from `serde_json`, and the value itself from other

@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Result<Value, Problems> {
     let bounds = ReadLimits { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     let mut problems = Problems::new();
     let mut reader = JsonReader { every: true, ..JsonReader::new(text, bounds) };
-    if let Ok(value) = reader.whole(&DocumentPlace::Root, &mut problems) {
+    if let Ok(value) = reader.document(&DocumentPlace::Root, &mut problems) {
         return problems.into_result(Some(value));
     }
     // This reader does not count lines, so `serde_json` finds the place when one is needed.
@@ -70,7 +70,7 @@ pub fn read(text: &str) -> Result<Value, Problems> {
 /// The reason why the text cannot be read.
 pub fn document(text: &str, bounds: ReadLimits) -> Result<(Value, Problems), ReadError> {
     let mut problems = Problems::new();
-    let value = JsonReader::new(text, bounds).whole(&DocumentPlace::Root, &mut problems)?;
+    let value = JsonReader::new(text, bounds).document(&DocumentPlace::Root, &mut problems)?;
     Ok((value, problems))
 }
 
@@ -79,7 +79,7 @@ fn reject(at: &DocumentPlace<'_>, problems: &mut Problems, message: impl Into<St
 }
 
 /// Records a duplicate member.
-pub fn twice(at: &DocumentPlace<'_>, problems: &mut Problems) {
+pub fn duplicate_key(at: &DocumentPlace<'_>, problems: &mut Problems) {
     reject(at, problems, "is there twice; readers differ in which they take");
 }
 
@@ -104,7 +104,7 @@ impl<'t> JsonReader<'t> {
     }
 
     /// Reads the whole text as one value.
-    pub(crate) fn whole(
+    pub(crate) fn document(
         &mut self,
         at: &DocumentPlace<'_>,
         problems: &mut Problems,
@@ -168,7 +168,7 @@ impl<'t> JsonReader<'t> {
                         }
                         Entry::Occupied(mut taken) => {
                             // The last value counts, as in most readers; the duplicate is reported.
-                            twice(&at.key(taken.key()), problems);
+                            duplicate_key(&at.key(taken.key()), problems);
                             taken.insert(value);
                         }
                     }

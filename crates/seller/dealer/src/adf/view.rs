@@ -190,9 +190,10 @@ fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
         // Clients that pass numbers through protobuf send 2023.0 for 2023.
-        Value::Number(number) => {
-            Some(parse::whole(number).map_or_else(|| number.to_string(), |whole| whole.to_string()))
-        }
+        Value::Number(number) => Some(
+            parse::whole_number(number)
+                .map_or_else(|| number.to_string(), |whole| whole.to_string()),
+        ),
         Value::Bool(boolean) => Some(boolean.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }

@@ -171,7 +171,7 @@ impl Agent for Conformance {
     fn refresh(&self) -> Result<(), InternalError> {
         self.auth.tidy();
         // Somebody may have taken a webhook on again.
-        self.service.tasks().stir();
+        self.service.tasks().wake();
         Ok(())
     }
 

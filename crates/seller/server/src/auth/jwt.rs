@@ -30,7 +30,11 @@ impl Verifier {
     }
 
     /// Returns the principal of a token.
-    pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
+    pub(super) async fn authenticate(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Principal, AuthRefusal> {
         let token =
             UnverifiedToken::read(text).map_err(|reason| AuthRefusal::Invalid { reason })?;
         // Key id and algorithm are not verified yet; they only select among the issuer's keys.

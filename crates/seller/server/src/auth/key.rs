@@ -112,7 +112,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Returns the principal of a key.
-pub(super) fn judge(
+pub(super) fn authenticate(
     keys: &dyn KeyLookup,
     agent_id: &str,
     text: &str,

@@ -24,7 +24,7 @@ pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client,
 ///
 /// # Errors
 /// When this machine has no trusted certificates.
-pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, InternalError> {
+pub fn without_guard(timeout: Duration, secure: bool) -> Result<Client, InternalError> {
     finish(base(timeout), secure)
 }
 

@@ -164,7 +164,7 @@ pub(super) fn mark_refusal(response: &mut Response, refusal: &A2aRefusal) {
 }
 
 /// Sets the headers of a profile's refusal.
-pub(super) fn mark(response: &mut Response, refusal: &ProfileRefusal) {
+pub(super) fn set_retry_headers(response: &mut Response, refusal: &ProfileRefusal) {
     head(response, refusal.extension, refusal.challenge.as_deref());
     if let Some(wait) = refusal.wait {
         retry_after(response, wait);

@@ -54,7 +54,7 @@ fn is_worth_it(response: &Response) -> bool {
 }
 
 /// Compresses an answer, where that is worth it.
-pub(super) async fn whole(response: Response) -> Response {
+pub(super) async fn compress(response: Response) -> Response {
     if !is_worth_it(&response) {
         return response;
     }

@@ -169,7 +169,7 @@ impl ErrorWriter for RpcErrors<'_> {
         let mut response = answers::write_wrapped(&failure, document.get().len() + summary.len());
         let status = refusal.jsonrpc_status.and_then(|status| StatusCode::from_u16(status).ok());
         *response.status_mut() = status.unwrap_or(StatusCode::OK);
-        answers::mark(&mut response, &refusal);
+        answers::set_retry_headers(&mut response, &refusal);
         (response, answers::stamp(refusal))
     }
 

@@ -145,7 +145,7 @@ impl CheckedRequest<'_> {
             Err(reject) => {
                 // A signature over a body with duplicate members would be ambiguous, so it is
                 // checked first.
-                if !reject.twice.is_empty()
+                if !reject.duplicate_keys.is_empty()
                     && let Some(Err(turned)) = self.admit(bytes, None).await
                 {
                     return RpcErrors(&reject.id).profile(*turned);

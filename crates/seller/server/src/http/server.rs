@@ -107,7 +107,7 @@ pub async fn serve(
         let host = host.clone();
         let stopped = stopped.clone();
         match identity.clone() {
-            None => tokio::spawn(host.welcome(stream, address, place, stopped)),
+            None => tokio::spawn(host.accept(stream, address, place, stopped)),
             Some(identity) => {
                 tokio::spawn(host.accept_tls(stream, address, place, stopped, identity))
             }
@@ -155,7 +155,7 @@ struct ConnectionDeps {
 }
 
 impl ConnectionDeps {
-    async fn welcome(
+    async fn accept(
         self,
         stream: TcpStream,
         address: SocketAddr,

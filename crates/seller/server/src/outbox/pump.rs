@@ -65,7 +65,7 @@ pub trait DeliveryQueue: fmt::Debug + Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<(), InternalError>> + Send;
 
     /// Resolves when a delivery may have become due.
-    fn stirred(&self) -> impl Future<Output = ()> + Send;
+    fn woken(&self) -> impl Future<Output = ()> + Send;
 
     /// Prevents further deliveries from starting.
     fn stop(&self);
@@ -95,7 +95,7 @@ pub async fn run<Q: DeliveryQueue>(queue: Arc<Q>, stop: impl Future<Output = ()>
             Some(ended) = running.join_next_with_id() => {
                 busy.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
             }
-            () = queue.stirred() => {}
+            () = queue.woken() => {}
             () = due => {}
         }
     }
@@ -122,8 +122,8 @@ async fn fill<Q: DeliveryQueue>(
             // A delivery that ends makes room.
             return Ok(None);
         }
-        let passed_over = passed_over(limits, busy);
-        let due = read(queue, move |queue| queue.due(now, &passed_over, room)).await?;
+        let blocked = blocked(limits, busy);
+        let due = read(queue, move |queue| queue.due(now, &blocked, room)).await?;
         let found = due.len();
         let mut started = 0;
         for turn in due {
@@ -171,7 +171,7 @@ fn start<Q: DeliveryQueue>(
 }
 
 /// Returns what has to wait: deliveries in progress, and hosts and owners at their limit.
-fn passed_over(limits: OutboxLimits, busy: &HashMap<Id, ActiveDelivery>) -> BlockedPushes {
+fn blocked(limits: OutboxLimits, busy: &HashMap<Id, ActiveDelivery>) -> BlockedPushes {
     let at_bound = |name: fn(&ActiveDelivery) -> &String, bound: usize| {
         let mut counts: HashMap<&String, usize> = HashMap::new();
         for who in busy.values() {

@@ -152,7 +152,7 @@ impl HttpSender {
 
     /// Creates a sender without a guard, for addresses that the operator has configured.
     #[must_use]
-    pub fn unguarded(timeout: Duration) -> Self {
+    pub fn without_guard(timeout: Duration) -> Self {
         Self { egress: None, timeout, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
@@ -226,7 +226,7 @@ impl HttpSender {
         }
         let client = match &self.egress {
             Some(egress) => client::build(egress, self.timeout, secure)?,
-            None => client::unguarded(self.timeout, secure)?,
+            None => client::without_guard(self.timeout, secure)?,
         };
         // Two threads may each have created a client; the first one stays.
         Ok(slot.get_or_init(|| client))

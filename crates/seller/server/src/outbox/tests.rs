@@ -292,7 +292,7 @@ async fn p_03_a_failing_receiver_is_retried_then_given_up() {
     world.finish("ada", &task_id, 2).await;
     assert_eq!(world.seen("down").len(), 6);
     assert_eq!(world.log.revive(world.clock.now()), 1);
-    world.tasks.stir();
+    world.tasks.wake();
     world.until_received("down", 11).await;
     let received = world.received("down");
     assert_eq!(received[6..], [TASK, WORKING, "artifactUpdate 0", "artifactUpdate 1", DONE]);

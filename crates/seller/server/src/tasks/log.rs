@@ -173,7 +173,7 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When the log fails.
-    fn hear(&self, _ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
+    fn on_change(&self, _ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
         Ok(())
     }
 

@@ -50,7 +50,7 @@ impl Tasks {
                 self.stop(&task_id);
             }
         }
-        self.stir();
+        self.wake();
         self.fail_abandoned()
     }
 }

@@ -105,7 +105,7 @@ impl Webhooks {
             PushStored::NoTask => Err(not_found(&task_id).into()),
             PushStored::TooMany => Err(too_many("taskId").into()),
             PushStored::Kept => {
-                self.tasks.stir();
+                self.tasks.wake();
                 Ok(shown(&task_id, webhook.target))
             }
         }

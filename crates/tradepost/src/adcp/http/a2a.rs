@@ -31,7 +31,7 @@ pub(in crate::adcp) async fn answer(
         Ok(envelope) => envelope,
         // As over MCP: a signature proves nothing about a body that can be parsed in two ways.
         Err(reject)
-            if !reject.twice.is_empty()
+            if !reject.duplicate_keys.is_empty()
                 && let Err(refused) = intake::signed(registry, publisher, parts, bytes).await =>
         {
             return Denial::refused(publisher, refused).respond(&reject.id, None);

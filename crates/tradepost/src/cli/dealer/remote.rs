@@ -50,7 +50,7 @@ impl Remote {
                 "create one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY",
             )
         })?;
-        let client = client::unguarded(PATIENCE, base.scheme() == "https")?;
+        let client = client::without_guard(PATIENCE, base.scheme() == "https")?;
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 

@@ -145,7 +145,7 @@ impl World {
         let egress = Egress::new(Resolver::system(), loopback);
         let ground = NotificationDeps {
             publisher_store,
-            stir: self.publisher_store.stir(),
+            notify: self.publisher_store.notify(),
             sender: HttpSender::new(egress, Duration::from_secs(5)),
             clock: Clock::system(),
             edge: ClockAndRandom::system(),

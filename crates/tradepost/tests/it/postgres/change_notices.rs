@@ -36,7 +36,7 @@ fn heard(inbox: &std::sync::mpsc::Receiver<ChangeNotice>, wanted: impl Fn(&Chang
 
 fn listen(store: &Store) -> std::sync::mpsc::Receiver<ChangeNotice> {
     let (tell, inbox) = channel();
-    store.hear(move |news| drop(tell.send(news.clone()))).unwrap();
+    store.on_change(move |news| drop(tell.send(news.clone()))).unwrap();
     // What comes first says that it listens.
     heard(&inbox, |news| *news == ChangeNotice::Any);
     inbox

@@ -34,7 +34,7 @@ impl Permits for Counted {
 /// A process with a limiter, as soon as it is heard of.
 fn process(scratch: &Scratch) -> (Arc<Counted>, Limiter) {
     let store = Arc::new(scratch.store());
-    store.hear(|_| ()).unwrap();
+    store.on_change(|_| ()).unwrap();
     let permits = store.permits().unwrap();
     until("permits are leased", || permits.lease("another", LIMIT).is_ok());
     let counted = Arc::new(Counted { permits, asked: AtomicU32::default() });

@@ -137,13 +137,13 @@ fn a_database_is_moved_to_once_then_served_whole() {
     let first = Store::open(one.path()).unwrap();
     let refused = second.move_to(&target, |_| ()).unwrap_err();
     assert!(matches!(refused, NotMoved::Other), "{refused}");
-    let unserved = scratch.store().hear(|_| ()).unwrap_err().chain();
+    let unserved = scratch.store().on_change(|_| ()).unwrap_err().chain();
     assert!(unserved.contains("migrate-store"), "{unserved}");
     first.move_to(&target, |_| ()).unwrap();
     first.move_to(&target, |_| panic!("nothing is moved twice")).unwrap();
 
     // From now on it is used, and what is gone there does not come back.
-    target.hear(|_| ()).unwrap();
+    target.on_change(|_| ()).unwrap();
     let gone = target.leads(None).unwrap()[0].lead_id.clone();
     target.erase_leads(vec![gone], "test", at(NOW)).unwrap();
     let kept = target.leads(None).unwrap();
@@ -159,7 +159,7 @@ fn a_database_that_a_server_uses_is_not_moved_to() {
     let Some(scratch) = Scratch::new() else { return };
     let (_folder, source) = folder();
     let target = scratch.store();
-    target.hear(|_| ()).unwrap();
+    target.on_change(|_| ()).unwrap();
     let refused = source.move_to(&target, |_| ()).unwrap_err();
     assert!(matches!(refused, NotMoved::Served), "{refused}");
     assert_eq!(scratch.say("SELECT count(*)::text FROM moved_from"), ["0"]);

@@ -47,7 +47,7 @@ impl ErrorWriter for HttpJsonErrors {
             "details": details,
         }});
         let mut response = json_response(status, body.to_string());
-        answers::mark(&mut response, &refusal);
+        answers::set_retry_headers(&mut response, &refusal);
         come_back(&mut response);
         (response, answers::stamp(refusal))
     }

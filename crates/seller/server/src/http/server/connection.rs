@@ -180,7 +180,7 @@ async fn answer(
     // Before the router consumes the request.
     let secure = secure || site.is_published_over_tls(&request);
     let response = observe(site, request, &refusals).await?;
-    let mut response = if wanted { compress::whole(response).await } else { response };
+    let mut response = if wanted { compress::compress(response).await } else { response };
     compress::vary(&mut response);
     if secure {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
