@@ -22,7 +22,7 @@ pub struct Script {
     /// Purpose, in a sentence.
     pub description: String,
     /// Seller that it plays.
-    pub seller: Seller,
+    pub seller: SellerKind,
     /// Limits for the buyer.
     pub budget: RequestBudget,
     /// Rules, in the order in which they are tried.
@@ -31,7 +31,7 @@ pub struct Script {
 
 words! {
     /// Seller that a script plays.
-    pub enum Seller {
+    pub enum SellerKind {
         /// Car dealer that speaks AAP.
         Dealer = "dealer",
         /// A2A agent without a profile, which keeps tasks.
@@ -41,7 +41,7 @@ words! {
     }
 }
 
-impl Seller {
+impl SellerKind {
     /// Returns true when the seller offers this target.
     #[must_use]
     pub fn has(self, target: AskedFor) -> bool {

@@ -27,7 +27,7 @@ use super::buyer::Place;
 use super::refuse::{self, WholeAnswer};
 use super::reply::BuyerReply;
 use super::report::SandboxReport;
-use super::script::{self, AskedFor, Per, RuleAction, Script, ScriptRule, Sell, Seller};
+use super::script::{self, AskedFor, Per, RuleAction, Script, ScriptRule, Sell, SellerKind};
 use super::sent::SentRequest;
 use super::watch::{BuyerGrader, FindingKind};
 use super::{Cast, Dropped, TruthfulDealer, agent, damage};
@@ -54,12 +54,12 @@ pub(super) struct PlayedSeller {
     /// Dealer that answers, when the script plays one.
     dealer: Option<Arc<dyn TruthfulDealer>>,
     router: Router,
-    state: Mutex<State>,
+    state: Mutex<SandboxState>,
 }
 
 /// State that changes with each request.
 #[derive(Debug)]
-struct State {
+struct SandboxState {
     watch: BuyerGrader,
     /// Number of requests counted by each rule, for rules that count all of them.
     counted: Vec<u64>,
@@ -80,18 +80,18 @@ impl PlayedSeller {
     ) -> Result<Self, InternalError> {
         let started = clock.now();
         let (router, dealer, units) = match script.seller {
-            Seller::Dealer => {
+            SellerKind::Dealer => {
                 let dealer = cast.dealer(&place)?;
                 let units = demo::units(size, SEED, started);
                 dealer.offer(&units, started)?;
                 (dealer.router(), Some(dealer), units)
             }
-            Seller::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
-            Seller::Publisher => (cast.publisher(&place)?, None, Vec::new()),
+            SellerKind::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
+            SellerKind::Publisher => (cast.publisher(&place)?, None, Vec::new()),
         };
         let watch = BuyerGrader::new(script.budget, script.seller.has(AskedFor::Card));
         let counted = vec![0; script.rules.len()];
-        let state = Mutex::new(State { watch, counted, units });
+        let state = Mutex::new(SandboxState { watch, counted, units });
         Ok(Self { script, place, clock, started, dealer, router, state })
     }
 
@@ -141,9 +141,9 @@ impl PlayedSeller {
             return Ok(damage::whole(refuse::http(413, script::BodyKind::Html, &<_>::default())));
         };
         let sent = match self.script.seller {
-            Seller::Dealer => Some(SentRequest::message(&parts, &body, arrived)),
-            Seller::Agent => Some(SentRequest::call(&parts, &body)),
-            Seller::Publisher => SentRequest::tool(&parts, &body),
+            SellerKind::Dealer => Some(SentRequest::message(&parts, &body, arrived)),
+            SellerKind::Agent => Some(SentRequest::call(&parts, &body)),
+            SellerKind::Publisher => SentRequest::tool(&parts, &body),
         };
         match sent {
             Some(sent) => self.play(parts, body, sent, arrived, finished).await,
@@ -155,8 +155,8 @@ impl PlayedSeller {
     /// Returns the path whose requests the script decides about.
     fn endpoint(&self) -> &'static str {
         match self.script.seller {
-            Seller::Dealer | Seller::Agent => ENDPOINT_PATH,
-            Seller::Publisher => mcp::PATH,
+            SellerKind::Dealer | SellerKind::Agent => ENDPOINT_PATH,
+            SellerKind::Publisher => mcp::PATH,
         }
     }
 
@@ -201,28 +201,28 @@ impl PlayedSeller {
         let words = &rule.words;
         let outcome = match (&rule.act, real) {
             (RuleAction::Refuse(code), _) => {
-                Outcome::Whole(refuse::profile(*code, words, &sent, now))
+                SentOutcome::Whole(refuse::profile(*code, words, &sent, now))
             }
-            (RuleAction::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
+            (RuleAction::Fail(code), _) => SentOutcome::Whole(refuse::task(*code, words, &sent)),
             (RuleAction::Protocol(code), _) => {
-                Outcome::Whole(refuse::protocol(*code, words, &sent))
+                SentOutcome::Whole(refuse::protocol(*code, words, &sent))
             }
             (RuleAction::Http(status, page), _) => {
-                Outcome::Whole(refuse::http(*status, *page, words))
+                SentOutcome::Whole(refuse::http(*status, *page, words))
             }
-            (RuleAction::Redirect, _) => Outcome::Whole(self.elsewhere()),
-            (RuleAction::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
+            (RuleAction::Redirect, _) => SentOutcome::Whole(self.elsewhere()),
+            (RuleAction::Truncate, Some(real)) => SentOutcome::Senseless(damage::truncated(real)),
             (RuleAction::Garbage(kind), Some(real)) => {
-                Outcome::Senseless(damage::garbage(*kind, real, &sent))
+                SentOutcome::Senseless(damage::garbage(*kind, real, &sent))
             }
             (RuleAction::Inject(poison), Some(real)) => {
-                Outcome::Whole(damage::inject(*poison, real))
+                SentOutcome::Whole(damage::inject(*poison, real))
             }
             (RuleAction::Sell(which), Some(real)) => {
                 self.sell(*which, &real.body, now).await;
-                Outcome::Whole(real)
+                SentOutcome::Whole(real)
             }
-            (RuleAction::Answer, Some(real)) => Outcome::Whole(real),
+            (RuleAction::Answer, Some(real)) => SentOutcome::Whole(real),
             (RuleAction::Drop, _)
             | (
                 RuleAction::Answer
@@ -231,7 +231,7 @@ impl PlayedSeller {
                 | RuleAction::Inject(_)
                 | RuleAction::Sell(_),
                 None,
-            ) => Outcome::Nothing,
+            ) => SentOutcome::Nothing,
         };
         // Only the answer is delayed. A buyer that gives up waiting cannot know that the request was executed.
         if let Ok(latency) = Duration::try_from(rule.latency)
@@ -241,17 +241,17 @@ impl PlayedSeller {
         }
         let now = self.clock.now();
         let reply = match &outcome {
-            Outcome::Whole(WholeAnswer { status, headers, body }) => {
+            SentOutcome::Whole(WholeAnswer { status, headers, body }) => {
                 BuyerReply::read(*status, headers, body, now)
             }
-            Outcome::Senseless(_) | Outcome::Nothing => BuyerReply::Nothing,
+            SentOutcome::Senseless(_) | SentOutcome::Nothing => BuyerReply::Nothing,
         };
         // Recorded before it is sent, because the buyer's next request may arrive at once.
         self.state().watch.answered(number, &sent, &reply, taken, now);
         match outcome {
-            Outcome::Whole(whole) => Ok(damage::whole(whole)),
-            Outcome::Senseless(response) => Ok(response),
-            Outcome::Nothing => Err(Dropped),
+            SentOutcome::Whole(whole) => Ok(damage::whole(whole)),
+            SentOutcome::Senseless(response) => Ok(response),
+            SentOutcome::Nothing => Err(Dropped),
         }
     }
 
@@ -305,13 +305,13 @@ impl PlayedSeller {
             tradepost_document::json::from_slice(&card.body).unwrap_or_default();
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
         match (self.script.seller, interfaces) {
-            (Seller::Agent, Some(interfaces)) => {
+            (SellerKind::Agent, Some(interfaces)) => {
                 interfaces.retain(|interface| {
                     interface.get("protocolBinding") == Some(&"JSONRPC".into())
                 });
                 WholeAnswer { body: document.to_string().into(), ..card }
             }
-            (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
+            (SellerKind::Agent | SellerKind::Dealer | SellerKind::Publisher, _) => card,
         }
     }
 
@@ -345,13 +345,13 @@ impl PlayedSeller {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SandboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Answer to send.
-enum Outcome {
+enum SentOutcome {
     /// Well-formed answer.
     Whole(WholeAnswer),
     /// Answer that cannot be understood.

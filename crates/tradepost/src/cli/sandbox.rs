@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use tradepost_document::json::json;
 use tradepost_sandbox::report::overview::{Form, Overview};
-use tradepost_sandbox::script::{self, Script, Seller};
+use tradepost_sandbox::script::{self, Script, SellerKind};
 use tradepost_sandbox::watch::FindingLevel;
 use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
 use tradepost_server::clock::Clock;
@@ -186,7 +186,7 @@ async fn play(
     }
     context.output.talk(format!("URL for one buyer alone: http://{address}/buyers/NAME"));
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
-    if seller == Seller::Publisher {
+    if seller == SellerKind::Publisher {
         let [(token, _), ..] = TOKENS;
         let line = format!("AdCP over MCP at http://{address}{PATH}, with the token {token}");
         context.output.talk(line);

@@ -9,7 +9,7 @@ use tradepost_document::toml::{self, TomlMistake, Variables, parse_duration};
 
 use super::{
     AskedFor, BodyKind, Garbage, RefusalWords, RequestBudget, RuleAction, RuleCondition, Script,
-    ScriptRule, Seller,
+    ScriptRule, SellerKind,
 };
 
 /// Maximum length of a name.
@@ -31,14 +31,14 @@ pub fn read(text: &str) -> Result<Script, Vec<TomlMistake>> {
 
 fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
     // The seller decides which codes a rule may use. An unknown seller is reported below.
-    let seller = value.get("seller").and_then(Value::as_str).and_then(Seller::from_name);
-    let seller = seller.unwrap_or(Seller::Dealer);
+    let seller = value.get("seller").and_then(Value::as_str).and_then(SellerKind::from_name);
+    let seller = seller.unwrap_or(SellerKind::Dealer);
     read_object!(value, &DocumentPlace::Root, problems, closed {
         required "name" => name: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::text_of(v, at, p, 1, Some(MAX_NAME))
         },
         optional "description" => description: sentence,
-        optional "seller" => _named: parse::word::<Seller>,
+        optional "seller" => _named: parse::word::<SellerKind>,
         optional "budget" => limits: budget,
         optional "rules" => rules: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, Some(MAX_RULES)), |v, at, p| rule(seller, v, at, p))
@@ -57,7 +57,7 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
 }
 
 /// Reports the parts of a rule that this kind of seller does not support.
-fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mut Problems) {
+fn fits(seller: SellerKind, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
         parse::reject(&at.key(key), problems, message);
     };
@@ -65,22 +65,22 @@ fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mu
         say(
             "on",
             match seller {
-                Seller::Dealer => "names what a dealer does not have: it has a card and skills",
-                Seller::Agent => {
+                SellerKind::Dealer => "names what a dealer does not have: it has a card and skills",
+                SellerKind::Agent => {
                     "names what an agent does not have: it has a card and operations, such as SendMessage"
                 }
-                Seller::Publisher => {
+                SellerKind::Publisher => {
                     "names what a publisher does not have: it has tools, such as create_media_buy"
                 }
             },
         );
     }
     let of_others = match &rule.act {
-        RuleAction::Refuse(_) if seller == Seller::Agent => Some("refuse"),
-        RuleAction::Inject(_) if seller == Seller::Agent => Some("inject"),
+        RuleAction::Refuse(_) if seller == SellerKind::Agent => Some("refuse"),
+        RuleAction::Inject(_) if seller == SellerKind::Agent => Some("inject"),
         RuleAction::Sell(_) => Some("sell"),
         RuleAction::Garbage(Garbage::OtherSkill) => Some("garbage"),
-        RuleAction::Protocol(_) if seller == Seller::Publisher => Some("protocol"),
+        RuleAction::Protocol(_) if seller == SellerKind::Publisher => Some("protocol"),
         RuleAction::Refuse(_)
         | RuleAction::Fail(_)
         | RuleAction::Answer
@@ -93,29 +93,31 @@ fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mu
         | RuleAction::Redirect => None,
     };
     match (seller, of_others) {
-        (Seller::Agent, Some(key)) => {
+        (SellerKind::Agent, Some(key)) => {
             say(key, "is for dealers; an agent says no by protocol or http");
         }
-        (Seller::Publisher, Some(key)) => {
+        (SellerKind::Publisher, Some(key)) => {
             say(key, "is not for publishers, who say no by refuse or http");
         }
-        (Seller::Dealer, _) | (Seller::Agent | Seller::Publisher, None) => {}
+        (SellerKind::Dealer, _) | (SellerKind::Agent | SellerKind::Publisher, None) => {}
     }
-    if seller == Seller::Publisher && rule.words.retryable.is_some() {
+    if seller == SellerKind::Publisher && rule.words.retryable.is_some() {
         say("retryable", "is for dealers; a publisher's code says how to recover");
     }
 }
 
 /// Reads the code of a refusal from the catalog of the seller.
 fn refusal(
-    seller: Seller,
+    seller: SellerKind,
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<RuleAction> {
     match seller {
-        Seller::Dealer | Seller::Agent => parse::word(value, at, problems).map(RuleAction::Refuse),
-        Seller::Publisher => parse::word(value, at, problems).map(RuleAction::Fail),
+        SellerKind::Dealer | SellerKind::Agent => {
+            parse::word(value, at, problems).map(RuleAction::Refuse)
+        }
+        SellerKind::Publisher => parse::word(value, at, problems).map(RuleAction::Fail),
     }
 }
 
@@ -146,7 +148,7 @@ const EFFECTS: &[&str] = &[
 const LATENCY: &str = "latency";
 
 fn rule(
-    seller: Seller,
+    seller: SellerKind,
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,

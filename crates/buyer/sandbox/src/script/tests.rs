@@ -84,7 +84,7 @@ fn what_the_seller_does_not_have_is_a_mistake() {
     "#]]
     .assert_debug_eq(&mistakes("name = \"x\"\n[[rules]]\non = \"GetTask\"\ndrop = \"after\"\n"));
     let script = read(&format!("{agent}on = [\"card\", \"GetTask\"]\ndrop = \"after\"\n")).unwrap();
-    assert_eq!(script.seller, Seller::Agent);
+    assert_eq!(script.seller, SellerKind::Agent);
     let publisher = "name = \"x\"\nseller = \"publisher\"\n[[rules]]\n";
     expect_test::expect![[r#"
         [
