@@ -138,8 +138,8 @@ impl Passing {
             head.push_str(&format!("content-length: {}\r\n", self.body.len()));
         }
         head.push_str("connection: close\r\n\r\n");
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(&self.body)
+        // In one piece: the second would wait until the first is acknowledged.
+        stream.write_all(&[head.as_bytes(), &self.body].concat())
     }
 }
 
