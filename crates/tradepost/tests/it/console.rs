@@ -15,7 +15,7 @@ mod sessions;
 mod staff_work;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::SignedDuration;
 use tradepost::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
@@ -67,6 +67,12 @@ fn configured(change: impl FnOnce(&mut Config)) -> Config {
     support::two_dealers(&mut config);
     change(&mut config);
     config
+}
+
+/// The hash of [`PASSWORD`], made once: it is made to cost.
+fn hashed() -> &'static str {
+    static HASHED: LazyLock<String> = LazyLock::new(|| password::hash(PASSWORD).unwrap());
+    &HASHED
 }
 
 impl World {
@@ -137,7 +143,7 @@ impl World {
             name: name.to_owned(),
             dealer_id: dealer_id.map(str::to_owned),
             role,
-            password: password::hash(PASSWORD).unwrap(),
+            password: hashed().to_owned(),
             created_at: at(NOW),
         };
         assert!(self.server.store.write_blocking(move |tx| tx.add_member(&member)).unwrap());

@@ -2,10 +2,11 @@
 //! nothing, and the published schemas, against which every answer is checked.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
+use tempfile::TempDir;
 use tradepost::config::Config;
 use tradepost::wiring::{self, Wiring};
 use tradepost_dealer::record::LeadHistory;
@@ -49,7 +50,7 @@ pub struct TestServer {
     pub address: SocketAddr,
     pub hand: ManualClock,
     pub store: Arc<Store>,
-    pub directory: tempfile::TempDir,
+    pub directory: TempDir,
     config: Config,
     runtime: Option<tokio::runtime::Runtime>,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
@@ -64,9 +65,27 @@ pub fn start() -> TestServer {
 pub fn start_with(change: impl FnOnce(&mut Config)) -> TestServer {
     let mut config = dealer::config();
     change(&mut config);
-    let directory = tempfile::tempdir().unwrap();
-    dealer::stock(&Store::open(directory.path()).unwrap(), &config);
-    start_in(directory, config, SignedDuration::ZERO)
+    let directory = folder();
+    let store = Store::open(directory.path()).unwrap();
+    dealer::stock(&store, &config);
+    launch_on(Arc::new(store), directory, config, SignedDuration::ZERO, open)
+}
+
+/// A folder with an empty store. It is a copy, because making the tables takes longer than most tests.
+pub fn folder() -> TempDir {
+    static EMPTY: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Store::open(folder.path()).unwrap());
+        let file = folder.path().join("tradepost.sqlite");
+        let store = rusqlite::Connection::open(&file).unwrap();
+        let whole = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let is_busy: bool = store.query_row(whole, [], |row| row.get(0)).unwrap();
+        assert!(!is_busy, "a part of it is in another file");
+        std::fs::read(file).unwrap()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tradepost.sqlite"), &*EMPTY).unwrap();
+    folder
 }
 
 /// A second dealer like the first: they are `one.example` and `two.example`.
@@ -94,21 +113,28 @@ pub fn restart_after(mut server: TestServer, passed: SignedDuration) -> TestServ
 /// The agent that the official kits are run against.
 pub fn start_conformance(profile: Profile) -> TestServer {
     let config = Config { dealers: Vec::new(), ..dealer::config() };
-    let directory = tempfile::tempdir().unwrap();
+    let directory = folder();
     launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
         let agent = conformance::open(profile, &store, &clock, &format!("http://{address}"));
         wiring::registry(&config.server, &store, clock, vec![Arc::new(agent)]).0
     })
 }
 
-fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
-    launch(directory, config, passed, |config, store, clock, address| {
-        Wiring::open(config, store, clock, address).unwrap().registry
-    })
+fn start_in(directory: TempDir, config: Config, passed: SignedDuration) -> TestServer {
+    launch(directory, config, passed, open)
+}
+
+fn open(
+    config: Config,
+    store: Arc<Store>,
+    clock: Clock,
+    address: SocketAddr,
+) -> Arc<AgentRegistry> {
+    Wiring::open(config, store, clock, address).unwrap().registry
 }
 
 fn launch(
-    directory: tempfile::TempDir,
+    directory: TempDir,
     config: Config,
     passed: SignedDuration,
     open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<AgentRegistry>,
@@ -120,15 +146,12 @@ fn launch(
 /// The usual dealer, on a store that others may have, too.
 pub fn start_on(store: Store, config: Config) -> TestServer {
     let directory = tempfile::tempdir().unwrap();
-    let open = |config, store, clock, address| {
-        Wiring::open(config, store, clock, address).unwrap().registry
-    };
     launch_on(Arc::new(store), directory, config, SignedDuration::ZERO, open)
 }
 
 fn launch_on(
     store: Arc<Store>,
-    directory: tempfile::TempDir,
+    directory: TempDir,
     config: Config,
     passed: SignedDuration,
     open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<AgentRegistry>,

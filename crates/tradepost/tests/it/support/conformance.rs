@@ -19,7 +19,7 @@ use tradepost_server::permission::Permission;
 use tradepost_server::registry::AgentRegistry;
 use tradepost_store::{ApiKey, Store};
 
-use super::{NOW, Response, at, client};
+use super::{NOW, Response, at, client, folder};
 
 /// A running conformance agent.
 pub struct ConformanceServer {
@@ -42,7 +42,7 @@ pub fn open(profile: Profile, store: &Arc<Store>, clock: &Clock, base_url: &str)
 
 /// The conformance agent on an empty store.
 pub fn start_conformance(profile: Profile) -> ConformanceServer {
-    start_in(tempfile::tempdir().unwrap(), profile, |agent| agent)
+    start_in(folder(), profile, |agent| agent)
 }
 
 /// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
@@ -52,7 +52,7 @@ pub fn start_pushing(
     edge: ClockAndRandom,
 ) -> ConformanceServer {
     let calling = |agent: Conformance| agent.calling(egress);
-    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |_| Some((settings, edge)))
+    launch(folder(), Profile::Push, calling, |_| Some((settings, edge)))
 }
 
 /// The same, with an outbox for which waiting is moving the clock.
@@ -61,7 +61,7 @@ pub fn start_pushing_in_virtual_time(
     settings: OutboxSettings,
 ) -> ConformanceServer {
     let calling = |agent: Conformance| agent.calling(egress);
-    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |hand| {
+    launch(folder(), Profile::Push, calling, |hand| {
         let sleep = move |duration: Duration| -> SleepFuture {
             hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
             Box::pin(tokio::task::yield_now())
@@ -72,13 +72,13 @@ pub fn start_pushing_in_virtual_time(
 
 /// The same for clients that name no version.
 pub fn start_lenient(profile: Profile) -> ConformanceServer {
-    start_in(tempfile::tempdir().unwrap(), profile, Conformance::lenient)
+    start_in(folder(), profile, Conformance::lenient)
 }
 
 /// The same with cards that this key signs.
 pub fn start_signed(profile: Profile, key: SigningKey) -> ConformanceServer {
     let sign = move |agent: Conformance| agent.signed(key, at(NOW)).unwrap();
-    start_in(tempfile::tempdir().unwrap(), profile, sign)
+    start_in(folder(), profile, sign)
 }
 
 /// The conformance agent on a store that others may have, too.

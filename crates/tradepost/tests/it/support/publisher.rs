@@ -24,7 +24,7 @@ use tradepost_server::http;
 use tradepost_server::registry::AgentRegistry;
 use tradepost_store::Store;
 
-use super::{NOW, Response, at, client, layout};
+use super::{NOW, Response, at, client, folder, layout};
 
 /// The extension that callers of A2A 1.0 activate.
 pub const EXTENSION: &str = "https://adcontextprotocol.org/extensions/adcp/v3";
@@ -60,7 +60,7 @@ pub fn start() -> Publisher {
 
 /// The usual publisher, changed.
 pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
-    start_in(tempfile::tempdir().unwrap(), changed(change))
+    start_in(folder(), changed(change))
 }
 
 fn changed(change: &dyn Fn(&mut Config)) -> Config {
@@ -75,7 +75,7 @@ fn changed(change: &dyn Fn(&mut Config)) -> Config {
 
 /// The usual publisher, changed, whose card names the address at which it is reached.
 pub fn start_here(change: &dyn Fn(&mut Config)) -> Publisher {
-    launch(tempfile::tempdir().unwrap(), changed(change), None)
+    launch(folder(), changed(change), None)
 }
 
 /// The usual publisher, who sells something, on a store that others may have, too.
