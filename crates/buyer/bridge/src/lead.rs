@@ -10,7 +10,7 @@ use tradepost_client::failure::CallFailure;
 use tradepost_client::refusal::RefusalForm;
 use tradepost_client::text::plain;
 use tradepost_document::canonical;
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_mcp::AgreementForm;
@@ -183,7 +183,7 @@ fn settles(failure: &CallFailure) -> bool {
 fn lacks_time(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
-    error.code == Open::Known(aap::AapCode::AppointmentTimeUnavailable)
+    error.code == WireName::Known(aap::AapCode::AppointmentTimeUnavailable)
 }
 
 /// Returns true for a refusal that a repeated lead can get although the first one was stored: consent is checked
@@ -193,7 +193,7 @@ fn says_nothing_of_it(failure: &CallFailure) -> bool {
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     matches!(
         error.code,
-        Open::Known(aap::AapCode::InvalidConsent | aap::AapCode::IdempotencyConflict)
+        WireName::Known(aap::AapCode::InvalidConsent | aap::AapCode::IdempotencyConflict)
     )
 }
 

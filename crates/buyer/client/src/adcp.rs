@@ -13,7 +13,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tradepost_adcp as adcp;
 use tradepost_adcp::rules::{self, Internals};
 use tradepost_adcp::{AdcpTool, EXTENSION};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::{Map, Value};
 
 use crate::binding::AgentBinding;
@@ -425,7 +425,7 @@ impl SellerAnswer {
                 let name = state.strip_prefix("TASK_STATE_").unwrap_or(state);
                 name.to_ascii_lowercase().replace('_', "-")
             };
-            self.outcome.standing = state.map(|state| Open::parse(&name(state)));
+            self.outcome.standing = state.map(|state| WireName::parse(&name(state)));
         }
         self
     }

@@ -4,7 +4,7 @@
 
 use tradepost_adcp::error::{AdcpError, MAX_LISTED};
 pub use tradepost_adcp::{AdcpTaskStatus, GovernanceDecision};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::Value;
 
 use crate::failure::{CallFailure, KeptResponse};
@@ -17,7 +17,7 @@ use crate::text::{SENTENCE, WORD, plain};
 #[non_exhaustive]
 pub struct PayloadOutcome {
     /// Status of the task; `None` when the payload has none.
-    pub standing: Option<Open<AdcpTaskStatus>>,
+    pub standing: Option<WireName<AdcpTaskStatus>>,
     /// Warnings beside the result, which is valid nevertheless.
     pub warnings: Vec<AdcpError>,
     /// Rows that failed.
@@ -42,7 +42,7 @@ impl PayloadOutcome {
     pub fn read(payload: &Value) -> Self {
         let errors = payload.get("errors").or_else(|| payload.pointer("/payload/errors"));
         Self {
-            standing: payload.get("status").and_then(Value::as_str).map(Open::parse),
+            standing: payload.get("status").and_then(Value::as_str).map(WireName::parse),
             warnings: errors.map(AdcpError::read_list).unwrap_or_default(),
             rows: rows(payload),
         }
@@ -51,7 +51,7 @@ impl PayloadOutcome {
     /// Returns true when the task ended and its result can be used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.standing, None | Some(Open::Known(AdcpTaskStatus::Completed)))
+        matches!(self.standing, None | Some(WireName::Known(AdcpTaskStatus::Completed)))
     }
 }
 
@@ -130,9 +130,9 @@ impl PlanDecision {
             plain(value.get(name).and_then(Value::as_str).unwrap_or_default(), SENTENCE)
         };
         let mut words = ["verdict", "status"].into_iter().filter_map(|name| payload.get(name));
-        let decision = words.find_map(|word| match Open::parse(word.as_str()?) {
-            Open::Known(decision) => Some(decision),
-            Open::Other(_) => None,
+        let decision = words.find_map(|word| match WireName::parse(word.as_str()?) {
+            WireName::Known(decision) => Some(decision),
+            WireName::Other(_) => None,
         })?;
         let conditions = payload.get("conditions").and_then(Value::as_array);
         let condition = |condition: &Value| RequiredChange {
@@ -210,7 +210,7 @@ mod tests {
         let payload = json!({"status": "rejected", "reason": "policy"});
         assert!(failure(&payload).is_none());
         let outcome = PayloadOutcome::read(&payload);
-        assert_eq!(outcome.standing, Some(Open::Known(AdcpTaskStatus::Rejected)));
+        assert_eq!(outcome.standing, Some(WireName::Known(AdcpTaskStatus::Rejected)));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use tradepost_adcp::error::{AdcpError, Recovery};
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::json::Value;
 
 use crate::failure::{CallFailure, Unsent};
@@ -153,8 +153,8 @@ const REFUSED: &str = "The seller says no.";
 #[must_use]
 pub fn of_code(error: &AdcpError) -> String {
     in_one_line(match &error.code {
-        Open::Known(code) => code.docs(),
-        Open::Other(_) => match error.class() {
+        WireName::Known(code) => code.docs(),
+        WireName::Other(_) => match error.class() {
             Recovery::Transient => "The seller cannot do this at the moment.",
             Recovery::Correctable => "The seller wants the request to be changed.",
             Recovery::Terminal => "The seller says no, and a person has to settle it.",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tradepost_a2a::error::{A2aCode, DOMAIN, FieldViolation};
 use tradepost_aap::error::{AapCode, DOMAIN as AAP_DOMAIN, ReceivedRefusal};
 use tradepost_adcp::error::{AdcpError, ErrorFormatError, Recovery, RecoveryRule};
-use tradepost_document::catalog::{Open, Vocabulary};
+use tradepost_document::catalog::{Vocabulary, WireName};
 use tradepost_document::http::RetryAfter;
 use tradepost_document::json::Value;
 
@@ -89,7 +89,7 @@ pub struct ProtocolError {
     /// JSON-RPC number.
     pub jsonrpc: i64,
     /// Catalog row; for an unknown number the reason given, else the number.
-    pub code: Open<A2aCode>,
+    pub code: WireName<A2aCode>,
     /// Message for people, as sent.
     pub message: String,
     /// `ErrorInfo.reason`, as sent.
@@ -363,7 +363,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<ReceivedRefusal> {
     let (name, text) = message.split_once(':')?;
     let code = AapCode::from_name(name.trim())?;
     Some(ReceivedRefusal {
-        code: Open::Known(code),
+        code: WireName::Known(code),
         message: text.trim().to_owned(),
         retryable: code.retryable(),
         error_id: String::new(),
@@ -379,7 +379,7 @@ fn read_aap_info(details: &Value, message: &str) -> Option<ReceivedRefusal> {
     if text(info, "domain").as_deref() != Some(AAP_DOMAIN) {
         return None;
     }
-    let code = Open::<AapCode>::parse(&text(info, "reason")?);
+    let code = WireName::<AapCode>::parse(&text(info, "reason")?);
     let metadata = info.get("metadata").unwrap_or(&Value::Null);
     let default = code.known().is_some_and(AapCode::retryable);
     let stated = text(metadata, "retryable").and_then(|word| word.parse().ok());
@@ -404,9 +404,9 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     let row = A2aCode::from_jsonrpc_and_reason(jsonrpc, own.as_deref())
         .or_else(|| A2aCode::from_name(own.as_deref()?));
     let code = match (row, &reason) {
-        (Some(row), _) => Open::Known(row),
-        (None, Some(reason)) => Open::Other(reason.as_str().into()),
-        (None, None) => Open::Other(jsonrpc.to_string().into()),
+        (Some(row), _) => WireName::Known(row),
+        (None, Some(reason)) => WireName::Other(reason.as_str().into()),
+        (None, None) => WireName::Other(jsonrpc.to_string().into()),
     };
     let metadata = info.and_then(|info| info.get("metadata")).and_then(Value::as_object);
     let metadata = metadata

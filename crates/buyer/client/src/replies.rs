@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tradepost_aap::DealerInformation;
 use tradepost_aap::lead::LeadReceipt;
 use tradepost_aap::vehicle::{ListingStatus, VehicleCondition};
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::json::Value;
 use tradepost_document::parse::whole_number;
 use tradepost_document::words;
@@ -218,14 +218,14 @@ impl<'a> OfferedListing<'a> {
 
     /// Returns the condition.
     #[must_use]
-    pub fn condition(self) -> Option<Open<VehicleCondition>> {
-        text(self.0, "condition").map(Open::parse)
+    pub fn condition(self) -> Option<WireName<VehicleCondition>> {
+        text(self.0, "condition").map(WireName::parse)
     }
 
     /// Returns the listing status, which says if the vehicle can be bought.
     #[must_use]
-    pub fn status(self) -> Option<Open<ListingStatus>> {
-        text(self.0, "status").map(Open::parse)
+    pub fn status(self) -> Option<WireName<ListingStatus>> {
+        text(self.0, "status").map(WireName::parse)
     }
 
     /// Returns the out-the-door price, in whole US dollars.

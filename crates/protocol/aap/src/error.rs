@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::schema::known_pointer;
 use crate::vehicle::{TradeInCondition, VehicleCondition};
 use crate::{Skill, Version};
-use tradepost_document::catalog::{Open, Vocabulary};
+use tradepost_document::catalog::{Vocabulary, WireName};
 use tradepost_document::format::rfc3339;
 use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, present, put};
@@ -436,7 +436,7 @@ impl Serialize for Details<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedRefusal {
     /// Error code; an unknown one is kept.
-    pub code: Open<AapCode>,
+    pub code: WireName<AapCode>,
     /// Message for people, as sent.
     pub message: String,
     /// True when the dealer permits a retry.
@@ -456,7 +456,7 @@ impl ReceivedRefusal {
         if text("type") != Some(TYPE) {
             return None;
         }
-        let code = Open::<AapCode>::parse(text("code")?);
+        let code = WireName::<AapCode>::parse(text("code")?);
         let default = code.known().is_some_and(AapCode::retryable);
         Some(Self {
             message: text("message").unwrap_or_default().to_owned(),
@@ -468,11 +468,11 @@ impl ReceivedRefusal {
     }
 
     /// Iterates over the listed problems: location, keyword and message.
-    pub fn problems(&self) -> impl Iterator<Item = (&str, Open<Keyword>, &str)> {
+    pub fn problems(&self) -> impl Iterator<Item = (&str, WireName<Keyword>, &str)> {
         let units = self.details.get("errors").and_then(Value::as_array);
         units.into_iter().flatten().map(|unit| {
             let text = |name: &str| unit.get(name).and_then(Value::as_str).unwrap_or_default();
-            (text("instanceLocation"), Open::parse(text("keyword")), text("error"))
+            (text("instanceLocation"), WireName::parse(text("keyword")), text("error"))
         })
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::once;
-use tradepost_document::catalog::{Open, catalog, words};
+use tradepost_document::catalog::{WireName, catalog, words};
 use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json, put};
 
@@ -144,11 +144,11 @@ catalog! {
 pub struct AdcpError {
     /// Error code; an unknown one is kept.
     // Any code is accepted (AdCP 3.1, "Error handling"; D-1).
-    pub code: Open<AdcpCode>,
+    pub code: WireName<AdcpCode>,
     /// Message for people, as sent.
     pub message: String,
     /// Recovery class, as sent; `None` when absent. A value that is not a string is kept as JSON.
-    pub recovery: Option<Open<Recovery>>,
+    pub recovery: Option<WireName<Recovery>>,
     /// Field at fault, in AdCP's path notation (`packages[0].budget`). For display only: never
     /// change a request by it.
     pub field: Option<String>,
@@ -162,7 +162,7 @@ pub struct AdcpError {
     /// Other members of the code's details, as sent.
     pub details: Map,
     /// Author; absent for the agent that answers.
-    pub source: Option<Open<ErrorSource>>,
+    pub source: Option<WireName<ErrorSource>>,
     /// Library that wrote it, if one did.
     pub sdk_id: Option<String>,
     /// `warning` for errors that are no failure.
@@ -219,9 +219,9 @@ impl AdcpError {
     #[must_use]
     pub fn new(code: AdcpCode, message: impl Into<String>) -> Self {
         Self {
-            code: Open::Known(code),
+            code: WireName::Known(code),
             message: message.into(),
-            recovery: Some(Open::Known(code.recovery())),
+            recovery: Some(WireName::Known(code.recovery())),
             field: None,
             suggestion: None,
             retry_after: None,
@@ -252,10 +252,10 @@ impl AdcpError {
     #[must_use]
     pub fn class(&self) -> Recovery {
         match (&self.recovery, &self.code) {
-            (Some(Open::Known(recovery)), _) => *recovery,
-            (Some(Open::Other(_)), _) => Recovery::Terminal,
-            (None, Open::Known(code)) => code.recovery(),
-            (None, Open::Other(_)) => Recovery::Transient,
+            (Some(WireName::Known(recovery)), _) => *recovery,
+            (Some(WireName::Other(_)), _) => Recovery::Terminal,
+            (None, WireName::Known(code)) => code.recovery(),
+            (None, WireName::Other(_)) => Recovery::Transient,
         }
     }
 
@@ -270,13 +270,13 @@ impl AdcpError {
     // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
     // handling"; D-6).
     pub fn pin(&mut self, release: AdcpRelease) {
-        let Open::Known(code) = self.code else {
+        let WireName::Known(code) = self.code else {
             return;
         };
         if code.since() > release
             && let Some(older) = code.before()
         {
-            self.code = Open::Known(older);
+            self.code = WireName::Known(older);
         }
     }
 
@@ -297,17 +297,19 @@ impl AdcpError {
         }
         let issues = members.get("issues").and_then(Value::as_array);
         Ok(Self {
-            code: Open::parse(code),
+            code: WireName::parse(code),
             message: text("message").unwrap_or_default(),
             recovery: members.get("recovery").filter(|value| !value.is_null()).map(|value| {
-                value.as_str().map_or_else(|| Open::Other(value.to_string().into()), Open::parse)
+                value
+                    .as_str()
+                    .map_or_else(|| WireName::Other(value.to_string().into()), WireName::parse)
             }),
             field: text("field"),
             suggestion: text("suggestion"),
             retry_after: members.get("retry_after").and_then(seconds),
             issues: issues.into_iter().flatten().filter_map(Issue::read).collect(),
             details: members.get("details").and_then(Value::as_object).cloned().unwrap_or_default(),
-            source: text("source").map(|name| Open::parse(&name)),
+            source: text("source").map(|name| WireName::parse(&name)),
             sdk_id: text("sdk_id"),
             severity: text("severity"),
         })
@@ -407,13 +409,13 @@ impl Serialize for AdcpError {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("code", self.code.name())?;
         object.serialize_entry("message", &self.message)?;
-        put(&mut object, "recovery", self.recovery.as_ref().map(Open::name))?;
+        put(&mut object, "recovery", self.recovery.as_ref().map(WireName::name))?;
         put(&mut object, "field", first.as_ref().or(self.field.as_ref()))?;
         put(&mut object, "suggestion", self.suggestion.as_ref())?;
         put(&mut object, "retry_after", self.retry_after)?;
         put(&mut object, "issues", (!self.issues.is_empty()).then_some(&self.issues))?;
         put(&mut object, "details", (!self.details.is_empty()).then_some(&self.details))?;
-        put(&mut object, "source", self.source.as_ref().map(Open::name))?;
+        put(&mut object, "source", self.source.as_ref().map(WireName::name))?;
         put(&mut object, "sdk_id", self.sdk_id.as_ref())?;
         put(&mut object, "severity", self.severity.as_ref())?;
         object.end()

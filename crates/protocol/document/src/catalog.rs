@@ -21,14 +21,14 @@ pub trait Vocabulary: Copy + Sized + 'static {
 
 /// A name from a peer: known to this version of the catalog, or kept as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Open<T> {
+pub enum WireName<T> {
     /// A row of the catalog.
     Known(T),
     /// An unknown name.
     Other(Box<str>),
 }
 
-impl<T: Vocabulary> Open<T> {
+impl<T: Vocabulary> WireName<T> {
     /// Looks up `name`, and keeps it if it is unknown.
     #[must_use]
     pub fn parse(name: &str) -> Self {
@@ -54,7 +54,7 @@ impl<T: Vocabulary> Open<T> {
     }
 }
 
-impl<T: Vocabulary> fmt::Display for Open<T> {
+impl<T: Vocabulary> fmt::Display for WireName<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -9,7 +9,7 @@ use tradepost_adcp::error::{AdcpError, Recovery};
 use tradepost_client::recovery::in_general;
 use tradepost_client::refusal::{Adcp, ProtocolError, RefusalForm, is_retryable};
 use tradepost_client::response::ErrorLayer;
-use tradepost_document::catalog::{Open, Vocabulary};
+use tradepost_document::catalog::{Vocabulary, WireName};
 use tradepost_document::json::{Value, json};
 
 use super::output::CommandFailure;
@@ -92,7 +92,7 @@ impl ExplainedCode {
 
 fn of_aap(code: aap::AapCode) -> ExplainedCode {
     let error = aap::error::ReceivedRefusal {
-        code: Open::Known(code),
+        code: WireName::Known(code),
         message: String::new(),
         retryable: code.retryable(),
         error_id: String::new(),
@@ -112,7 +112,7 @@ fn of_a2a(code: a2a::error::A2aCode) -> ExplainedCode {
     let jsonrpc = i64::from(code.jsonrpc());
     let by = RefusalForm::Protocol(ProtocolError {
         jsonrpc,
-        code: Open::Known(code),
+        code: WireName::Known(code),
         message: String::new(),
         reason: None,
         metadata: Vec::new(),

@@ -125,7 +125,7 @@ fn over_mcp_an_answer_is_taken_before_its_stream_ends() {
     let fake = Fake::start(vec![CannedReply::Stall(stream.into_bytes())]);
     let answered = fake.run(mcp(&fake).call("create_media_buy", Map::new())).unwrap();
     assert_eq!((answered.is_complete(), answered.task_id()), (false, Some("a1")));
-    assert_eq!(answered.outcome.standing, Some(Open::Known(AdcpTaskStatus::Submitted)));
+    assert_eq!(answered.outcome.standing, Some(WireName::Known(AdcpTaskStatus::Submitted)));
     let cut = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n";
     let fake = Fake::start(vec![CannedReply::Bytes(cut.into())]);
     match fake.run(mcp(&fake).call("get_products", Map::new())) {
@@ -481,13 +481,13 @@ fn over_a2a_every_standing_of_a_task_is_told_apart() {
     };
     let standing = |result: &Value| ask(result).unwrap().outcome.standing;
     assert_eq!(standing(&json!({"message": part(json!({"products": []}))})), None);
-    let working = Some(Open::Known(AdcpTaskStatus::Working));
+    let working = Some(WireName::Known(AdcpTaskStatus::Working));
     assert_eq!(standing(&task("TASK_STATE_WORKING", &json!({}))), working);
     let input = said("TASK_STATE_INPUT_REQUIRED", json!({"question": "?"}));
-    assert_eq!(standing(&input), Some(Open::Known(AdcpTaskStatus::InputRequired)));
+    assert_eq!(standing(&input), Some(WireName::Known(AdcpTaskStatus::InputRequired)));
     assert_eq!(ask(&input).unwrap().payload, json!({"question": "?"}));
     let own = said("TASK_STATE_COMPLETED", json!({"status": "submitted", "task_id": "a1"}));
-    assert_eq!(standing(&own), Some(Open::Known(AdcpTaskStatus::Submitted)));
+    assert_eq!(standing(&own), Some(WireName::Known(AdcpTaskStatus::Submitted)));
     let artifacts = json!({"artifacts": [part(failed("PRODUCT_NOT_FOUND"))]});
     let failure = ask(&task("TASK_STATE_FAILED", &artifacts)).unwrap_err();
     assert_eq!(code(&failure), "PRODUCT_NOT_FOUND");

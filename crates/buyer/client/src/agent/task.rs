@@ -2,7 +2,7 @@
 //! agent sent it and is untrusted.
 
 use tradepost_a2a::TaskState;
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::{Value, json, object};
 
 use crate::binding::BindingItem;
@@ -41,7 +41,7 @@ pub struct AgentTask {
     /// Agent's id of the conversation.
     pub context_id: Option<String>,
     /// State, by its name in A2A 1.0.
-    pub state: Open<TaskState>,
+    pub state: WireName<TaskState>,
     /// Message of the agent about the state.
     pub said: Option<AgentMessage>,
     /// Artifacts so far, at most [`MAX_ARTIFACTS`].
@@ -189,7 +189,7 @@ impl AgentTask {
             id: id_of(value, name).ok_or(NO_ID)?,
             context_id: id_of(value, "contextId"),
             // The default, because an artifact event names no state.
-            state: Open::Known(TaskState::Submitted),
+            state: WireName::Known(TaskState::Submitted),
             said: None,
             artifacts: Vec::new(),
         };
@@ -297,9 +297,9 @@ impl TaskArtifact {
 }
 
 /// Reads a state by its name in 1.0 or 0.3.
-fn read_state(name: &str) -> Open<TaskState> {
+fn read_state(name: &str) -> WireName<TaskState> {
     let older = name.to_ascii_lowercase().replace('_', "-");
-    TaskState::from_older(&older).map_or_else(|| Open::parse(name), Open::Known)
+    TaskState::from_older(&older).map_or_else(|| WireName::parse(name), WireName::Known)
 }
 
 fn artifact(artifact: &Value) -> TaskArtifact {
@@ -353,7 +353,7 @@ mod tests {
         let mut task = read(json!({"kind": "status-update", "taskId": "t", "contextId": "c",
             "status": {"state": "working"}, "final": false}));
         assert_eq!((task.id.as_str(), task.context_id.as_deref()), ("t", Some("c")));
-        assert_eq!(task.state, Open::Known(TaskState::Working));
+        assert_eq!(task.state, WireName::Known(TaskState::Working));
         for (text, append) in [("Hel", false), ("lo ", true), ("you", true)] {
             task.take(chunk("a", text, append));
         }
@@ -391,7 +391,7 @@ mod tests {
     fn artifacts_are_bounded_and_nobody_waits_for_new_states() {
         let mut task = read(json!({"id": "t", "status": {"state": "pondering"}}));
         assert!(task.is_settled());
-        assert_eq!(task.state, Open::Other("pondering".into()));
+        assert_eq!(task.state, WireName::Other("pondering".into()));
         for index in 0..MAX_ARTIFACTS + 5 {
             task.take(chunk(&index.to_string(), "x", false));
         }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use tradepost_a2a::TaskState;
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 
 use super::*;
 use crate::card::SellerCard;
@@ -155,7 +155,7 @@ fn a_broken_stream_is_continued_and_nothing_is_said_twice() {
     ]);
     let clock = Virtual::new(0.0);
     let heard = converse(&client(&fake, "0.3", true), &fake, clock.clone());
-    assert_eq!(settled(&heard).state, Open::Known(TaskState::Completed));
+    assert_eq!(settled(&heard).state, WireName::Known(TaskState::Completed));
     assert_eq!(
         methods(&heard.asked),
         [
@@ -183,7 +183,7 @@ fn without_a_stream_the_task_is_polled_with_growing_pauses() {
     let clock = Virtual::new(0.0);
     let heard = converse(&client(&fake, "1.0", false), &fake, clock.clone());
     let task = settled(&heard);
-    assert_eq!(task.state, Open::Known(TaskState::InputRequired));
+    assert_eq!(task.state, WireName::Known(TaskState::InputRequired));
     assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("which?"));
     // The third pause is that of the recovery.
     assert_eq!(clock.sleeps(), [0.5, 1.0, 1.5, 2.0]);
@@ -255,7 +255,7 @@ fn a_hostile_stream_ends_without_an_effect_on_us() {
             answer(&task("TASK_STATE_COMPLETED")),
         ]);
         let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
-        assert_eq!(settled(&heard).state, Open::Known(TaskState::Completed));
+        assert_eq!(settled(&heard).state, WireName::Known(TaskState::Completed));
     }
     for (result, expected) in [
         (json!({}), "the answer is not A2A: the result has neither a task nor a message"),

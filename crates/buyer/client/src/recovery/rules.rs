@@ -1,7 +1,7 @@
 //! Rules of AdCP for its error codes: the class that the error states, and the rule of its row.
 
 use tradepost_adcp::error::{AdcpCode, AdcpError, Recovery, RecoveryRule};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::Value;
 
 use super::strategy::{Strategy, credentials, renewal};
@@ -23,8 +23,8 @@ pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
     let word = |name: &str| detail(name).and_then(Value::as_str);
     match error.rule() {
         RecoveryRule::Class => by_class(class, || match error.code {
-            Open::Known(AdcpCode::VersionUnsupported) => versions(adcp),
-            Open::Known(_) | Open::Other(_) => fix(adcp, RequestChange::Request),
+            WireName::Known(AdcpCode::VersionUnsupported) => versions(adcp),
+            WireName::Known(_) | WireName::Other(_) => fix(adcp, RequestChange::Request),
         }),
         RecoveryRule::Throttled => match class {
             Recovery::Transient => Strategy::THROTTLED,

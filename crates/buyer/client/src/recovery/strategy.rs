@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tradepost_a2a::error::A2aCode as A2a;
 use tradepost_aap::error::{AapCode as Aap, ReceivedRefusal, Remedy};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 
 use super::rules;
 use super::{
@@ -192,8 +192,8 @@ pub(super) fn renewal(attempt: &FailedAttempt) -> Strategy {
 // R-ER-05
 fn of_aap(error: &ReceivedRefusal, status: Strategy) -> Strategy {
     let row = match &error.code {
-        Open::Known(code) => of_aap_row(*code, error),
-        Open::Other(_) => status,
+        WireName::Known(code) => of_aap_row(*code, error),
+        WireName::Other(_) => status,
     };
     match (error.retryable, row.is_again()) {
         (true, true) | (false, false) => row,
@@ -225,9 +225,9 @@ fn of_protocol(
     refused: &SellerRefusal,
 ) -> Option<Strategy> {
     let code = match &error.code {
-        Open::Known(code) => *code,
+        WireName::Known(code) => *code,
         // A seller that names a delay expects a retry.
-        Open::Other(_) => return refused.retry_after.map(|_| Strategy::AGAIN),
+        WireName::Other(_) => return refused.retry_after.map(|_| Strategy::AGAIN),
     };
     Some(match code {
         A2a::InvalidRequest | A2a::InvalidParams => {

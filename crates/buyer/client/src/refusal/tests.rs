@@ -23,7 +23,7 @@ fn codes_of_the_future_are_kept() {
         "type": "aap.error", "code": "FINANCE_\u{1b}DECLINED", "message": "\u{202e}no"}}));
     assert_eq!(refused.to_string(), "FINANCE_DECLINED: no");
     let RefusalForm::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
-    assert_eq!(error.code, Open::Other("FINANCE_\u{1b}DECLINED".into()));
+    assert_eq!(error.code, WireName::Other("FINANCE_\u{1b}DECLINED".into()));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_details_of_a_protocol_error_are_read() {
         {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
             {"field": "message.parts", "description": "must not be empty"}, 5]}]}));
     let RefusalForm::Protocol(error) = &refused.by else { panic!("{refused:?}") };
-    assert_eq!(error.code, Open::Known(A2aCode::InvalidParams));
+    assert_eq!(error.code, WireName::Known(A2aCode::InvalidParams));
     assert_eq!(error.metadata, [("a".to_owned(), "b".to_owned())]);
     assert_eq!(error.violations[0].field, "message.parts");
     assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
@@ -48,7 +48,7 @@ fn a_wait_and_a_challenge_of_the_error_are_read() {
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.500s"}]}));
     assert_eq!(refused.retry_after, Some(Duration::from_secs(7)), "the header asks for more");
     let RefusalForm::Protocol(error) = &refused.by else { panic!("{refused:?}") };
-    assert_eq!(error.code, Open::Known(A2aCode::Unauthenticated));
+    assert_eq!(error.code, WireName::Known(A2aCode::Unauthenticated));
     assert_eq!(error.challenge(), Some("Bearer realm=\"larkspur\""));
 }
 

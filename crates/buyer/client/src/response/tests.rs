@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::json;
 
 use super::*;
@@ -333,7 +333,7 @@ fn d_1_codes_of_any_catalog_are_kept_as_sent() {
             panic!()
         };
         let RefusalForm::Adcp(adcp) = &refused.by else { panic!("{refused:?}") };
-        assert_eq!(adcp.error.code, Open::Other(code.into()));
+        assert_eq!(adcp.error.code, WireName::Other(code.into()));
         assert!(!refused.to_string().contains('\u{202e}'));
     }
 }

@@ -18,7 +18,7 @@ fn an_error_that_is_written_is_read_as_it_was() {
             discriminator: vec![("type".into(), json!("geo"))],
         }],
         details: json!({"minimum_budget": 500.0}).as_object().cloned().unwrap(),
-        source: Some(Open::Known(ErrorSource::Sdk)),
+        source: Some(WireName::Known(ErrorSource::Sdk)),
         sdk_id: Some("x@1".into()),
         severity: Some("warning".into()),
         ..AdcpError::new(AdcpCode::ValidationError, "wrong")

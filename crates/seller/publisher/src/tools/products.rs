@@ -3,7 +3,7 @@
 //! result, and `finalize` with firm prices.
 
 use tradepost_adcp::error::{AdcpCode, AdcpError, ErrorSource};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::{JsonPieces, Value, json};
 use tradepost_document::typed::Typed as _;
 
@@ -234,7 +234,7 @@ fn divergence(index: usize) -> AdcpError {
                    format_options, and tell the seller";
     let field = format!("products[{index}].format_options");
     let error = refusals::at(AdcpCode::FormatDeclarationDivergent, &field, message);
-    AdcpError { source: Some(Open::Known(ErrorSource::Producer)), ..refusals::warning(error) }
+    AdcpError { source: Some(WireName::Known(ErrorSource::Producer)), ..refusals::warning(error) }
 }
 
 fn cache_scope(offer: &Offer<'_>) -> &'static str {

@@ -8,7 +8,7 @@ use tradepost_client::record::of_code;
 use tradepost_client::recovery::{FailedAttempt, RetryBudget};
 use tradepost_client::retry::{Recovered, RetryLimits};
 use tradepost_client::text::{SENTENCE, WORD, bounded, plain};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 use tradepost_document::json::{Value, json};
 
 use super::super::Outcome;
@@ -95,36 +95,36 @@ pub(super) fn answered(
 }
 
 fn standing(answered: &SellerAnswer) -> Option<&str> {
-    answered.outcome.standing.as_ref().map(Open::name)
+    answered.outcome.standing.as_ref().map(WireName::name)
 }
 
 /// Returns the reason why the task is not done, if it is not.
 fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
     let (exit, message, hint) = match &answered.outcome.standing {
-        None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
-        Some(Open::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
+        None | Some(WireName::Known(AdcpTaskStatus::Completed)) => return None,
+        Some(WireName::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
             let hint = match answered.task_id() {
                 Some(id) => format!("call get_task_status for the task {}", plain(id, WORD)),
                 None => "ask the seller for the status of the task".to_owned(),
             };
             (GOES_ON, "the task is still running".to_owned(), hint)
         }
-        Some(Open::Known(AdcpTaskStatus::InputRequired)) => {
+        Some(WireName::Known(AdcpTaskStatus::InputRequired)) => {
             let hint = "send the task again with the input that the payload asks for".to_owned();
             (WAITS, "the seller requires more input".to_owned(), hint)
         }
-        Some(Open::Known(AdcpTaskStatus::AuthRequired)) => {
+        Some(WireName::Known(AdcpTaskStatus::AuthRequired)) => {
             let hint = "follow the payload, or give a token with --token".to_owned();
             (WAITS, "the seller requires a credential".to_owned(), hint)
         }
         Some(
-            standing @ (Open::Known(
+            standing @ (WireName::Known(
                 AdcpTaskStatus::Canceled
                 | AdcpTaskStatus::Failed
                 | AdcpTaskStatus::Rejected
                 | AdcpTaskStatus::Unknown,
             )
-            | Open::Other(_)),
+            | WireName::Other(_)),
         ) => {
             let hint = "read the payload for the reason".to_owned();
             (ROWS, format!("the task is {}", plain(standing.name(), WORD)), hint)

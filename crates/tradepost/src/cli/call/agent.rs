@@ -10,7 +10,7 @@ use tradepost_client::agent::{
     Outgoing,
 };
 use tradepost_client::client::random_ids;
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::json::{Value, json};
 
 use super::super::attempts::{gave_up, recoverer};
@@ -246,22 +246,22 @@ fn failure(
             format!("follow it with {command}"),
         ),
         FollowEnd::Settled => match task.state {
-            Open::Known(TaskState::Completed) => None,
-            Open::Known(TaskState::InputRequired) => {
+            WireName::Known(TaskState::Completed) => None,
+            WireName::Known(TaskState::InputRequired) => {
                 waits(WAITS, "the agent waits for an answer", format!("answer with {command}"))
             }
-            Open::Known(TaskState::AuthRequired) => {
+            WireName::Known(TaskState::AuthRequired) => {
                 let hint = format!("provide it, then follow the task with {command}");
                 waits(WAITS, "the agent waits for a credential or a permission", hint)
             }
-            Open::Known(
+            WireName::Known(
                 TaskState::Failed
                 | TaskState::Rejected
                 | TaskState::Canceled
                 | TaskState::Submitted
                 | TaskState::Working,
             )
-            | Open::Other(_) => Some(ended(task)),
+            | WireName::Other(_) => Some(ended(task)),
         },
     }
 }

@@ -2,7 +2,7 @@ use tradepost_aap::Version;
 use tradepost_aap::inventory::{SortField, SortOrder};
 use tradepost_aap::lead::{Channel, SourceAgent};
 use tradepost_aap::vehicle::{ListingStatus, VehicleCondition};
-use tradepost_document::catalog::Open;
+use tradepost_document::catalog::WireName;
 
 use super::*;
 use crate::client::tests::{client as with_two_skills, result};
@@ -141,8 +141,8 @@ fn the_five_skills_answer_as_the_protocol_defines() {
         let query = VehicleQuery { vehicle_id: Some("v1".into()), ..VehicleQuery::default() };
         let found = client.vehicle(&query).await.unwrap();
         let listing = found.listing();
-        assert_eq!(listing.status(), Some(Open::Known(ListingStatus::Pending)));
-        assert_eq!(listing.condition(), Some(Open::Known(VehicleCondition::Used)));
+        assert_eq!(listing.status(), Some(WireName::Known(ListingStatus::Pending)));
+        assert_eq!(listing.condition(), Some(WireName::Known(VehicleCondition::Used)));
         assert_eq!((listing.price(), listing.get("x-own")), (Some(32_995), Some(&json!([1]))));
         assert_eq!(found.payload["x-more"], true);
         let receipt = client.submit_lead(&a_lead()).await.unwrap();

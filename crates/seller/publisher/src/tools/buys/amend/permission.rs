@@ -1,7 +1,7 @@
 //! Permission of the actions that an update consists of.
 
 use tradepost_adcp::error::{AdcpCode, Recovery};
-use tradepost_document::catalog::{Open, Vocabulary as _};
+use tradepost_document::catalog::{Vocabulary as _, WireName};
 
 use super::{UpdateContext, UpdateDraft};
 use crate::buy::action::{self, ActionRefused, BuyAction};
@@ -34,7 +34,7 @@ pub(super) fn check_actions(amending: &UpdateContext<'_>, found: &mut UpdateDraf
         let mut error = at(AdcpCode::ActionNotAllowed, field, message);
         if reason == ActionRefused::NotSupportedOnProduct {
             // No other state or request would make the action permitted.
-            error.recovery = Some(Open::Known(Recovery::Terminal));
+            error.recovery = Some(WireName::Known(Recovery::Terminal));
         }
         let error = error.with("attempted_action", action.name()).with("reason", reason.name());
         found.problems.push(error.with("currently_available_actions", open()));
