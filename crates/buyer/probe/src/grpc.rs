@@ -1,7 +1,7 @@
 //! Reads gRPC calls for the prober (A2A §10): their messages as JSON, and their end.
 
 use tradepost_a2a::Operation;
-use tradepost_a2a::protobuf::{self, Field, Kind, Rule, schema};
+use tradepost_a2a::protobuf::{self, FieldDescriptor, FieldLabel, FieldType, schema};
 use tradepost_client::grpc::messages;
 pub(super) use tradepost_client::grpc::{GrpcEnd, address, framed, method};
 use tradepost_document::json::{Value, json};
@@ -33,14 +33,20 @@ pub(super) fn documents(operation: Operation, body: &[u8]) -> Option<Vec<Value>>
 
 /// Adds the defaults that protocol buffers omit. A page has all of its members, also those that are zero or empty
 /// (A2A §3.1.4); elsewhere an omitted member stays absent.
-fn fill(fields: &[Field], value: &mut Value) {
+fn fill(fields: &[FieldDescriptor], value: &mut Value) {
     let Some(members) = value.as_object_mut() else { return };
     for field in fields {
         let default = match (field.rule, field.kind) {
-            (Rule::Repeated, _) => json!([]),
-            (Rule::Implicit, Kind::Text) => json!(""),
-            (Rule::Implicit, Kind::Int32) => json!(0),
-            (Rule::Implicit | Rule::Explicit | Rule::Oneof(_) | Rule::Map, _) => continue,
+            (FieldLabel::Repeated, _) => json!([]),
+            (FieldLabel::Implicit, FieldType::Text) => json!(""),
+            (FieldLabel::Implicit, FieldType::Int32) => json!(0),
+            (
+                FieldLabel::Implicit
+                | FieldLabel::Explicit
+                | FieldLabel::Oneof(_)
+                | FieldLabel::Map,
+                _,
+            ) => continue,
         };
         members.entry(field.name).or_insert(default);
     }

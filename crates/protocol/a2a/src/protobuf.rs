@@ -22,33 +22,38 @@ pub use write::{Mismatch, write};
 
 /// A message with its fields.
 #[derive(Debug)]
-pub struct Message {
+pub struct MessageDescriptor {
     /// The full name.
     pub name: &'static str,
     /// The fields in ascending order of their numbers.
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldDescriptor],
 }
 
 /// A field.
 #[derive(Debug)]
-pub struct Field {
+pub struct FieldDescriptor {
     /// The field number.
     pub number: u32,
     /// The member's name in JSON.
     pub name: &'static str,
     /// The type.
-    pub kind: Kind,
+    pub kind: FieldType,
     /// The presence and repetition.
-    pub rule: Rule,
+    pub rule: FieldLabel,
 }
 
-const fn field(number: u32, name: &'static str, kind: Kind, rule: Rule) -> Field {
-    Field { number, name, kind, rule }
+const fn field(
+    number: u32,
+    name: &'static str,
+    kind: FieldType,
+    rule: FieldLabel,
+) -> FieldDescriptor {
+    FieldDescriptor { number, name, kind, rule }
 }
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum FieldType {
     /// `string`.
     Text,
     /// `bytes`, base64 in JSON.
@@ -61,7 +66,7 @@ pub enum Kind {
     /// so that a reader of names can reject it.
     Enum(&'static [(i32, &'static str)]),
     /// A message.
-    Message(&'static Message),
+    Message(&'static MessageDescriptor),
     /// `google.protobuf.Value`, any JSON.
     Json,
     /// `google.protobuf.Struct`, an object.
@@ -76,7 +81,7 @@ pub enum Kind {
 
 /// The presence and repetition of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum FieldLabel {
     /// Single; the default value is the same as absence.
     Implicit,
     /// Single or absent.

@@ -6,7 +6,9 @@
 //! has no canonical form: RFC 8785 would sign its neighbour, and a reader that keeps all digits would trust a number
 //! that was never signed. All other numbers are written by [`canonical`] exactly as RFC 8785 requires.
 
-use crate::protobuf::{Field, Kind, Message, Rule, is_default, schema};
+use crate::protobuf::{
+    FieldDescriptor, FieldLabel, FieldType, MessageDescriptor, is_default, schema,
+};
 use tradepost_document::canonical;
 use tradepost_document::decimal::Decimal;
 use tradepost_document::json::{Map, Number, Value};
@@ -14,7 +16,7 @@ use tradepost_document::parse::push;
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 /// Members that `a2a.proto` marks as `REQUIRED`, which are always written.
-static REQUIRED: &[(&Message, &[&str])] = &[
+static REQUIRED: &[(&MessageDescriptor, &[&str])] = &[
     (
         &schema::AGENT_CARD,
         &[
@@ -68,7 +70,7 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
 /// Returns the members of a message that are written.
 fn message<'a>(
     members: impl Iterator<Item = (&'a String, &'a Value)>,
-    declared: &'static Message,
+    declared: &'static MessageDescriptor,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Map {
@@ -94,34 +96,41 @@ fn message<'a>(
 
 /// Returns true when a value is the default of its member. A message has no default: it is present
 /// or absent.
-fn is_unset(field: &Field, value: &Value) -> bool {
+fn is_unset(field: &FieldDescriptor, value: &Value) -> bool {
     match field.rule {
-        Rule::Repeated => value.as_array().is_some_and(Vec::is_empty),
-        Rule::Map => value.as_object().is_some_and(Map::is_empty),
-        Rule::Implicit => is_default(field.kind, value),
-        Rule::Explicit | Rule::Oneof(_) => false,
+        FieldLabel::Repeated => value.as_array().is_some_and(Vec::is_empty),
+        FieldLabel::Map => value.as_object().is_some_and(Map::is_empty),
+        FieldLabel::Implicit => is_default(field.kind, value),
+        FieldLabel::Explicit | FieldLabel::Oneof(_) => false,
     }
 }
 
 /// Returns a value with the messages inside it reduced. A value without the declared type stays
 /// unchanged, because it cannot be read as another value.
-fn content(value: &Value, field: &Field, at: &DocumentPlace<'_>, problems: &mut Problems) -> Value {
+fn content(
+    value: &Value,
+    field: &FieldDescriptor,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Value {
     let mut reduced = |value: &Value, at: &DocumentPlace<'_>| match (field.kind, value) {
-        (Kind::Message(declared), Value::Object(members)) => {
+        (FieldType::Message(declared), Value::Object(members)) => {
             Value::Object(message(members.iter(), declared, at, problems))
         }
         (_, value) => value.clone(),
     };
     match (field.rule, value) {
-        (Rule::Repeated, Value::Array(items)) => {
+        (FieldLabel::Repeated, Value::Array(items)) => {
             items.iter().enumerate().map(|(index, item)| reduced(item, &at.index(index))).collect()
         }
-        (Rule::Map, Value::Object(entries)) => entries
+        (FieldLabel::Map, Value::Object(entries)) => entries
             .iter()
             .map(|(name, entry)| (name.clone(), reduced(entry, &at.key(name))))
             .collect(),
-        (Rule::Repeated | Rule::Map, _) => value.clone(),
-        (Rule::Implicit | Rule::Explicit | Rule::Oneof(_), _) => reduced(value, at),
+        (FieldLabel::Repeated | FieldLabel::Map, _) => value.clone(),
+        (FieldLabel::Implicit | FieldLabel::Explicit | FieldLabel::Oneof(_), _) => {
+            reduced(value, at)
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
-use super::{Field, Kind, Message, ProtobufReject, Rule, layout, schema, well_known};
+use super::{
+    FieldDescriptor, FieldLabel, FieldType, MessageDescriptor, ProtobufReject, layout, schema,
+    well_known,
+};
 use crate::error::A2aCode;
 use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH};
 use tradepost_document::json::RESERVED;
@@ -37,7 +40,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// # Errors
 ///
 /// The reason. It never concerns the meaning of a field, which the reader of the parameters checks.
-pub fn read(message: &Message, bytes: &[u8]) -> Result<Value, ProtobufReject> {
+pub fn read(message: &MessageDescriptor, bytes: &[u8]) -> Result<Value, ProtobufReject> {
     Reader::default().message(message, None, bytes)
 }
 
@@ -84,7 +87,7 @@ impl Reader {
 
     fn message(
         &mut self,
-        message: &Message,
+        message: &MessageDescriptor,
         before: Option<Value>,
         bytes: &[u8],
     ) -> Result<Value, ProtobufReject> {
@@ -104,8 +107,8 @@ impl Reader {
 
     fn field(
         &mut self,
-        message: &Message,
-        field: &Field,
+        message: &MessageDescriptor,
+        field: &FieldDescriptor,
         wire: u8,
         cursor: &mut Cursor<'_>,
         members: &mut Map,
@@ -113,12 +116,12 @@ impl Reader {
         // Take the earlier value, because a message may come in pieces and a list item by item.
         let before = members.get_mut(field.name).map(Value::take);
         let value = match field.rule {
-            Rule::Repeated => {
+            FieldLabel::Repeated => {
                 let mut items = self.array(before)?;
                 items.push(self.deeper(|reader| reader.value(field.kind, None, wire, cursor))?);
                 Value::Array(items)
             }
-            Rule::Map => {
+            FieldLabel::Map => {
                 let mut entries = self.object(before)?;
                 let entry = cursor.chunk(wire)?;
                 let (key, value) = self.deeper(|reader| {
@@ -130,17 +133,17 @@ impl Reader {
                 entries.insert(key, value.unwrap_or_else(|| default(field.kind)));
                 Value::Object(entries)
             }
-            Rule::Implicit | Rule::Explicit | Rule::Oneof(_) => {
+            FieldLabel::Implicit | FieldLabel::Explicit | FieldLabel::Oneof(_) => {
                 self.value(field.kind, before, wire, cursor)?
             }
         };
-        if let Rule::Oneof(_) = field.rule {
+        if let FieldLabel::Oneof(_) = field.rule {
             // The last field of a oneof wins.
             for other in message.fields.iter().filter(|other| other.rule == field.rule) {
                 members.shift_remove(other.name);
             }
         }
-        if field.rule == Rule::Implicit && value == default(field.kind) {
+        if field.rule == FieldLabel::Implicit && value == default(field.kind) {
             members.shift_remove(field.name);
         } else {
             members.insert(field.name.to_owned(), value);
@@ -150,17 +153,17 @@ impl Reader {
 
     fn value(
         &mut self,
-        kind: Kind,
+        kind: FieldType,
         before: Option<Value>,
         wire: u8,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value, ProtobufReject> {
         Ok(match kind {
-            Kind::Text => text(cursor.chunk(wire)?)?.into(),
-            Kind::Bytes => STANDARD.encode(cursor.chunk(wire)?).into(),
-            Kind::Bool => (cursor.varint_of(wire)? != 0).into(),
-            Kind::Int32 => int32(cursor.varint_of(wire)?).into(),
-            Kind::Enum(names) => {
+            FieldType::Text => text(cursor.chunk(wire)?)?.into(),
+            FieldType::Bytes => STANDARD.encode(cursor.chunk(wire)?).into(),
+            FieldType::Bool => (cursor.varint_of(wire)? != 0).into(),
+            FieldType::Int32 => int32(cursor.varint_of(wire)?).into(),
+            FieldType::Enum(names) => {
                 let number = int32(cursor.varint_of(wire)?);
                 match names.iter().find(|(known, _)| *known == number) {
                     // The default stays a number, by which an implicit field is recognised as
@@ -170,24 +173,24 @@ impl Reader {
                     None => number.to_string().into(),
                 }
             }
-            Kind::Message(message) => self.message(message, before, cursor.chunk(wire)?)?,
-            Kind::Json => self.json(before, cursor.chunk(wire)?)?,
-            Kind::Object => self.structure(before, cursor.chunk(wire)?)?,
-            Kind::Timestamp => {
+            FieldType::Message(message) => self.message(message, before, cursor.chunk(wire)?)?,
+            FieldType::Json => self.json(before, cursor.chunk(wire)?)?,
+            FieldType::Object => self.structure(before, cursor.chunk(wire)?)?,
+            FieldType::Timestamp => {
                 let (seconds, nanos) = moment(cursor.chunk(wire)?)?;
                 // A time outside the calendar is left for the reader of the parameters to reject.
                 Timestamp::new(seconds, nanos)
                     .map_or_else(|_| format!("{seconds}s {nanos}ns"), |at| at.to_string())
                     .into()
             }
-            Kind::Duration => {
+            FieldType::Duration => {
                 let (seconds, nanos) = moment(cursor.chunk(wire)?)?;
                 let sign = if seconds < 0 || nanos < 0 { "-" } else { "" };
                 let fraction = format!(".{:09}", nanos.unsigned_abs());
                 let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
                 format!("{sign}{}{fraction}s", seconds.unsigned_abs()).into()
             }
-            Kind::Any => self.any(cursor.chunk(wire)?)?,
+            FieldType::Any => self.any(cursor.chunk(wire)?)?,
         })
     }
 
@@ -303,13 +306,17 @@ impl Reader {
 }
 
 /// Returns the default of a field.
-fn default(kind: Kind) -> Value {
+fn default(kind: FieldType) -> Value {
     match kind {
-        Kind::Text | Kind::Bytes => "".into(),
-        Kind::Bool => false.into(),
-        Kind::Int32 | Kind::Enum(_) => 0.into(),
-        Kind::Message(_) => Value::Object(Map::new()),
-        Kind::Json | Kind::Object | Kind::Timestamp | Kind::Duration | Kind::Any => Value::Null,
+        FieldType::Text | FieldType::Bytes => "".into(),
+        FieldType::Bool => false.into(),
+        FieldType::Int32 | FieldType::Enum(_) => 0.into(),
+        FieldType::Message(_) => Value::Object(Map::new()),
+        FieldType::Json
+        | FieldType::Object
+        | FieldType::Timestamp
+        | FieldType::Duration
+        | FieldType::Any => Value::Null,
     }
 }
 

@@ -3,7 +3,9 @@
 
 use jiff::Timestamp;
 
-use super::{Field, Kind, Message, Rule, layout, schema, well_known};
+use super::{
+    FieldDescriptor, FieldLabel, FieldType, MessageDescriptor, layout, schema, well_known,
+};
 use tradepost_document::format;
 use tradepost_document::json::{Map, Value};
 
@@ -22,14 +24,14 @@ pub struct Mismatch {
 /// # Errors
 ///
 /// The first member that does not fit.
-pub fn write(message: &'static Message, value: &Value) -> Result<Vec<u8>, Mismatch> {
+pub fn write(message: &'static MessageDescriptor, value: &Value) -> Result<Vec<u8>, Mismatch> {
     let mut out = Vec::new();
     write_message(message, value, &mut out)?;
     Ok(out)
 }
 
 fn write_message(
-    message: &'static Message,
+    message: &'static MessageDescriptor,
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), Mismatch> {
@@ -38,7 +40,7 @@ fn write_message(
     for field in message.fields {
         let Some(value) = members.get(field.name) else { continue };
         // Null means absent, except where it is a value of its own.
-        if value.is_null() && !matches!(field.kind, Kind::Json) {
+        if value.is_null() && !matches!(field.kind, FieldType::Json) {
             continue;
         }
         write_field(field, value, out)
@@ -50,14 +52,14 @@ fn write_message(
 /// An error; `None` stands for the current field.
 type Failure = Option<Mismatch>;
 
-fn write_field(field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn write_field(field: &FieldDescriptor, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
     match field.rule {
-        Rule::Repeated => {
+        FieldLabel::Repeated => {
             for item in value.as_array().ok_or(None)? {
                 write_value(field.number, field.kind, item, out)?;
             }
         }
-        Rule::Map => {
+        FieldLabel::Map => {
             for (key, value) in value.as_object().ok_or(None)? {
                 let mut entry = Vec::new();
                 chunk(well_known::KEY, key.as_bytes(), &mut entry);
@@ -65,66 +67,71 @@ fn write_field(field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Fa
                 chunk(field.number, &entry, out);
             }
         }
-        Rule::Implicit if is_default(field.kind, value) => {}
-        Rule::Implicit | Rule::Explicit | Rule::Oneof(_) => {
+        FieldLabel::Implicit if is_default(field.kind, value) => {}
+        FieldLabel::Implicit | FieldLabel::Explicit | FieldLabel::Oneof(_) => {
             write_value(field.number, field.kind, value, out)?;
         }
     }
     Ok(())
 }
 
-pub(crate) fn is_default(kind: Kind, value: &Value) -> bool {
+pub(crate) fn is_default(kind: FieldType, value: &Value) -> bool {
     match kind {
-        Kind::Text | Kind::Bytes => value == "",
-        Kind::Bool => *value == Value::Bool(false),
-        Kind::Int32 => value.as_i64() == Some(0),
-        Kind::Enum(_)
-        | Kind::Message(_)
-        | Kind::Json
-        | Kind::Object
-        | Kind::Timestamp
-        | Kind::Duration
-        | Kind::Any => false,
+        FieldType::Text | FieldType::Bytes => value == "",
+        FieldType::Bool => *value == Value::Bool(false),
+        FieldType::Int32 => value.as_i64() == Some(0),
+        FieldType::Enum(_)
+        | FieldType::Message(_)
+        | FieldType::Json
+        | FieldType::Object
+        | FieldType::Timestamp
+        | FieldType::Duration
+        | FieldType::Any => false,
     }
 }
 
-fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn write_value(
+    number: u32,
+    kind: FieldType,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
     match kind {
-        Kind::Text => chunk(number, value.as_str().ok_or(None)?.as_bytes(), out),
-        Kind::Bytes => {
+        FieldType::Text => chunk(number, value.as_str().ok_or(None)?.as_bytes(), out),
+        FieldType::Bytes => {
             let text = value.as_str().ok_or(None)?;
             chunk(number, &format::base64(text).ok_or(None)?, out);
         }
-        Kind::Bool => scalar(number, value.as_bool().ok_or(None)?.into(), out),
-        Kind::Int32 => scalar(number, int32(value)?, out),
-        Kind::Enum(names) => {
+        FieldType::Bool => scalar(number, value.as_bool().ok_or(None)?.into(), out),
+        FieldType::Int32 => scalar(number, int32(value)?, out),
+        FieldType::Enum(names) => {
             let name = value.as_str().ok_or(None)?;
             let known = names.iter().find(|(_, known)| *known == name);
             // An enum number without a name was read as a text, and becomes the number again.
             let known = known.map_or_else(|| name.parse().ok(), |(number, _)| Some(*number));
             scalar(number, sign_extended(known.ok_or(None)?), out);
         }
-        Kind::Message(message) => {
+        FieldType::Message(message) => {
             let mut content = Vec::new();
             write_message(message, value, &mut content)?;
             chunk(number, &content, out);
         }
-        Kind::Json => chunk(number, &json(value), out),
-        Kind::Object => chunk(number, &structure(value.as_object().ok_or(None)?), out),
-        Kind::Timestamp => {
+        FieldType::Json => chunk(number, &json(value), out),
+        FieldType::Object => chunk(number, &structure(value.as_object().ok_or(None)?), out),
+        FieldType::Timestamp => {
             let at: Timestamp = value.as_str().and_then(|text| text.parse().ok()).ok_or(None)?;
             // Nanoseconds count forward, also before the epoch.
             let nanos = at.as_nanosecond().rem_euclid(1_000_000_000);
             let seconds = at.as_nanosecond().div_euclid(1_000_000_000);
             chunk(number, &moment(seconds, nanos).ok_or(None)?, out);
         }
-        Kind::Duration => {
+        FieldType::Duration => {
             let nanos = value.as_str().and_then(duration).ok_or(None)?;
             // Seconds and nanoseconds have the same sign, unlike in a timestamp.
             let content = moment(nanos / 1_000_000_000, nanos % 1_000_000_000).ok_or(None)?;
             chunk(number, &content, out);
         }
-        Kind::Any => {
+        FieldType::Any => {
             let url = value.get("@type").and_then(Value::as_str).ok_or(None)?;
             let name = url.strip_prefix(well_known::TYPE_PREFIX).ok_or(None)?;
             let known = schema::ALL.iter().find(|message| message.name == name).ok_or(None)?;

@@ -65,7 +65,8 @@ fn tables(set: &FileDescriptorSet) -> String {
     let mut out =
         "//! The messages of A2A and of its errors. Generated from `proto/` by the test\n\
                    //! `what_is_generated_is_what_the_definition_says`; do not edit.\n\n\
-                   use super::{Kind, Message, Rule, field};\nuse crate::Operation;\n\n"
+                   use super::{FieldLabel, FieldType, MessageDescriptor, field};\n\
+                   use crate::Operation;\n\n"
             .to_owned();
     let files = || set.file.iter().filter(|file| file.package() != "google.protobuf");
     for file in files() {
@@ -84,9 +85,10 @@ fn tables(set: &FileDescriptorSet) -> String {
     }
     out.push_str(
         "/// `google.protobuf.Empty`.\n\
-         pub static EMPTY: Message = Message { name: \"google.protobuf.Empty\", fields: &[] };\n\n",
+         pub static EMPTY: MessageDescriptor = \
+         MessageDescriptor { name: \"google.protobuf.Empty\", fields: &[] };\n\n",
     );
-    out.push_str("/// Every message.\npub static ALL: &[&Message] = &[\n");
+    out.push_str("/// Every message.\npub static ALL: &[&MessageDescriptor] = &[\n");
     let mut line = "   ".to_owned();
     for name in messages.iter().map(|(name, _)| constant(name)).chain(["EMPTY".to_owned()]) {
         if line.len() + name.len() + " &,".len() > 100 {
@@ -104,7 +106,8 @@ fn tables(set: &FileDescriptorSet) -> String {
         writeln!(
             out,
             "\n/// {docs}\n#[must_use]\n\
-             pub fn {function}(operation: Operation) -> &'static Message {{\n    match operation {{"
+             pub fn {function}(operation: Operation) -> &'static MessageDescriptor {{\n    \
+             match operation {{"
         )
         .unwrap();
         for method in &methods {
@@ -138,8 +141,12 @@ fn write_enum(out: &mut String, known: &EnumDescriptorProto) {
 fn write_message(out: &mut String, name: &str, message: &DescriptorProto) {
     let constant = constant(name);
     writeln!(out, "/// `{name}`.").unwrap();
-    writeln!(out, "pub static {constant}: Message = Message {{ name: \"{name}\", fields: &[")
-        .unwrap();
+    writeln!(
+        out,
+        "pub static {constant}: MessageDescriptor = \
+         MessageDescriptor {{ name: \"{name}\", fields: &["
+    )
+    .unwrap();
     let mut fields: Vec<_> = message.field.iter().collect();
     fields.sort_by_key(|field| field.number());
     for field in fields {
@@ -149,7 +156,7 @@ fn write_message(out: &mut String, name: &str, message: &DescriptorProto) {
             .filter(|nested| is_entry(nested))
             .find(|nested| field.type_name().rsplit('.').next() == Some(nested.name()));
         let (kind, rule) = match entry {
-            Some(entry) => (kind(&entry.field[1]), "Rule::Map".to_owned()),
+            Some(entry) => (kind(&entry.field[1]), "FieldLabel::Map".to_owned()),
             None => (kind(field), rule(field)),
         };
         let number = field.number();
@@ -164,31 +171,31 @@ fn rule(field: &FieldDescriptorProto) -> String {
     if field.label() == Label::Repeated {
         // Numbers would be packed, which our reader does not know; there are none.
         assert!(matches!(field.r#type(), Type::String | Type::Bytes | Type::Message));
-        return "Rule::Repeated".to_owned();
+        return "FieldLabel::Repeated".to_owned();
     }
     match field.oneof_index {
-        Some(index) if !field.proto3_optional() => format!("Rule::Oneof({index})"),
-        Some(_) => "Rule::Explicit".to_owned(),
-        None if field.r#type() == Type::Message => "Rule::Explicit".to_owned(),
-        None => "Rule::Implicit".to_owned(),
+        Some(index) if !field.proto3_optional() => format!("FieldLabel::Oneof({index})"),
+        Some(_) => "FieldLabel::Explicit".to_owned(),
+        None if field.r#type() == Type::Message => "FieldLabel::Explicit".to_owned(),
+        None => "FieldLabel::Implicit".to_owned(),
     }
 }
 
 fn kind(field: &FieldDescriptorProto) -> String {
     let name = field.type_name();
     match field.r#type() {
-        Type::String => "Kind::Text".to_owned(),
-        Type::Bytes => "Kind::Bytes".to_owned(),
-        Type::Bool => "Kind::Bool".to_owned(),
-        Type::Int32 => "Kind::Int32".to_owned(),
-        Type::Enum => format!("Kind::Enum({})", snake(name.rsplit('.').next().unwrap())),
+        Type::String => "FieldType::Text".to_owned(),
+        Type::Bytes => "FieldType::Bytes".to_owned(),
+        Type::Bool => "FieldType::Bool".to_owned(),
+        Type::Int32 => "FieldType::Int32".to_owned(),
+        Type::Enum => format!("FieldType::Enum({})", snake(name.rsplit('.').next().unwrap())),
         Type::Message => match name {
-            ".google.protobuf.Value" => "Kind::Json".to_owned(),
-            ".google.protobuf.Struct" => "Kind::Object".to_owned(),
-            ".google.protobuf.Timestamp" => "Kind::Timestamp".to_owned(),
-            ".google.protobuf.Duration" => "Kind::Duration".to_owned(),
-            ".google.protobuf.Any" => "Kind::Any".to_owned(),
-            _ => format!("Kind::Message(&{})", constant(name)),
+            ".google.protobuf.Value" => "FieldType::Json".to_owned(),
+            ".google.protobuf.Struct" => "FieldType::Object".to_owned(),
+            ".google.protobuf.Timestamp" => "FieldType::Timestamp".to_owned(),
+            ".google.protobuf.Duration" => "FieldType::Duration".to_owned(),
+            ".google.protobuf.Any" => "FieldType::Any".to_owned(),
+            _ => format!("FieldType::Message(&{})", constant(name)),
         },
         other => panic!("{name}: a kind that our reader does not know: {other:?}"),
     }
