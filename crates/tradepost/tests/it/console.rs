@@ -40,7 +40,7 @@ const ONE: &str = dealer::ID;
 const TWO: &str = "second";
 
 /// Two dealers with a console.
-struct World {
+struct Fixture {
     server: TestServer,
     /// Moves the console's clock.
     hand: ManualClock,
@@ -75,7 +75,7 @@ fn hashed() -> &'static str {
     &HASHED
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
         Self::with(|_| {})
     }
@@ -99,9 +99,9 @@ impl World {
     }
 
     fn from_server(server: TestServer) -> Self {
-        let world = Self::serve(server);
-        world.add_people();
-        world
+        let fixture = Self::serve(server);
+        fixture.add_people();
+        fixture
     }
 
     /// A console on a store, in which its people may be already.
@@ -174,7 +174,7 @@ impl World {
         let (answer, _) = self.try_to_enter(name, PASSWORD);
         assert_eq!(answer.status, 303, "{}", text(&answer));
         let cookie = cookie(&answer, "tradepost-console").unwrap();
-        let browser = Browser { world: self, cookie, proof: String::new() };
+        let browser = Browser { fixture: self, cookie, proof: String::new() };
         let proof = proof(&browser.get("/console/people"));
         Browser { proof, ..browser }
     }
@@ -214,20 +214,20 @@ impl World {
 
 /// Somebody at work.
 struct Browser<'w> {
-    world: &'w World,
+    fixture: &'w Fixture,
     cookie: String,
     proof: String,
 }
 
 impl Browser<'_> {
     fn get(&self, path: &str) -> Response {
-        client::request(self.world.address, "GET", path, &[("Cookie", &self.cookie)], b"")
+        client::request(self.fixture.address, "GET", path, &[("Cookie", &self.cookie)], b"")
     }
 
     fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let mut all = vec![("proof", self.proof.clone())];
         all.extend(fields.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        self.world.send(path, &self.cookie, &[], &all)
+        self.fixture.send(path, &self.cookie, &[], &all)
     }
 
     /// Does something that leads back to a page, which says so.

@@ -60,13 +60,13 @@ pub fn hub(url: String) -> DeliveryConfig {
 }
 
 /// A dealer, and what delivers its leads.
-struct World {
+struct Fixture {
     server: TestServer,
     deliveries: Option<Arc<Deliveries>>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl World {
+impl Fixture {
     /// A dealer with these destinations. Nothing is delivered yet.
     fn new(destinations: Vec<DeliveryConfig>) -> Self {
         let server = start_with(|config| config.dealers[0].deliveries = destinations);
@@ -77,9 +77,9 @@ impl World {
 
     /// The same, delivering.
     fn running(destinations: Vec<DeliveryConfig>) -> Self {
-        let mut world = Self::new(destinations);
-        world.run();
-        world
+        let mut fixture = Self::new(destinations);
+        fixture.run();
+        fixture
     }
 
     /// Begins to deliver.
@@ -206,9 +206,9 @@ fn what_each_answer_makes_of_a_delivery() {
         let what = answers.concat();
         let mut receiver =
             Webhook::answering(move |number| answers.get(number).cloned().unwrap_or_else(yes));
-        let world = World::running(vec![crm(receiver.url())]);
-        let lead_id = world.send(&lead());
-        let kept = world.settled(&lead_id, 1);
+        let fixture = Fixture::running(vec![crm(receiver.url())]);
+        let lead_id = fixture.send(&lead());
+        let kept = fixture.settled(&lead_id, 1);
         let attempts = u32::try_from(statuses.len()).unwrap();
         assert_eq!(outline(&kept), [("crm", state, attempts, last)], "{what}");
         let seen = receiver.wait(statuses.len());
@@ -220,7 +220,7 @@ fn what_each_answer_makes_of_a_delivery() {
             seen.iter().filter_map(|one| one.header("tradepost-attempt")).collect();
         let expected: Vec<_> = (1..=attempts).map(|number| number.to_string()).collect();
         assert_eq!(numbers, expected);
-        assert_eq!(world.server.store.dead_deliveries().unwrap(), u64::from(state == DEAD));
+        assert_eq!(fixture.server.store.dead_deliveries().unwrap(), u64::from(state == DEAD));
     }
 }
 
@@ -228,9 +228,9 @@ fn what_each_answer_makes_of_a_delivery() {
 fn a_receiver_that_asks_for_time_gets_it() {
     let busy = "HTTP/1.1 429 Busy\r\nRetry-After: 1800\r\nContent-Length: 0\r\n\r\n";
     let receiver = Webhook::answering(move |_| busy.to_owned());
-    let world = World::running(vec![crm(receiver.url())]);
-    let lead_id = world.send(&lead());
-    let kept = world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
+    let fixture = Fixture::running(vec![crm(receiver.url())]);
+    let lead_id = fixture.send(&lead());
+    let kept = fixture.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
     assert_eq!(outline(&kept), [("crm", DeliveryState::Due, 1, "HTTP 429")]);
     let wait = kept[0].created_at.duration_until(kept[0].due_at.unwrap());
     assert!(wait >= SignedDuration::from_secs(1800), "{wait}");
@@ -240,8 +240,8 @@ fn a_receiver_that_asks_for_time_gets_it() {
 fn what_is_too_old_is_given_up() {
     let receiver = Webhook::answering(|_| answer("503 Unavailable"));
     let give_up_after = SignedDuration::ZERO;
-    let world = World::running(vec![DeliveryConfig { give_up_after, ..crm(receiver.url()) }]);
-    let kept = world.settled(&world.send(&lead()), 1);
+    let fixture = Fixture::running(vec![DeliveryConfig { give_up_after, ..crm(receiver.url()) }]);
+    let kept = fixture.settled(&fixture.send(&lead()), 1);
     assert_eq!(outline(&kept), [("crm", DEAD, 1, "HTTP 503")]);
 }
 
@@ -252,10 +252,10 @@ fn an_absent_receiver_and_one_that_never_answers() {
     let mut silent = Webhook::answering(|number| if number == 0 { String::new() } else { yes() });
     let patience = Duration::from_millis(300);
     let nowhere = DeliveryConfig { attempts: 2, ..crm(format!("http://{port}/leads")) };
-    let world =
-        World::running(vec![nowhere, DeliveryConfig { timeout: patience, ..hub(silent.url()) }]);
-    let lead_id = world.send(&lead());
-    let kept = world.settled(&lead_id, 2);
+    let fixture =
+        Fixture::running(vec![nowhere, DeliveryConfig { timeout: patience, ..hub(silent.url()) }]);
+    let lead_id = fixture.send(&lead());
+    let kept = fixture.settled(&lead_id, 2);
     let expected = [("crm", DEAD, 2, "no connection"), ("hub", DELIVERED, 2, "taken")];
     assert_eq!(outline(&kept), expected);
     let said: Vec<_> = silent

@@ -7,7 +7,7 @@ use tradepost_publisher::account::{Account, AccountGrant};
 use tradepost_publisher::agent::{AccountRights, Billing};
 use tradepost_publisher::profile::{AccountReview, Onboarding, PublisherProfile};
 
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 /// A request with rows and a key.
 fn rows(rows: Value) -> Value {
@@ -39,16 +39,16 @@ fn compare(answer: &Value, expected: &Expect) {
     expected.assert_eq(&lines.join("\n"));
 }
 
-fn sync(desk: &Desk, principal: &str, request: Value) -> Value {
-    let answer = desk.ask_as(&desk.caller(principal), AdcpTool::SyncAccounts, request);
+fn sync(harness: &Harness, principal: &str, request: Value) -> Value {
+    let answer = harness.ask_as(&harness.caller(principal), AdcpTool::SyncAccounts, request);
     assert!(!answer.is_failure(), "{:?}", answer.errors);
     answer.document()
 }
 
 #[test]
 fn an_account_is_opened_once_and_then_follows_its_declaration() {
-    let desk = Desk::new();
-    desk.check(
+    let harness = Harness::new();
+    harness.check(
         AdcpTool::SyncAccounts,
         rows(json!([spark("operator")])),
         &expect![[r#"
@@ -115,7 +115,7 @@ fn an_account_is_opened_once_and_then_follows_its_declaration() {
             }"#]],
     );
     compare(
-        &sync(&desk, "acme", with(2, json!({}), json!([spark("operator")]))),
+        &sync(&harness, "acme", with(2, json!({}), json!([spark("operator")]))),
         &expect![[
             r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#
         ]],
@@ -126,13 +126,13 @@ fn an_account_is_opened_once_and_then_follows_its_declaration() {
         "billing_entity": {"legal_name": "Nova GmbH", "bank": {"account_holder": "Nova", "iban": "DE02120300000000202051"}},
     }]);
     compare(
-        &sync(&desk, "acme", with(3, json!({}), changed.clone())),
+        &sync(&harness, "acme", with(3, json!({}), changed.clone())),
         &expect![[
             r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"updated"}"#
         ]],
     );
     compare(
-        &sync(&desk, "acme", with(4, json!({}), changed)),
+        &sync(&harness, "acme", with(4, json!({}), changed)),
         &expect![[
             r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#
         ]],
@@ -144,13 +144,13 @@ fn an_account_is_opened_once_and_then_follows_its_declaration() {
         {"brand": {"domain": "nova.example"}, "operator": "nova.example", "billing": "operator"},
     ]);
     compare(
-        &sync(&desk, "acme", with(5, json!({}), others)),
+        &sync(&harness, "acme", with(5, json!({}), others)),
         &expect![[r#"
         {"account_id":"acc_2","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":true,"action":"created"}
         {"account_id":"acc_3","name":"nova.example","status":"active","brand":{"domain":"nova.example"},"operator":"nova.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#]],
     );
     compare(
-        &sync(&desk, "nova", rows(json!([spark("operator")]))),
+        &sync(&harness, "nova", rows(json!([spark("operator")]))),
         &expect![[
             r#"{"account_id":"acc_4","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"created"}"#
         ]],
@@ -189,7 +189,7 @@ fn billing() -> PublisherProfile {
 
 #[test]
 fn every_billing_gate_says_only_what_the_caller_may_know() {
-    let desk = Desk::from_profile(billing());
+    let harness = Harness::from_profile(billing());
     // Who asks, for which billing, of which operator, and the errors of the row (B-1 to B-4).
     let table = [
         ("acme", "advertiser", "pinnacle.example"),
@@ -211,7 +211,7 @@ fn every_billing_gate_says_only_what_the_caller_may_know() {
         let members = json!({"billing": billing, "sandbox": true});
         let request =
             with(100 + place as u32, json!({}), json!([row("a.example", operator, members)]));
-        let answer = sync(&desk, principal, request);
+        let answer = sync(&harness, principal, request);
         let row = &answer["accounts"][0];
         let errors = match row["errors"].as_array() {
             Some(errors) => errors
@@ -246,7 +246,7 @@ fn every_billing_gate_says_only_what_the_caller_may_know() {
 
 #[test]
 fn a_failed_row_says_all_its_faults_and_others_succeed() {
-    let desk = Desk::from_profile(billing());
+    let harness = Harness::from_profile(billing());
     let request = with(
         1,
         json!({"context": {"c": 1}}),
@@ -268,7 +268,7 @@ fn a_failed_row_says_all_its_faults_and_others_succeed() {
         ]),
     );
     compare(
-        &sync(&desk, "acme", request),
+        &sync(&harness, "acme", request),
         &expect![[r#"
             {"brand":{"domain":"nova.example"},"operator":"unknown.example","action":"failed","status":"rejected","errors":[{"code":"PAYMENT_TERMS_NOT_SUPPORTED","message":"the seller does not accept these payment terms; leave them out to be offered the usual ones","recovery":"correctable","field":"payment_terms","suggestion":"leave payment_terms out, or choose others"},{"code":"INVALID_REQUEST","message":"this event belongs to a media buy; ask for it in the media buy's push_notification_config or reporting_webhook","recovery":"correctable","field":"notification_configs[0].event_types[1]","suggestion":"correct what field and issues name and send again"},{"code":"INVALID_REQUEST","message":"this subscriber stands in the list before; name each once","recovery":"correctable","field":"notification_configs[1].subscriber_id","suggestion":"correct what field and issues name and send again"},{"code":"INVALID_REQUEST","message":"the address must be https with a public host name, and without a user","recovery":"correctable","field":"notification_configs[1].url","suggestion":"correct what field and issues name and send again"},{"code":"BRAND_REQUIRED","message":"this domain houses several brands; name one in brand.brand_id","recovery":"correctable","field":"brand.brand_id","suggestion":"add brand with its domain"},{"code":"BILLING_NOT_SUPPORTED","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable","field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}
             {"account_id":"acc_1","name":"a.example c/o pinnacle.example","status":"active","brand":{"domain":"a.example"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"created"}
@@ -279,14 +279,14 @@ fn a_failed_row_says_all_its_faults_and_others_succeed() {
 
 #[test]
 fn codes_of_rows_are_those_of_the_callers_release() {
-    let desk = Desk::from_profile(billing());
+    let harness = Harness::from_profile(billing());
     let request = with(
         1,
         json!({"adcp_version": "3.0"}),
         json!([row("a.example", "unknown.example", json!({}))]),
     );
     compare(
-        &sync(&desk, "acme", request),
+        &sync(&harness, "acme", request),
         &expect![[
             r#"{"brand":{"domain":"a.example"},"operator":"unknown.example","action":"failed","status":"rejected","errors":[{"code":"UNSUPPORTED_FEATURE","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable","field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}"#
         ]],
@@ -295,14 +295,14 @@ fn codes_of_rows_are_those_of_the_callers_release() {
 
 #[test]
 fn a_dry_run_says_what_would_happen_and_nothing_does() {
-    let desk = Desk::new();
-    sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
+    let harness = Harness::new();
+    sync(&harness, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
     let request = with(
         2,
         json!({"dry_run": true, "delete_missing": true}),
         json!([row("b.example", "b.example", json!({})), row("b.example", "b.example", json!({}))]),
     );
-    let answer = sync(&desk, "acme", request);
+    let answer = sync(&harness, "acme", request);
     assert_eq!(answer["dry_run"], true);
     compare(
         &answer,
@@ -311,7 +311,7 @@ fn a_dry_run_says_what_would_happen_and_nothing_does() {
         {"brand":{"domain":"b.example"},"operator":"b.example","action":"failed","status":"rejected","errors":[{"code":"INVALID_REQUEST","message":"this account stands in the request twice; name it once","recovery":"correctable","suggestion":"correct what field and issues name and send again"}]}
         {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]],
     );
-    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
+    let list = harness.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -322,21 +322,21 @@ fn a_dry_run_says_what_would_happen_and_nothing_does() {
 
 #[test]
 fn missing_accounts_are_closed_on_request_and_may_open_anew() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let a = row("a.example", "a.example", json!({}));
     let b = row("b.example", "b.example", json!({}));
-    sync(&desk, "acme", rows(json!([a, b])));
-    sync(&desk, "nova", rows(json!([a])));
+    sync(&harness, "acme", rows(json!([a, b])));
+    sync(&harness, "nova", rows(json!([a])));
     let only = with(2, json!({"delete_missing": true}), json!([b]));
     compare(
-        &sync(&desk, "acme", only),
+        &sync(&harness, "acme", only),
         &expect![[r#"
         {"account_id":"acc_2","name":"b.example","status":"active","brand":{"domain":"b.example"},"operator":"b.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"unchanged"}
         {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]],
     );
     // It is over: as if it were not there, except in the list.
     let request = json!({"account": {"account_id": "acc_1"}});
-    desk.check(
+    harness.check(
         AdcpTool::GetMediaBuys,
         request,
         &expect![[r#"
@@ -363,12 +363,12 @@ fn missing_accounts_are_closed_on_request_and_may_open_anew() {
         }"#]],
     );
     compare(
-        &sync(&desk, "acme", with(3, json!({}), json!([a]))),
+        &sync(&harness, "acme", with(3, json!({}), json!([a]))),
         &expect![[
             r#"{"account_id":"acc_4","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#
         ]],
     );
-    let closed = desk.ask(AdcpTool::ListAccounts, json!({"status": "closed"})).document();
+    let closed = harness.ask(AdcpTool::ListAccounts, json!({"status": "closed"})).document();
     compare(
         &closed,
         &expect![[
@@ -376,7 +376,8 @@ fn missing_accounts_are_closed_on_request_and_may_open_anew() {
         ]],
     );
     // Those of others are nobody else's business.
-    let others = desk.ask_as(&desk.caller("nova"), AdcpTool::ListAccounts, json!({})).document();
+    let others =
+        harness.ask_as(&harness.caller("nova"), AdcpTool::ListAccounts, json!({})).document();
     compare(
         &others,
         &expect![[
@@ -387,9 +388,9 @@ fn missing_accounts_are_closed_on_request_and_may_open_anew() {
 
 #[test]
 fn settings_change_an_account_and_never_open_one() {
-    let desk = Desk::new();
-    sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
-    sync(&desk, "nova", rows(json!([row("a.example", "a.example", json!({}))])));
+    let harness = Harness::new();
+    sync(&harness, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
+    sync(&harness, "nova", rows(json!([row("a.example", "a.example", json!({}))])));
     let config = json!({"subscriber_id": "one", "url": "https://b.example/a",
         "event_types": ["creative.purged"], "active": false,
         "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}});
@@ -399,7 +400,7 @@ fn settings_change_an_account_and_never_open_one() {
         {"account": {"brand": {"domain": "a.example"}, "operator": "a.example"}, "payment_terms": "prepay"},
     ]);
     compare(
-        &sync(&desk, "acme", with(2, json!({}), settings)),
+        &sync(&harness, "acme", with(2, json!({}), settings)),
         &expect![[r#"
         {"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[{"subscriber_id":"one","url":"https://b.example/a","event_types":["creative.purged"],"active":false,"authentication":{"schemes":["Bearer"]}}],"action":"updated"}
         {"brand":{"domain":"c.example"},"operator":"c.example","action":"failed","status":"rejected","errors":[{"code":"UNSUPPORTED_PROVISIONING","message":"no account of yours fits, and a row with account opens none; open it with brand, operator and billing","recovery":"correctable","field":"account","suggestion":"send the entry in the form that the seller supports"}]}
@@ -408,14 +409,14 @@ fn settings_change_an_account_and_never_open_one() {
     // Left out, they stay; given, they are all there are.
     let none = json!([{"account": {"account_id": "acc_1"}}]);
     compare(
-        &sync(&desk, "acme", with(3, json!({}), none)),
+        &sync(&harness, "acme", with(3, json!({}), none)),
         &expect![[
             r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[{"subscriber_id":"one","url":"https://b.example/a","event_types":["creative.purged"],"active":false,"authentication":{"schemes":["Bearer"]}}],"action":"unchanged"}"#
         ]],
     );
     let emptied = json!([{"account": {"account_id": "acc_1"}, "notification_configs": []}]);
     compare(
-        &sync(&desk, "acme", with(4, json!({}), emptied)),
+        &sync(&harness, "acme", with(4, json!({}), emptied)),
         &expect![[
             r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[],"action":"updated"}"#
         ]],
@@ -426,7 +427,7 @@ fn settings_change_an_account_and_never_open_one() {
         {"account": {"account_id": "acc_2"}},
         {"account": {"account_id": "acc_9"}},
     ]);
-    desk.check(
+    harness.check(
         AdcpTool::SyncAccounts,
         with(5, json!({}), foreign),
         &expect![[r#"
@@ -459,7 +460,7 @@ fn settings_change_an_account_and_never_open_one() {
           "adcp_version": "3.1"
         }"#]],
     );
-    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
+    let list = harness.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -470,13 +471,13 @@ fn settings_change_an_account_and_never_open_one() {
 
 #[test]
 fn accounts_are_listed_by_page_and_by_kind() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let opened: Vec<_> = ["a", "b", "c"]
         .map(|name| row(&format!("{name}.example"), "op.example", json!({"sandbox": name == "b"})))
         .into();
-    sync(&desk, "acme", rows(json!(opened)));
+    sync(&harness, "acme", rows(json!(opened)));
     let ids = |request: Value| {
-        let answer = desk.ask(AdcpTool::ListAccounts, request).document();
+        let answer = harness.ask(AdcpTool::ListAccounts, request).document();
         let ids: Vec<_> = answer["accounts"]
             .as_array()
             .unwrap()
@@ -494,7 +495,7 @@ fn accounts_are_listed_by_page_and_by_kind() {
         ]],
     );
     let first = json!({"pagination": {"max_results": 2}});
-    let first = desk.ask(AdcpTool::ListAccounts, first).document();
+    let first = harness.ask(AdcpTool::ListAccounts, first).document();
     let cursor = &first["pagination"]["cursor"];
     check(
         json!({"pagination": {"max_results": 2, "cursor": cursor}}),
@@ -517,7 +518,7 @@ fn accounts_are_listed_by_page_and_by_kind() {
     let key = json!({"brand": {"domain": "c.example"}, "operator": "op.example"});
     check(json!({"account": key}), expect![[r#"acc_3 {"has_more":false,"total_count":1}"#]]);
     let foreign = json!({"pagination": {"cursor": "acc_7"}});
-    desk.check(
+    harness.check(
         AdcpTool::ListAccounts,
         foreign,
         &expect![[r#"
@@ -553,20 +554,20 @@ fn a_new_account_waits_for_review_unless_for_tests() {
         url: Some("https://gazette.example/apply".to_owned()),
     };
     profile.onboarding = Onboarding { review: Some(review), ..Onboarding::default() };
-    let desk = Desk::from_profile(profile);
+    let harness = Harness::from_profile(profile);
     let opened = json!([
         row("a.example", "a.example", json!({})),
         row("a.example", "a.example", json!({"sandbox": true})),
     ]);
     let push = json!({"push_notification_config": {"url": "https://b.example/hook"}});
     compare(
-        &sync(&desk, "acme", with(1, push, opened)),
+        &sync(&harness, "acme", with(1, push, opened)),
         &expect![[r#"
         {"account_id":"acc_1","name":"a.example","status":"pending_approval","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","setup":{"url":"https://gazette.example/apply","message":"apply for credit"},"sandbox":false,"action":"created"}
         {"account_id":"acc_2","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":true,"action":"created"}"#]],
     );
     let request = json!({"account": {"brand": {"domain": "a.example"}, "operator": "a.example"}});
-    desk.check(
+    harness.check(
         AdcpTool::GetMediaBuys,
         request,
         &expect![[r#"
@@ -618,10 +619,10 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
         read_only: false,
     });
     profile.agents.push(agent.into());
-    let desk = Desk::from_profile(profile);
-    sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = Harness::from_profile(profile);
+    sync(&harness, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
+    let now = harness.now;
+    harness.put(move |tx| {
         Account::new("acc_v", json!({"domain": "v.example"}), "v.example", Billing::Operator)
             .open(tx, "agent:verifier", now)?;
         let reader = AccountRights {
@@ -638,8 +639,9 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
         )
     });
     let shown = |principal: &str| {
-        let answer =
-            desk.ask_as(&desk.caller(principal), AdcpTool::ListAccounts, json!({})).document();
+        let answer = harness
+            .ask_as(&harness.caller(principal), AdcpTool::ListAccounts, json!({}))
+            .document();
         let rows = answer["accounts"].as_array().unwrap().clone();
         rows.iter()
             .map(|row| format!("{} {}\n", row["account_id"], row["authorization"]))
@@ -652,7 +654,7 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
         "acc_1" {"allowed_tasks":["get_adcp_capabilities","create_media_buy","get_media_buys","list_accounts"],"read_only":true}
     "#]].assert_eq(&shown("nova"));
     // A change shows at once (R-11).
-    desk.put(move |tx| {
+    harness.put(move |tx| {
         let all = AccountRights { read_only: true, ..AccountRights::default() };
         AccountGrant { account_id: "acc_1".to_owned(), authorization: all }.put(
             tx,
@@ -668,7 +670,7 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
         json!([{"account": {"account_id": "acc_1"}, "payment_terms": "net_30"}]),
     );
     compare(
-        &sync(&desk, "nova", request),
+        &sync(&harness, "nova", request),
         &expect![[
             r#"{"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have write access granted, or use a task that only reads"}]}"#
         ]],
@@ -677,9 +679,9 @@ fn permissions_on_an_account_are_shown_as_they_are_enforced() {
 
 #[test]
 fn governance_is_kept_per_account_and_its_credential_never_shown() {
-    let desk = Desk::new();
-    sync(&desk, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
-    sync(&desk, "nova", rows(json!([row("a.example", "a.example", json!({}))])));
+    let harness = Harness::new();
+    sync(&harness, "acme", rows(json!([row("a.example", "a.example", json!({}))])));
+    sync(&harness, "nova", rows(json!([row("a.example", "a.example", json!({}))])));
     let agent = |url: &str| {
         json!([{"url": url, "authentication":
         {"schemes": ["Bearer"], "credentials": "gov-token-0123456789abcdef0123456789"}}])
@@ -694,7 +696,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
             {"account": {"account_id": "acc_9"}, "governance_agents": agent("https://gov.example/mcp")},
         ]),
     );
-    desk.check(
+    harness.check(
         AdcpTool::SyncGovernance,
         request,
         &expect![[r#"
@@ -766,7 +768,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
               "adcp_version": "3.1"
             }"#]],
     );
-    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
+    let list = harness.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -777,7 +779,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
     two.as_array_mut().unwrap().push(agent("https://second.example")[0].clone());
     let request =
         with(2, json!({}), json!([{"account": {"account_id": "acc_1"}, "governance_agents": two}]));
-    desk.check(
+    harness.check(
         AdcpTool::SyncGovernance,
         request,
         &expect![[r#"
@@ -823,7 +825,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
 fn an_undeclared_account_is_there_where_that_is_the_policy() {
     let mut profile = profile();
     profile.onboarding.implicit = true;
-    let mut desk = Desk::from_profile(profile);
+    let mut harness = Harness::from_profile(profile);
     let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
     let governance = |key| {
         with(
@@ -833,21 +835,22 @@ fn an_undeclared_account_is_there_where_that_is_the_policy() {
         {"url": "https://gov.example", "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]}]),
         )
     };
-    let list = |desk: &Desk| desk.ask(AdcpTool::ListAccounts, json!({})).document();
+    let list = |harness: &Harness| harness.ask(AdcpTool::ListAccounts, json!({})).document();
     // Looking opens nothing; an id is no name of an account to come; nor is a stranger somebody.
-    desk.ask(AdcpTool::GetMediaBuys, json!({"account": reference}));
-    assert_eq!(list(&desk)["accounts"], json!([]));
+    harness.ask(AdcpTool::GetMediaBuys, json!({"account": reference}));
+    assert_eq!(list(&harness)["accounts"], json!([]));
     let by_id = json!({"account": {"account_id": "acc_new"}});
     assert_eq!(
-        desk.ask(AdcpTool::GetMediaBuys, by_id).document()["adcp_error"]["code"],
+        harness.ask(AdcpTool::GetMediaBuys, by_id).document()["adcp_error"]["code"],
         "ACCOUNT_NOT_FOUND"
     );
-    let stranger =
-        desk.ask_as(&desk.caller("stranger"), AdcpTool::SyncGovernance, governance(1)).document();
+    let stranger = harness
+        .ask_as(&harness.caller("stranger"), AdcpTool::SyncGovernance, governance(1))
+        .document();
     assert_eq!(stranger["accounts"][0]["errors"][0]["code"], "ACCOUNT_NOT_FOUND");
-    desk.ask(AdcpTool::SyncGovernance, governance(1));
+    harness.ask(AdcpTool::SyncGovernance, governance(1));
     compare(
-        &list(&desk),
+        &list(&harness),
         &expect![[
             r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false}"#
         ]],
@@ -855,14 +858,14 @@ fn an_undeclared_account_is_there_where_that_is_the_policy() {
     // What is declared later is that account, and is no longer implicit: it can go missing.
     let declared = json!([row("new.example", "op.example", json!({"billing": "agent"}))]);
     compare(
-        &sync(&desk, "acme", with(2, json!({}), declared)),
+        &sync(&harness, "acme", with(2, json!({}), declared)),
         &expect![[
             r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#
         ]],
     );
-    desk.now = "2026-06-02T12:00:00Z".parse().unwrap();
+    harness.now = "2026-06-02T12:00:00Z".parse().unwrap();
     compare(
-        &sync(&desk, "acme", with(3, json!({"delete_missing": true}), json!([]))),
+        &sync(&harness, "acme", with(3, json!({"delete_missing": true}), json!([]))),
         &expect![[
             r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#
         ]],
@@ -881,13 +884,13 @@ fn nothing_is_opened_for_a_request_that_is_refused() {
         ..AccountRights::default()
     });
     profile.agents.push(agent.into());
-    let desk = Desk::from_profile(profile);
+    let harness = Harness::from_profile(profile);
     let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
     let row = json!({"account": reference, "governance_agents": [{"url": "https://gov.example",
         "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]});
     // An agent for tests alone means a live account by this key.
-    let refused = desk.ask_as(
-        &desk.caller("tester"),
+    let refused = harness.ask_as(
+        &harness.caller("tester"),
         AdcpTool::SyncGovernance,
         with(1, json!({}), json!([row])),
     );
@@ -895,14 +898,16 @@ fn nothing_is_opened_for_a_request_that_is_refused() {
     // An account that is not open has no id to hint at.
     let pause = json!({"idempotency_key": "4f1c7e52-0000-4000-8000-000000000002",
         "account": reference, "media_buy_id": "mb", "paused": true});
-    let refused = desk.ask_as(&desk.caller("narrow"), AdcpTool::UpdateMediaBuy, pause).document();
+    let refused =
+        harness.ask_as(&harness.caller("narrow"), AdcpTool::UpdateMediaBuy, pause).document();
     assert_eq!(
         refused["adcp_error"]["details"],
         json!({"introspection_hint": {"task": "list_accounts"}})
     );
     for principal in ["tester", "narrow"] {
-        let list =
-            desk.ask_as(&desk.caller(principal), AdcpTool::ListAccounts, json!({})).document();
+        let list = harness
+            .ask_as(&harness.caller(principal), AdcpTool::ListAccounts, json!({}))
+            .document();
         assert_eq!(list["accounts"], json!([]), "{principal}");
     }
 }

@@ -17,7 +17,7 @@ use tradepost_publisher::{catalogue::Catalogue, profile};
 use crate::creatives::banner;
 use crate::staff::{decide, decision};
 use crate::support::script::Script;
-use crate::support::{Desk, profile, schemas};
+use crate::support::{Harness, profile, schemas};
 
 /// A subscriber of an account; what `changes` has wins.
 fn subscriber(changes: Value) -> Value {
@@ -38,9 +38,9 @@ fn subscribe(script: &Script, configs: Value) -> Value {
         "billing": "operator", "notification_configs": configs,
     });
     // The world counts what it is asked for: no two keys are the same.
-    let key = script.desk.services.fresh_id("subscribe-the-key");
+    let key = script.harness.services.fresh_id("subscribe-the-key");
     let request = json!({"idempotency_key": key, "accounts": [row]});
-    let mut answer = script.desk.ask(AdcpTool::SyncAccounts, request).document();
+    let mut answer = script.harness.ask(AdcpTool::SyncAccounts, request).document();
     answer["accounts"][0].take()
 }
 
@@ -53,8 +53,8 @@ fn ended(row: &Value) -> String {
 }
 
 /// What addresses were asked since the last time; each question fits its published schema.
-fn challenged(desk: &Desk) -> Vec<Value> {
-    let asked = std::mem::take(&mut *desk.services.challenged.lock().unwrap());
+fn challenged(harness: &Harness) -> Vec<Value> {
+    let asked = std::mem::take(&mut *harness.services.challenged.lock().unwrap());
     let read = |challenge: &tradepost_publisher::services::Challenge| {
         let body: Value = tradepost_document::json::from_str(&challenge.body).unwrap();
         for release in [AdcpRelease::V3_1, AdcpRelease::V3_2] {
@@ -67,9 +67,9 @@ fn challenged(desk: &Desk) -> Vec<Value> {
 }
 
 /// What is queued, oldest first; notifications about creatives fit their published schema.
-fn announced(desk: &Desk) -> Vec<Value> {
+fn announced(harness: &Harness) -> Vec<Value> {
     let notices =
-        desk.store.look(|reader| reader.list(EntityKind::Notice, &Query::default())).unwrap();
+        harness.store.look(|reader| reader.list(EntityKind::Notice, &Query::default())).unwrap();
     let read = |record: tradepost_publisher::store::EntityRecord| {
         let body: Value =
             tradepost_document::json::from_str(record.body["body"].as_str().unwrap()).unwrap();
@@ -95,7 +95,7 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
     let mut script = Script::new();
     let first = subscribe(&script, json!([subscriber(json!({}))]));
     check(&ended(&first), &expect![[r#""created" "#]]);
-    let asked = challenged(&script.desk);
+    let asked = challenged(&script.harness);
     check(
         &asked[0].to_string(),
         &expect![[
@@ -106,11 +106,11 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
     // What has been proven holds as long as nothing of it changes.
     let again = subscribe(&script, json!([subscriber(json!({}))]));
     check(&ended(&again), &expect![[r#""unchanged" "#]]);
-    assert_eq!(challenged(&script.desk), Vec::<Value>::new());
+    assert_eq!(challenged(&script.harness), Vec::<Value>::new());
     let secret = json!({"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"});
     let other = subscriber(json!({"authentication": secret}));
     check(&ended(&subscribe(&script, json!([other]))), &expect![[r#""updated" "#]]);
-    let asked = challenged(&script.desk);
+    let asked = challenged(&script.harness);
     check(
         &asked[0]["delivery_auth"].to_string(),
         &expect![[
@@ -126,7 +126,7 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
         &ended(&subscribe(&script, mute)),
         &expect![[r#""failed" "VALIDATION_ERROR" at "notification_configs[1].url""#]],
     );
-    assert_eq!(challenged(&script.desk).len(), 2);
+    assert_eq!(challenged(&script.harness).len(), 2);
     let listed = script.ask(AdcpTool::ListAccounts, json!({}));
     check(
         &listed["accounts"][0]["notification_configs"].to_string(),
@@ -137,7 +137,7 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
     // Paused ones are not asked, nor is anybody for a trial.
     let paused = json!([subscriber(json!({"url": "https://mute.example/hooks", "active": false}))]);
     check(&ended(&subscribe(&script, paused)), &expect![[r#""updated" "#]]);
-    assert_eq!(challenged(&script.desk), Vec::<Value>::new());
+    assert_eq!(challenged(&script.harness), Vec::<Value>::new());
     // Events of feeds are not announced here.
     let feeds = json!([subscriber(json!({"event_types": ["creative.purged", "product.created"]}))]);
     check(
@@ -182,23 +182,23 @@ fn subscribers_hear_of_creatives_that_others_than_the_buyer_change() {
     ]);
     subscribe(&script, both);
     script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
-    assert_eq!(announced(&script.desk), Vec::<Value>::new());
+    assert_eq!(announced(&script.harness), Vec::<Value>::new());
     // The review ends by itself.
-    script.desk.now += SignedDuration::from_secs(61);
+    script.harness.now += SignedDuration::from_secs(61);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for _ in 0..2 {
-        runtime.block_on(script.desk.publisher.tick(script.desk.now));
+        runtime.block_on(script.harness.publisher.tick(script.harness.now));
     }
     check(
-        &announced(&script.desk)[0].to_string(),
+        &announced(&script.harness)[0].to_string(),
         &expect![[
             r#"{"url":"https://hooks.example/creatives?key=s3cret","authentication":null,"body":{"idempotency_key":"webhook-delivery_6","notification_id":"creative-change_5","notification_type":"creative.status_changed","fired_at":"2026-06-01T12:01:01Z","subscriber_id":"main","account_id":"acc_2","creative_id":"one","transition":{"from":"pending_review","to":"approved","observed_at":"2026-06-01T12:01:01Z"},"reason_code":"review_passed","initiator":"system"}}"#
         ]],
     );
     // A person declines it.
     let declined = decision(DecisionSubject::Creative, "one", DecisionStep::Decline);
-    decide(&script.desk, &declined).unwrap();
-    let second = announced(&script.desk);
+    decide(&script.harness, &declined).unwrap();
+    let second = announced(&script.harness);
     let transition = &second[1]["body"];
     check(
         &format!(
@@ -211,7 +211,7 @@ fn subscribers_hear_of_creatives_that_others_than_the_buyer_change() {
     );
     // The buyer itself brings it back, and puts it away.
     script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
-    assert_eq!(announced(&script.desk).len(), 2);
+    assert_eq!(announced(&script.harness).len(), 2);
     let asked = json!({"include_webhook_activity": true, "webhook_activity_limit": 1});
     let listed = script.ask(AdcpTool::ListCreatives, asked);
     check(
@@ -226,21 +226,21 @@ fn subscribers_hear_of_creatives_that_others_than_the_buyer_change() {
 fn whoever_waits_for_an_account_hears_once_how_it_stands() {
     let review = profile::AccountReview { message: "Sign.".to_owned(), url: None };
     let onboarding = Onboarding { review: Some(review), ..Onboarding::default() };
-    let desk = Desk::from_profile(PublisherProfile { onboarding, ..profile() });
+    let harness = Harness::from_profile(PublisherProfile { onboarding, ..profile() });
     let row =
         json!({"brand": {"domain": "a.example"}, "operator": "a.example", "billing": "operator"});
     let request = json!({
         "idempotency_key": "4f1c7e52-0000-4000-8000-000000000001", "accounts": [row],
         "push_notification_config": {"url": "https://buyer.example/hooks", "operation_id": "op-1"},
     });
-    let opened = desk.ask(AdcpTool::SyncAccounts, request).document();
+    let opened = harness.ask(AdcpTool::SyncAccounts, request).document();
     assert_eq!(opened["accounts"][0]["status"], "pending_approval");
     let id = opened["accounts"][0]["account_id"].as_str().unwrap();
-    assert_eq!(announced(&desk), Vec::<Value>::new());
+    assert_eq!(announced(&harness), Vec::<Value>::new());
     for step in [DecisionStep::Approve, DecisionStep::Suspend] {
-        decide(&desk, &decision(DecisionSubject::Account, id, step)).unwrap();
+        decide(&harness, &decision(DecisionSubject::Account, id, step)).unwrap();
     }
-    let heard = announced(&desk);
+    let heard = announced(&harness);
     assert_eq!(heard.len(), 1);
     check(
         &heard[0].to_string(),

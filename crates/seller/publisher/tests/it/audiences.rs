@@ -26,7 +26,7 @@ fn an_audience_grows_shrinks_and_goes() {
         json!({"audiences": [audience]})
     };
     script.note("made", sync, one(json!({"add": members(&[1, 2, 3])})));
-    script.desk.now += SignedDuration::from_secs(60);
+    script.harness.now += SignedDuration::from_secs(60);
     script.note("what is there", sync, json!({}));
     script.note("known members", sync, one(json!({"add": members(&[1])})));
     script.note(
@@ -34,7 +34,7 @@ fn an_audience_grows_shrinks_and_goes() {
         sync,
         one(json!({"add": members(&[4]), "remove": members(&[2, 3, 4])})),
     );
-    script.desk.now += SignedDuration::from_secs(60);
+    script.harness.now += SignedDuration::from_secs(60);
     script.note("too small", sync, json!({}));
     script.note(
         "what cannot be",

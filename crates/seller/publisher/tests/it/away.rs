@@ -15,7 +15,7 @@ use tradepost_publisher::store::memory::MemoryVault;
 use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::fitting;
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 /// A store that is somewhere else.
 #[derive(Debug, Default)]
@@ -52,27 +52,27 @@ impl PublisherStore for Far {
     }
 }
 
-fn gazette(catalogue: Catalogue) -> (Desk, Arc<Far>) {
+fn gazette(catalogue: Catalogue) -> (Harness, Arc<Far>) {
     let far = Arc::new(Far::default());
-    (Desk::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
+    (Harness::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
 }
 
-fn wholesale(desk: &Desk) -> Value {
-    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}))
+fn wholesale(harness: &Harness) -> Value {
+    fitting(harness, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}))
 }
 
 #[test]
 fn a_search_goes_on_from_memory_and_says_its_age() {
-    let (mut desk, far) = gazette(demo::catalogue());
+    let (mut harness, far) = gazette(demo::catalogue());
     let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
     let asked = || far.asked.swap(0, Ordering::SeqCst);
-    let before = wholesale(&desk);
+    let before = wholesale(&harness);
     assert!(before.get("errors").is_none(), "{before}");
 
     away(true);
-    desk.now += SignedDuration::from_secs(42);
+    harness.now += SignedDuration::from_secs(42);
     let _ = asked();
-    let mut meanwhile = wholesale(&desk);
+    let mut meanwhile = wholesale(&harness);
     assert_eq!(asked(), 1);
     let warning = meanwhile["errors"][0].clone();
     assert_eq!(warning["code"], "STALE_RESPONSE");
@@ -82,43 +82,44 @@ fn a_search_goes_on_from_memory_and_says_its_age() {
     );
     meanwhile.as_object_mut().unwrap().shift_remove("errors");
     assert_eq!(meanwhile, before);
-    assert_eq!(wholesale(&desk)["errors"][0]["code"], "STALE_RESPONSE");
+    assert_eq!(wholesale(&harness)["errors"][0]["code"], "STALE_RESPONSE");
     assert_eq!(asked(), 0, "nobody waits for it again within a second");
 
     // What nobody has read, and what would be kept, is not made up.
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
     for refused in [
-        desk.ask_as(
-            &desk.caller("nova"),
+        harness.ask_as(
+            &harness.caller("nova"),
             AdcpTool::GetProducts,
             json!({"buying_mode": "wholesale"}),
         ),
-        desk.ask(AdcpTool::GetProducts, brief),
-        desk.ask(AdcpTool::GetMediaBuys, json!({})),
+        harness.ask(AdcpTool::GetProducts, brief),
+        harness.ask(AdcpTool::GetMediaBuys, json!({})),
     ] {
         let document = refused.document();
         assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "{document}");
         assert_eq!(document["adcp_error"]["recovery"], "transient");
     }
-    desk.now += SignedDuration::from_mins(5);
-    let document = desk.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"})).document();
+    harness.now += SignedDuration::from_mins(5);
+    let document =
+        harness.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"})).document();
     assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "it was read too long ago");
 
     away(false);
-    desk.now += SignedDuration::from_secs(1);
-    assert_eq!(wholesale(&desk), before);
+    harness.now += SignedDuration::from_secs(1);
+    assert_eq!(wholesale(&harness), before);
 }
 
 #[test]
 fn a_brief_whose_proposals_are_there_is_answered_with_them() {
-    let (mut desk, far) = gazette(demo::catalogue());
+    let (mut harness, far) = gazette(demo::catalogue());
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
-    let ask = |desk: &Desk| fitting(desk, AdcpTool::GetProducts, brief.clone());
-    ask(&desk);
-    let proposed = ask(&desk);
+    let ask = |harness: &Harness| fitting(harness, AdcpTool::GetProducts, brief.clone());
+    ask(&harness);
+    let proposed = ask(&harness);
     far.is_away.store(true, Ordering::SeqCst);
-    desk.now += SignedDuration::from_secs(3);
-    let meanwhile = ask(&desk);
+    harness.now += SignedDuration::from_secs(3);
+    let meanwhile = ask(&harness);
     assert_eq!(meanwhile["proposals"], proposed["proposals"]);
     assert!(proposed["proposals"].as_array().is_some_and(|proposals| !proposals.is_empty()));
     assert_eq!(meanwhile["errors"][0]["details"]["cache_age_seconds"], 3);

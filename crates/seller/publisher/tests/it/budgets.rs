@@ -165,14 +165,14 @@ fn limited(publisher: u32, acme: u32) -> Shop {
     let mut shop = Shop::new();
     let limit =
         |per_day| SpendLimit { currency: "USD".to_owned(), per_day: MoneyAmount::whole(per_day) };
-    let mut profile = PublisherProfile::clone(&shop.desk.publisher.profile);
+    let mut profile = PublisherProfile::clone(&shop.harness.publisher.profile);
     profile.spend_limits = vec![limit(publisher)];
     let agents = profile.agents.iter().map(|agent| {
         let own = (agent.id == "acme").then(|| limit(acme));
         Arc::new(BuyerAgent { spend_limits: own.into_iter().collect(), ..BuyerAgent::clone(agent) })
     });
     profile.agents = agents.collect();
-    shop.desk.publisher.profile = Arc::new(profile);
+    shop.harness.publisher.profile = Arc::new(profile);
     shop
 }
 
@@ -219,7 +219,7 @@ fn a_waiting_buy_holds_its_daily_share_until_declined() {
     assert_eq!(errors(&shop.create(waits.clone())).matches("BUDGET_EXCEEDED").count(), 1);
     let task = shop.kept(EntityKind::Task)[0]["task_id"].as_str().unwrap().to_owned();
     crate::staff::decide(
-        &shop.desk,
+        &shop.harness,
         &crate::staff::decision(DecisionSubject::Task, &task, DecisionStep::Decline),
     )
     .unwrap();

@@ -519,7 +519,7 @@ fn what_the_whole_buy_cannot_be_is_said_as_well() {
 #[test]
 fn nothing_is_sold_without_the_ad_server() {
     let shop = Shop::new();
-    let says = |supply| *shop.desk.services.supply.lock().unwrap() = Some(supply);
+    let says = |supply| *shop.harness.services.supply.lock().unwrap() = Some(supply);
     let mut said = String::new();
     says(Ok(Supply { sold_out: vec!["display".to_owned()], age_seconds: 0, stale: None }));
     said.push_str(&errors(&shop.create(json!({}))));

@@ -6,12 +6,12 @@ use tradepost_demo::publisher as demo;
 use tradepost_document::json::json;
 use tradepost_publisher::profile::{PublisherProfile, RequestSigning, Signing};
 
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 #[test]
 fn the_context_comes_back_with_every_answer() {
-    let desk = Desk::new();
-    desk.check(
+    let harness = Harness::new();
+    harness.check(
         AdcpTool::GetAdcpCapabilities,
         json!({"context": {"trace": 1}}),
         &expect![[r#"
@@ -119,7 +119,7 @@ fn the_context_comes_back_with_every_answer() {
             }"#]],
     );
     let unknown = json!({"context": {"trace": 2}, "adcp_version": "9.0"});
-    desk.check(AdcpTool::GetAdcpCapabilities, unknown, &expect![[r#"
+    harness.check(AdcpTool::GetAdcpCapabilities, unknown, &expect![[r#"
         {
           "status": "failed",
           "message": "this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
@@ -167,7 +167,7 @@ fn the_context_comes_back_with_every_answer() {
 #[test]
 fn credentials_in_arguments_are_named_by_place_and_never_repeated() {
     let smuggled = json!({"ext": {"deep": [{"api_key": "sk-hidden"}]}});
-    Desk::new().check(AdcpTool::GetAdcpCapabilities, smuggled, &expect![[r#"
+    Harness::new().check(AdcpTool::GetAdcpCapabilities, smuggled, &expect![[r#"
         {
           "status": "failed",
           "message": "a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
@@ -208,9 +208,9 @@ fn credentials_in_arguments_are_named_by_place_and_never_repeated() {
 #[test]
 fn whoever_comes_too_often_is_told_when_to_come_back() {
     use tradepost_publisher::services::RateClass;
-    let desk = Desk::new();
-    *desk.services.full.lock().unwrap() = Some(RateClass::Read);
-    desk.check(
+    let harness = Harness::new();
+    *harness.services.full.lock().unwrap() = Some(RateClass::Read);
+    harness.check(
         AdcpTool::GetAdcpCapabilities,
         json!({}),
         &expect![[r#"
@@ -252,8 +252,8 @@ fn whoever_comes_too_often_is_told_when_to_come_back() {
 
 #[test]
 fn a_publisher_with_products_says_what_it_can_do() {
-    let desk = crate::products::gazette();
-    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
+    let harness = crate::products::gazette();
+    let document = crate::products::fitting(&harness, AdcpTool::GetAdcpCapabilities, json!({}));
     let own = |name: &&&str| document.get(**name).is_some();
     let sections = [
         "supported_protocols",
@@ -423,9 +423,9 @@ fn a_publisher_with_products_says_what_it_can_do() {
 
 #[test]
 fn protocols_that_are_not_asked_about_are_left_out() {
-    let desk = crate::products::gazette();
+    let harness = crate::products::gazette();
     let asked = json!({"protocols": ["signals"]});
-    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, asked);
+    let document = crate::products::fitting(&harness, AdcpTool::GetAdcpCapabilities, asked);
     let spoken = ["media_buy", "signals", "creative", "governance", "sponsored_intelligence"];
     assert_eq!(document["supported_protocols"], json!(spoken));
     let mut left_out = spoken.iter().filter(|name| **name != "signals");
@@ -437,8 +437,8 @@ fn protocols_that_are_not_asked_about_are_left_out() {
 fn who_demands_signatures_says_so() {
     let requests = Some(RequestSigning::default());
     let signing = Signing { requests, ..Signing::default() };
-    let desk = Desk::from_profile(PublisherProfile { signing, ..profile() });
-    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
+    let harness = Harness::from_profile(PublisherProfile { signing, ..profile() });
+    let document = crate::products::fitting(&harness, AdcpTool::GetAdcpCapabilities, json!({}));
     let specialisms = document["specialisms"].as_array().unwrap();
     assert!(specialisms.contains(&json!("signed-requests")), "{specialisms:?}");
     assert_eq!(document["request_signing"]["supported"], true);
@@ -451,7 +451,7 @@ fn a_protocol_is_claimed_where_it_is_spoken() {
         let mut profile = PublisherProfile { catalogue: demo::catalogue(), ..profile() };
         change(&mut profile);
         let document =
-            Desk::from_profile(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
+            Harness::from_profile(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
         let list = |name: &str| {
             let list = document[name].as_array().cloned().unwrap_or_default();
             list.iter().filter_map(|name| name.as_str()).map(ToOwned::to_owned).collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::profile::PublisherProfile;
 
 use crate::support::script::{Script, banner};
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 const CONTROLLER: AdcpTool = AdcpTool::ComplyTestController;
 
@@ -156,8 +156,8 @@ fn a_refusal_stands_inside_an_answer_that_is_completed() {
 
 #[test]
 fn without_a_sandbox_there_is_no_controller() {
-    let desk = Desk::from_profile(PublisherProfile { sandbox: false, ..profile() });
-    desk.check(CONTROLLER, json!({
+    let harness = Harness::from_profile(PublisherProfile { sandbox: false, ..profile() });
+    harness.check(CONTROLLER, json!({
         "scenario": "list_scenarios", "account": {"sandbox": true},
     }), &expect![[r#"
         {
@@ -179,7 +179,7 @@ fn without_a_sandbox_there_is_no_controller() {
           ],
           "adcp_version": "3.1"
         }"#]]);
-    assert!(!desk.publisher.tools().contains(&CONTROLLER));
+    assert!(!harness.publisher.tools().contains(&CONTROLLER));
 }
 
 #[test]

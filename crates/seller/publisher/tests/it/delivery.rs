@@ -12,16 +12,16 @@ use crate::support::shop::{Shop, errors, package};
 /// Reports delivery of a buy, as the test controller does.
 fn report(shop: &Shop, id: &str, figures: Value) {
     let buy = shop.buy(id);
-    let now = shop.desk.now;
-    shop.desk
+    let now = shop.harness.now;
+    shop.harness
         .put(move |tx| force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ()));
 }
 
 fn spend(shop: &Shop, id: &str, percentage: u32) {
     let percentage = MoneyAmount::whole(percentage);
     let buy = shop.buy(id);
-    let now = shop.desk.now;
-    shop.desk.put(move |tx| force::spend(tx, &buy, percentage, now).map(|_| ()));
+    let now = shop.harness.now;
+    shop.harness.put(move |tx| force::spend(tx, &buy, percentage, now).map(|_| ()));
 }
 
 /// A buy of two packages that runs.
@@ -312,10 +312,10 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
             let answer = shop
                 .create(json!({"packages": [package(json!({"creative_assignments": creatives}))]}));
             let id = answer["media_buy_id"].as_str().unwrap().to_owned();
-            let now = shop.desk.now;
+            let now = shop.harness.now;
             let move_to = |status: MediaBuyStatus, expected: bool| {
                 let mut buy = shop.buy(&id);
-                shop.desk.put(move |tx| {
+                shop.harness.put(move |tx| {
                     let done = force::status(tx, &mut buy, status, None, now)?;
                     let moved = matches!(done, force::Forced::Done(_));
                     assert!(moved || !expected, "{status:?}");

@@ -8,7 +8,7 @@ use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 
 use crate::support::script::Script;
 use crate::support::shop::{fixed, product};
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 /// A publisher with an exclusive product that nobody has to approve, and one that somebody has to.
 fn script() -> Script {
@@ -20,7 +20,7 @@ fn script() -> Script {
     let products = vec![exclusive("cover", false), exclusive("gala", true), shared];
     let catalogue = Catalogue { products, ..demo::catalogue() };
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    Script::at(Desk::from_profile(PublisherProfile { catalogue, onboarding, ..profile() }))
+    Script::at(Harness::from_profile(PublisherProfile { catalogue, onboarding, ..profile() }))
 }
 
 fn order(product_id: &str, start: &str, end: &str) -> Value {

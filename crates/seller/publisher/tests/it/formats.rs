@@ -115,12 +115,12 @@ fn filters_leave_out_formats_that_do_not_fit() {
 
 #[test]
 fn every_format_that_a_product_names_is_listed() {
-    let desk = gazette();
-    let products = fitting(&desk, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}));
+    let harness = gazette();
+    let products = fitting(&harness, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}));
     for product in products["products"].as_array().unwrap() {
         for id in product["format_ids"].as_array().unwrap() {
             let asked = json!({"format_ids": [id], "pagination": {"max_results": 1}});
-            let document = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
+            let document = fitting(&harness, AdcpTool::ListCreativeFormats, asked);
             assert_eq!(document["formats"][0]["format_id"], *id);
         }
     }
@@ -128,12 +128,12 @@ fn every_format_that_a_product_names_is_listed() {
 
 #[test]
 fn formats_come_page_by_page() {
-    let desk = gazette();
+    let harness = gazette();
     let asked = json!({"pagination": {"max_results": 5}});
-    let first = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
+    let first = fitting(&harness, AdcpTool::ListCreativeFormats, asked);
     let cursor = &first["pagination"]["cursor"];
     let asked = json!({"pagination": {"max_results": 5, "cursor": cursor}});
-    let second = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
+    let second = fitting(&harness, AdcpTool::ListCreativeFormats, asked);
     assert_eq!(second["formats"].as_array().unwrap().len(), 2);
     assert_eq!(second["pagination"], json!({"has_more": false, "total_count": 7}));
 }

@@ -12,7 +12,7 @@ use tradepost_publisher::services::RateClass;
 use tradepost_publisher::store::{EntityKind, KeyRow, own_id};
 
 use crate::support::shop::{ACCOUNT, Shop};
-use crate::support::{Desk, profile, shop};
+use crate::support::{Harness, profile, shop};
 
 const KEY: &str = "5a1c7e52-0000-4000-8000-000000000001";
 
@@ -68,9 +68,9 @@ fn the_gates_are_asked_in_one_order() {
         agent.scope = Some(scope(tasks, fields, level <= 8));
         profile.agents.push(Arc::new(agent));
     }
-    let desk = Desk::from_profile(profile);
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = Harness::from_profile(profile);
+    let now = harness.now;
+    harness.put(move |tx| {
         for level in 0..ORDER.len() {
             let id = format!("acc_level{level}");
             let owner = format!("agent:level{level}");
@@ -108,9 +108,9 @@ fn the_gates_are_asked_in_one_order() {
     };
     let mut lines = String::new();
     for (level, fault) in ORDER.into_iter().enumerate() {
-        *desk.services.full.lock().unwrap() = (level <= 3).then_some(RateClass::Write);
-        let caller = desk.caller(&format!("level{level}"));
-        let answer = desk.ask_as(&caller, AdcpTool::UpdateMediaBuy, request(level)).document();
+        *harness.services.full.lock().unwrap() = (level <= 3).then_some(RateClass::Write);
+        let caller = harness.caller(&format!("level{level}"));
+        let answer = harness.ask_as(&caller, AdcpTool::UpdateMediaBuy, request(level)).document();
         lines += &format!("{fault}: {}\n", answer["adcp_error"]["code"].as_str().unwrap_or("done"));
     }
     expect![[r#"
@@ -132,7 +132,7 @@ fn the_gates_are_asked_in_one_order() {
 }
 
 /// A publisher with agents that may do little, and accounts that stand in every way.
-fn desk() -> Desk {
+fn harness() -> Harness {
     let mut profile = profile();
     let mut reader = agent(&profile, "reader");
     reader.scope = Some(scope(&["get_media_buys", "update_media_buy"], &[], true));
@@ -140,9 +140,9 @@ fn desk() -> Desk {
     let fields: &[(&str, &[&str])] = &[("update_media_buy", &["reporting_webhook"])];
     narrow.scope = Some(scope(&["update_media_buy", "get_media_buys"], fields, false));
     profile.agents.extend([Arc::new(reader), Arc::new(narrow)]);
-    let desk = Desk::from_profile(profile);
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = Harness::from_profile(profile);
+    let now = harness.now;
+    harness.put(move |tx| {
         let open = |id: &str, owner: &str, status: AccountStatus, sandbox: bool| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "op.example", Billing::Operator);
@@ -164,7 +164,7 @@ fn desk() -> Desk {
             now,
         )
     });
-    desk
+    harness
 }
 
 fn update(account: &str, members: Value) -> Value {
@@ -176,19 +176,19 @@ fn update(account: &str, members: Value) -> Value {
     request
 }
 
-fn check(desk: &Desk, principal: &str, tool: AdcpTool, request: Value, expected: Expect) {
+fn check(harness: &Harness, principal: &str, tool: AdcpTool, request: Value, expected: Expect) {
     // One layer is shown; that the other is the same is inspected in every answer.
-    let mut answer = desk.ask_as(&desk.caller(principal), tool, request).document();
+    let mut answer = harness.ask_as(&harness.caller(principal), tool, request).document();
     answer.as_object_mut().unwrap().shift_remove("adcp_error");
     expected.assert_eq(&answer.to_string());
 }
 
 #[test]
 fn an_agent_that_may_not_deal_is_told_only_that() {
-    let desk = desk();
+    let harness = harness();
     let list = json!({"account": {"account_id": "acc_live"}});
     check(
-        &desk,
+        &harness,
         "paused",
         AdcpTool::GetMediaBuys,
         list.clone(),
@@ -197,7 +197,7 @@ fn an_agent_that_may_not_deal_is_told_only_that() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "banned",
         AdcpTool::GetMediaBuys,
         list.clone(),
@@ -206,7 +206,7 @@ fn an_agent_that_may_not_deal_is_told_only_that() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "tester",
         AdcpTool::GetMediaBuys,
         json!({"account": {"account_id": "acc_test"}}),
@@ -216,7 +216,8 @@ fn an_agent_that_may_not_deal_is_told_only_that() {
     );
     // What the seller can do is no secret.
     for principal in ["paused", "banned"] {
-        let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetAdcpCapabilities, json!({}));
+        let answer =
+            harness.ask_as(&harness.caller(principal), AdcpTool::GetAdcpCapabilities, json!({}));
         assert!(!answer.is_failure());
     }
 }
@@ -225,9 +226,9 @@ fn an_agent_that_may_not_deal_is_told_only_that() {
 fn strangers_are_refused_without_a_hint_where_they_may_nothing() {
     let mut profile = profile();
     profile.onboarding.strangers = false;
-    let desk = Desk::from_profile(profile);
+    let harness = Harness::from_profile(profile);
     check(
-        &desk,
+        &harness,
         "stranger",
         AdcpTool::ListAccounts,
         json!({}),
@@ -236,21 +237,21 @@ fn strangers_are_refused_without_a_hint_where_they_may_nothing() {
         ]],
     );
     assert!(
-        !desk
-            .ask_as(&desk.caller("stranger"), AdcpTool::GetAdcpCapabilities, json!({}))
+        !harness
+            .ask_as(&harness.caller("stranger"), AdcpTool::GetAdcpCapabilities, json!({}))
             .is_failure()
     );
-    assert!(!desk.ask(AdcpTool::ListAccounts, json!({})).is_failure());
+    assert!(!harness.ask(AdcpTool::ListAccounts, json!({})).is_failure());
 }
 
 #[test]
 fn an_account_is_found_or_not_and_its_standing_holds() {
-    let desk = desk();
+    let harness = harness();
     let buys = |account: Value| json!({"account": account});
     let by_id = |id: &str| buys(json!({"account_id": id}));
     // Another's, and nobody's (U-1).
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::GetMediaBuys,
         by_id("acc_read"),
@@ -259,7 +260,7 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::GetMediaBuys,
         by_id("acc_none"),
@@ -269,7 +270,7 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
     );
     let key = json!({"brand": {"domain": "a.example"}, "operator": "nowhere.example"});
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::GetMediaBuys,
         buys(key),
@@ -280,7 +281,7 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
     // One's own and one that was lent.
     let key = json!({"brand": {"domain": "a.example"}, "operator": "op.example"});
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::GetMediaBuys,
         buys(key),
@@ -296,7 +297,7 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
         )
     };
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::UpdateMediaBuy,
         update("acc_due"),
@@ -305,7 +306,7 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "nova",
         AdcpTool::UpdateMediaBuy,
         update("acc_idle"),
@@ -317,10 +318,10 @@ fn an_account_is_found_or_not_and_its_standing_holds() {
 
 #[test]
 fn what_is_not_granted_is_refused_by_task_and_field() {
-    let desk = desk();
+    let harness = harness();
     let paused = json!({"paused": true});
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::UpdateMediaBuy,
         update("acc_lent", paused.clone()),
@@ -330,7 +331,7 @@ fn what_is_not_granted_is_refused_by_task_and_field() {
     );
     // Without an account there is none to hint at (R-2).
     check(
-        &desk,
+        &harness,
         "reader",
         AdcpTool::SyncAccounts,
         json!({"idempotency_key": KEY, "accounts": []}),
@@ -339,7 +340,7 @@ fn what_is_not_granted_is_refused_by_task_and_field() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "reader",
         AdcpTool::UpdateMediaBuy,
         update("acc_read", paused),
@@ -352,7 +353,7 @@ fn what_is_not_granted_is_refused_by_task_and_field() {
         "reporting_frequency": "daily"},
         "packages": [{"package_id": "p", "budget": 5}]});
     check(
-        &desk,
+        &harness,
         "narrow",
         AdcpTool::UpdateMediaBuy,
         update("acc_narrow", fields),
@@ -361,22 +362,24 @@ fn what_is_not_granted_is_refused_by_task_and_field() {
         ]],
     );
     // Whoever may little may always find out how little.
-    assert!(!desk.ask_as(&desk.caller("narrow"), AdcpTool::ListAccounts, json!({})).is_failure());
+    assert!(
+        !harness.ask_as(&harness.caller("narrow"), AdcpTool::ListAccounts, json!({})).is_failure()
+    );
 }
 
 #[test]
 fn a_missing_task_is_refused_by_scope_where_not_granted() {
-    let mut desk_profile = profile();
-    desk_profile.sandbox = false;
-    let mut narrow = agent(&desk_profile, "narrow");
+    let mut harness_profile = profile();
+    harness_profile.sandbox = false;
+    let mut narrow = agent(&harness_profile, "narrow");
     narrow.scope = Some(scope(&["get_media_buys"], &[], false));
-    desk_profile.agents.push(Arc::new(narrow));
-    let desk = Desk::from_profile(desk_profile);
+    harness_profile.agents.push(Arc::new(narrow));
+    let harness = Harness::from_profile(harness_profile);
     let account =
         json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
     let request = json!({"scenario": "list_scenarios", "account": account});
     check(
-        &desk,
+        &harness,
         "narrow",
         AdcpTool::ComplyTestController,
         request.clone(),
@@ -385,7 +388,7 @@ fn a_missing_task_is_refused_by_scope_where_not_granted() {
         ]],
     );
     check(
-        &desk,
+        &harness,
         "acme",
         AdcpTool::ComplyTestController,
         request,
@@ -397,11 +400,11 @@ fn a_missing_task_is_refused_by_scope_where_not_granted() {
 
 #[test]
 fn a_caller_of_the_release_before_gets_its_codes() {
-    let desk = desk();
+    let harness = harness();
     let mut request = update("acc_read", json!({"paused": true}));
     request["adcp_version"] = json!("3.0");
     check(
-        &desk,
+        &harness,
         "reader",
         AdcpTool::UpdateMediaBuy,
         request,
@@ -412,10 +415,11 @@ fn a_caller_of_the_release_before_gets_its_codes() {
 }
 
 /// A shop in which `nova` has two accounts and lends one of them, and `acme` has one of its own.
-fn lending(lent: AccountRights) -> Desk {
-    let desk = Desk::from_profile(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
-    let now = desk.now;
-    desk.put(move |tx| {
+fn lending(lent: AccountRights) -> Harness {
+    let harness =
+        Harness::from_profile(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
+    let now = harness.now;
+    harness.put(move |tx| {
         for (id, owner) in [("acc_lent", "nova"), ("acc_kept", "nova"), ("acc_own", "acme")] {
             let brand = json!({"domain": format!("{id}.example").replace('_', "-")});
             Account::new(id, brand, "op.example", Billing::Operator).open(
@@ -430,17 +434,17 @@ fn lending(lent: AccountRights) -> Desk {
             now,
         )
     });
-    desk
+    harness
 }
 
 /// Buys something; says the id of the buy, or the code of the refusal.
-fn buy(desk: &Desk, principal: &str, account: &str, key: &str) -> String {
+fn buy(harness: &Harness, principal: &str, account: &str, key: &str) -> String {
     let domain = format!("{account}.example").replace('_', "-");
     let request = json!({"idempotency_key": format!("{key}-0000-4000-8000-000000000001"),
         "account": {"account_id": account}, "brand": {"domain": domain}, "start_time": "asap",
         "end_time": "2026-12-01T00:00:00Z",
         "packages": [shop::package(json!({"creative_assignments": null}))]});
-    said(&desk.ask_as(&desk.caller(principal), AdcpTool::CreateMediaBuy, request).document())
+    said(&harness.ask_as(&harness.caller(principal), AdcpTool::CreateMediaBuy, request).document())
 }
 
 fn said(answer: &Value) -> String {
@@ -449,80 +453,81 @@ fn said(answer: &Value) -> String {
     format!("{}{replayed}", member.unwrap_or("done"))
 }
 
-fn pause(desk: &Desk, principal: &str, account: &str, id: &str, key: u32) -> String {
+fn pause(harness: &Harness, principal: &str, account: &str, id: &str, key: u32) -> String {
     let key = format!("11111111-0000-4000-8000-{key:012}");
     let request = json!({"idempotency_key": key, "account": {"account_id": account},
         "media_buy_id": id, "paused": true});
-    said(&desk.ask_as(&desk.caller(principal), AdcpTool::UpdateMediaBuy, request).document())
+    said(&harness.ask_as(&harness.caller(principal), AdcpTool::UpdateMediaBuy, request).document())
 }
 
-fn buys(desk: &Desk, principal: &str) -> String {
+fn buys(harness: &Harness, principal: &str) -> String {
     let request = json!({"status_filter": ["pending_creatives", "active", "paused"]});
-    let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetMediaBuys, request).document();
+    let answer =
+        harness.ask_as(&harness.caller(principal), AdcpTool::GetMediaBuys, request).document();
     let rows = answer["media_buys"].as_array().unwrap().clone();
     rows.iter().map(|row| row["media_buy_id"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn both_see_what_is_bought_on_a_lent_account() {
-    let desk = lending(AccountRights::default());
+    let harness = lending(AccountRights::default());
     let made = [
-        buy(&desk, "nova", "acc_kept", "aaaaaaaa"),
-        buy(&desk, "nova", "acc_lent", "bbbbbbbb"),
-        buy(&desk, "acme", "acc_lent", "cccccccc"),
-        buy(&desk, "acme", "acc_own", "dddddddd"),
-        buy(&desk, "acme", "acc_kept", "eeeeeeee"),
+        buy(&harness, "nova", "acc_kept", "aaaaaaaa"),
+        buy(&harness, "nova", "acc_lent", "bbbbbbbb"),
+        buy(&harness, "acme", "acc_lent", "cccccccc"),
+        buy(&harness, "acme", "acc_own", "dddddddd"),
+        buy(&harness, "acme", "acc_kept", "eeeeeeee"),
     ];
     expect![["mb_1 mb_3 mb_5 mb_7 ACCOUNT_NOT_FOUND"]].assert_eq(&made.join(" "));
-    expect!["mb_1 mb_3 mb_5"].assert_eq(&buys(&desk, "nova"));
-    expect!["mb_3 mb_5 mb_7"].assert_eq(&buys(&desk, "acme"));
+    expect!["mb_1 mb_3 mb_5"].assert_eq(&buys(&harness, "nova"));
+    expect!["mb_3 mb_5 mb_7"].assert_eq(&buys(&harness, "acme"));
     // Another account in the request is no way around, and none in the way (WANTS 1.2).
     let paused = [
-        pause(&desk, "acme", "acc_own", &made[1], 1),
-        pause(&desk, "acme", "acc_own", &made[0], 2),
-        pause(&desk, "nova", "acc_kept", &made[2], 3),
-        pause(&desk, "nova", "acc_kept", &made[3], 4),
+        pause(&harness, "acme", "acc_own", &made[1], 1),
+        pause(&harness, "acme", "acc_own", &made[0], 2),
+        pause(&harness, "nova", "acc_kept", &made[2], 3),
+        pause(&harness, "nova", "acc_kept", &made[3], 4),
     ];
     expect!["mb_3 MEDIA_BUY_NOT_FOUND mb_5 MEDIA_BUY_NOT_FOUND"].assert_eq(&paused.join(" "));
 }
 
 #[test]
 fn a_lent_account_serves_only_what_it_was_lent_for() {
-    let desk = lending(scope(&["get_media_buys", "update_media_buy"], &[], true));
-    let made = buy(&desk, "nova", "acc_lent", "bbbbbbbb");
-    assert_eq!(buys(&desk, "acme"), made);
+    let harness = lending(scope(&["get_media_buys", "update_media_buy"], &[], true));
+    let made = buy(&harness, "nova", "acc_lent", "bbbbbbbb");
+    assert_eq!(buys(&harness, "acme"), made);
     let tried = [
-        buy(&desk, "acme", "acc_lent", "cccccccc"),
-        pause(&desk, "acme", "acc_lent", &made, 1),
+        buy(&harness, "acme", "acc_lent", "cccccccc"),
+        pause(&harness, "acme", "acc_lent", &made, 1),
         // By way of an account with which it may do anything: it is not there.
-        pause(&desk, "acme", "acc_own", &made, 2),
-        pause(&desk, "acme", "acc_own", "mb_none", 3),
+        pause(&harness, "acme", "acc_own", &made, 2),
+        pause(&harness, "acme", "acc_own", "mb_none", 3),
     ];
     expect!["SCOPE_INSUFFICIENT READ_ONLY_SCOPE MEDIA_BUY_NOT_FOUND MEDIA_BUY_NOT_FOUND"]
         .assert_eq(&tried.join(" "));
     // And without the reading, it is not seen either.
-    let desk = lending(scope(&["create_media_buy"], &[], false));
-    buy(&desk, "nova", "acc_lent", "bbbbbbbb");
-    assert_eq!(buys(&desk, "acme"), "");
+    let harness = lending(scope(&["create_media_buy"], &[], false));
+    buy(&harness, "nova", "acc_lent", "bbbbbbbb");
+    assert_eq!(buys(&harness, "acme"), "");
 }
 
 #[test]
 fn an_account_that_stands_badly_permits_only_replays_and_reading() {
-    let desk = lending(AccountRights::default());
-    let made = buy(&desk, "acme", "acc_own", "aaaaaaaa");
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = lending(AccountRights::default());
+    let made = buy(&harness, "acme", "acc_own", "aaaaaaaa");
+    let now = harness.now;
+    harness.put(move |tx| {
         let mut account = tx.find::<Account>("acc_own")?.unwrap();
         account.thing.status = AccountStatus::Suspended;
         tx.change(&mut account, now)
     });
     let said = [
-        buy(&desk, "acme", "acc_own", "aaaaaaaa"),
-        buy(&desk, "acme", "acc_own", "bbbbbbbb"),
-        pause(&desk, "acme", "acc_own", &made, 1),
+        buy(&harness, "acme", "acc_own", "aaaaaaaa"),
+        buy(&harness, "acme", "acc_own", "bbbbbbbb"),
+        pause(&harness, "acme", "acc_own", &made, 1),
         // Another account that stands well is no way around.
-        pause(&desk, "acme", "acc_lent", &made, 2),
-        buys(&desk, "acme"),
+        pause(&harness, "acme", "acc_lent", &made, 2),
+        buys(&harness, "acme"),
     ];
     expect![[r#"
         mb_1 replayed

@@ -9,11 +9,11 @@ use crate::support::shop::{Shop, errors};
 
 fn says(shop: &Shop, answer: Value) {
     let answer = answer.as_object().cloned().unwrap();
-    shop.desk.services.governance.lock().unwrap().push(Ok(answer));
+    shop.harness.services.governance.lock().unwrap().push(Ok(answer));
 }
 
 fn asked(shop: &Shop) -> Vec<Map> {
-    std::mem::take(&mut *shop.desk.services.asked.lock().unwrap())
+    std::mem::take(&mut *shop.harness.services.asked.lock().unwrap())
 }
 
 fn governed(more: Value) -> Value {
@@ -86,7 +86,7 @@ fn without_its_consent_nothing_comes_about() {
     ];
     let mut said = String::new();
     for (title, decision) in table {
-        shop.desk.services.governance.lock().unwrap().push(decision);
+        shop.harness.services.governance.lock().unwrap().push(decision);
         said.push_str(&format!("# {title}\n{}", errors(&shop.create(governed(json!({}))))));
     }
     expect![[r##"

@@ -84,8 +84,8 @@ fn reason_and_time_of_a_creatives_loss_stay_as_said() {
         "force_creative_status",
         json!({"creative_id": "post", "status": "suspended", "reason_code": "source_private"}),
     );
-    let since = script.desk.now.to_string();
-    script.desk.now += jiff::SignedDuration::from_hours(2);
+    let since = script.harness.now.to_string();
+    script.harness.now += jiff::SignedDuration::from_hours(2);
     // What changes the record later has nothing to do with it.
     let package = bought["packages"][0]["package_id"].clone();
     let mut again = banner("post");

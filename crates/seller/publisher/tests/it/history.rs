@@ -21,7 +21,7 @@ use tradepost_publisher::store::{
     Query, StoreRead, StoreTx, Tally,
 };
 
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 const ACCOUNT: &str = "acc_1";
 
@@ -106,13 +106,15 @@ fn creative(number: usize) -> Value {
 }
 
 /// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
-fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
+fn with_buys(buys: usize) -> (Harness, Arc<AtomicUsize>) {
     let store = CountingVault::default();
     let read = Arc::clone(&store.read);
-    let desk =
-        Desk::on(PublisherProfile { catalogue: demo::catalogue(), ..profile() }, Arc::new(store));
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = Harness::on(
+        PublisherProfile { catalogue: demo::catalogue(), ..profile() },
+        Arc::new(store),
+    );
+    let now = harness.now;
+    harness.put(move |tx| {
         let brand = json!({"domain": "a.example"});
         let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
         account.open(tx, "agent:acme", now)?;
@@ -141,9 +143,9 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
     });
     for number in 0..buys / 10 {
         let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
-        ask(&desk, AdcpTool::SyncCreatives, sync);
+        ask(&harness, AdcpTool::SyncCreatives, sync);
     }
-    (desk, read)
+    (harness, read)
 }
 
 fn put(
@@ -174,13 +176,13 @@ fn put(
 }
 
 /// The answer to a request of the buyer, with a key of its own.
-fn ask(desk: &Desk, tool: AdcpTool, mut arguments: Value) -> Value {
+fn ask(harness: &Harness, tool: AdcpTool, mut arguments: Value) -> Value {
     static KEYS: AtomicUsize = AtomicUsize::new(0);
     if tool.keyed() {
         let key = format!("history-key-{:08}", KEYS.fetch_add(1, Ordering::Relaxed));
         arguments["idempotency_key"] = key.into();
     }
-    let document = desk.ask_as(&desk.caller("acme"), tool, arguments).document();
+    let document = harness.ask_as(&harness.caller("acme"), tool, arguments).document();
     assert_ne!(document["status"], "failed", "{tool:?} {document}");
     document
 }
@@ -235,9 +237,9 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
     let few = with_buys(60);
     let many = with_buys(240);
     for (tool, arguments) in table {
-        let [of_few, of_many] = [&few, &many].map(|(desk, read)| {
+        let [of_few, of_many] = [&few, &many].map(|(harness, read)| {
             let before = read.load(Ordering::Relaxed);
-            ask(desk, tool, arguments.clone());
+            ask(harness, tool, arguments.clone());
             read.load(Ordering::Relaxed) - before
         });
         assert_eq!(of_few, of_many, "{tool:?} {arguments}");
@@ -246,11 +248,11 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
 
 #[test]
 fn statuses_follow_the_clock_whether_written_anew_or_not() {
-    let mut desk =
-        Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
-    let now = desk.now;
+    let mut harness =
+        Harness::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
+    let now = harness.now;
     let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
-    desk.put(move |tx| {
+    harness.put(move |tx| {
         let brand = json!({"domain": "a.example"});
         let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
         account.open(tx, "agent:acme", now)?;
@@ -268,15 +270,15 @@ fn statuses_follow_the_clock_whether_written_anew_or_not() {
     });
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for hour in 0..10 {
-        desk.now = now + SignedDuration::from_hours(hour);
-        let everything = ask(&desk, AdcpTool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
-        let before = listed(&desk);
+        harness.now = now + SignedDuration::from_hours(hour);
+        let everything = ask(&harness, AdcpTool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
+        let before = listed(&harness);
         for (status, ids, total) in &before {
             let expected: Vec<_> = rows(&everything, |row| row["status"] == status.as_str());
             assert_eq!((ids, *total), (&expected, expected.len() as u64), "{status} at {hour}");
         }
-        runtime.block_on(desk.publisher.tick(desk.now));
-        assert_eq!(listed(&desk), before, "at {hour}");
+        runtime.block_on(harness.publisher.tick(harness.now));
+        assert_eq!(listed(&harness), before, "at {hour}");
     }
 }
 
@@ -290,7 +292,7 @@ fn rows(answer: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
 }
 
 /// For each status the buys that are listed, page by page, and how many there are said to be.
-fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
+fn listed(harness: &Harness) -> Vec<(String, Vec<String>, u64)> {
     let mut listed = Vec::new();
     for status in ["pending_start", "active", "paused", "completed", "canceled"] {
         let mut ids = Vec::new();
@@ -301,7 +303,7 @@ fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
             if !cursor.is_null() {
                 request["pagination"]["cursor"] = cursor;
             }
-            let page = ask(desk, AdcpTool::GetMediaBuys, request);
+            let page = ask(harness, AdcpTool::GetMediaBuys, request);
             ids.extend(rows(&page, |_| true));
             total = page["pagination"]["total_count"].as_u64().unwrap().max(total);
             cursor = page["pagination"]["cursor"].clone();

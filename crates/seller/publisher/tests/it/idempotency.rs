@@ -13,7 +13,7 @@ use tradepost_publisher::store::memory::MemoryVault;
 use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::gazette;
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 const KEY: &str = "7b1c7e52-0000-4000-8000-000000000001";
 
@@ -22,13 +22,13 @@ fn opening(key: &str, domain: &str) -> Value {
         {"brand": {"domain": domain}, "operator": "op.example", "billing": "operator"}]})
 }
 
-fn ask(desk: &Desk, request: Value) -> Value {
-    desk.ask(AdcpTool::SyncAccounts, request).document()
+fn ask(harness: &Harness, request: Value) -> Value {
+    harness.ask(AdcpTool::SyncAccounts, request).document()
 }
 
 /// The ids of all accounts of `acme`.
-fn accounts(desk: &Desk) -> Vec<String> {
-    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
+fn accounts(harness: &Harness) -> Vec<String> {
+    let list = harness.ask(AdcpTool::ListAccounts, json!({})).document();
     let rows = list["accounts"].as_array().unwrap().clone();
     rows.iter().map(|row| row["account_id"].as_str().unwrap().to_owned()).collect()
 }
@@ -44,25 +44,25 @@ fn word(answer: &Value) -> String {
 
 #[test]
 fn a_key_is_replayed_byte_for_byte_whatever_the_account() {
-    let desk = Desk::new();
-    let mut first = ask(&desk, opening(KEY, "a.example"));
+    let harness = Harness::new();
+    let mut first = ask(&harness, opening(KEY, "a.example"));
     let closing = json!({"idempotency_key": "7b1c7e52-0000-4000-8000-000000000002",
         "accounts": [], "delete_missing": true});
-    ask(&desk, closing);
-    let again = ask(&desk, opening(KEY, "a.example"));
+    ask(&harness, closing);
+    let again = ask(&harness, opening(KEY, "a.example"));
     assert_eq!(first["replayed"], false);
     first["replayed"] = json!(true);
     assert_eq!(again.to_string(), first.to_string());
-    assert_eq!(accounts(&desk), ["acc_1"]);
+    assert_eq!(accounts(&harness), ["acc_1"]);
 }
 
 #[test]
 fn another_request_with_the_key_is_refused_and_shown_nothing() {
-    let desk = Desk::new();
-    ask(&desk, opening(KEY, "a.example"));
+    let harness = Harness::new();
+    ask(&harness, opening(KEY, "a.example"));
     let mut other = opening(KEY, "b.example");
     other["context"] = json!({"c": 1});
-    desk.check(
+    harness.check(
         AdcpTool::SyncAccounts,
         other,
         &expect![[r#"
@@ -91,13 +91,13 @@ fn another_request_with_the_key_is_refused_and_shown_nothing() {
     let governance = json!({"idempotency_key": KEY, "accounts": [{"account": {"account_id": "acc_1"},
         "governance_agents": [{"url": "https://g.example", "authentication":
             {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]}]});
-    let answer = desk.ask(AdcpTool::SyncGovernance, governance).document();
+    let answer = harness.ask(AdcpTool::SyncGovernance, governance).document();
     assert_eq!(word(&answer), "IDEMPOTENCY_CONFLICT");
 }
 
 #[test]
 fn what_may_differ_on_a_retry_and_what_may_not() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let request = |members: Value| {
         let mut request = opening(KEY, "a.example");
         request["push_notification_config"] = json!({"url": "https://b.example/hook",
@@ -113,7 +113,7 @@ fn what_may_differ_on_a_retry_and_what_may_not() {
         }
         request
     };
-    ask(&desk, request(json!({})));
+    ask(&harness, request(json!({})));
     let table = [
         ("the same", json!({})),
         ("context", json!({"/context": {"trace": 2}})),
@@ -137,8 +137,8 @@ fn what_may_differ_on_a_retry_and_what_may_not() {
         ("dry_run said and not said", json!({"/dry_run": false})),
         ("the release", json!({"/adcp_version": "3.1"})),
     ];
-    let lines =
-        table.map(|(what, members)| format!("{what}: {}\n", word(&ask(&desk, request(members)))));
+    let lines = table
+        .map(|(what, members)| format!("{what}: {}\n", word(&ask(&harness, request(members)))));
     expect![[r#"
         the same: replayed
         context: replayed
@@ -158,26 +158,29 @@ fn what_may_differ_on_a_retry_and_what_may_not() {
 
 #[test]
 fn a_key_means_something_to_its_tenant_alone() {
-    let desk = Desk::new();
-    ask(&desk, opening(KEY, "a.example"));
+    let harness = Harness::new();
+    ask(&harness, opening(KEY, "a.example"));
     for principal in ["nova", "stranger"] {
-        let answer =
-            desk.ask_as(&desk.caller(principal), AdcpTool::SyncAccounts, opening(KEY, "b.example"));
+        let answer = harness.ask_as(
+            &harness.caller(principal),
+            AdcpTool::SyncAccounts,
+            opening(KEY, "b.example"),
+        );
         assert_eq!(word(&answer.document()), "done", "{principal}");
     }
 }
 
 #[test]
 fn what_was_refused_leaves_the_key_free() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let mut bad = opening(KEY, "a.example");
     bad["accounts"] = json!([{"account": {"account_id": "acc_none"}}]);
-    assert_eq!(word(&ask(&desk, bad)), "ACCOUNT_NOT_FOUND");
+    assert_eq!(word(&ask(&harness, bad)), "ACCOUNT_NOT_FOUND");
     let mut unread = opening(KEY, "a.example");
     unread["accounts"] = json!({});
-    assert_eq!(word(&ask(&desk, unread)), "VALIDATION_ERROR");
-    *desk.services.full.lock().unwrap() = Some(RateClass::Insert);
-    desk.check(
+    assert_eq!(word(&ask(&harness, unread)), "VALIDATION_ERROR");
+    *harness.services.full.lock().unwrap() = Some(RateClass::Insert);
+    harness.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
@@ -215,19 +218,19 @@ fn what_was_refused_leaves_the_key_free() {
           "adcp_version": "3.1"
         }"#]],
     );
-    *desk.services.full.lock().unwrap() = None;
-    assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
+    *harness.services.full.lock().unwrap() = None;
+    assert_eq!(word(&ask(&harness, opening(KEY, "a.example"))), "done");
     // What is replayed adds nothing, and is not counted (rule 8).
-    *desk.services.full.lock().unwrap() = Some(RateClass::Insert);
-    assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "replayed");
+    *harness.services.full.lock().unwrap() = Some(RateClass::Insert);
+    assert_eq!(word(&ask(&harness, opening(KEY, "a.example"))), "replayed");
 }
 
 #[test]
 fn a_missing_key_is_refused_only_where_one_is_needed() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let mut request = opening(KEY, "a.example");
     request.as_object_mut().unwrap().swap_remove("idempotency_key");
-    desk.check(
+    harness.check(
         AdcpTool::SyncAccounts,
         request,
         &expect![[r#"
@@ -268,15 +271,15 @@ fn a_missing_key_is_refused_only_where_one_is_needed() {
         }"#]],
     );
     let keyed = json!({"idempotency_key": KEY});
-    assert_eq!(word(&desk.ask(AdcpTool::ListAccounts, keyed).document()), "done");
-    assert_eq!(word(&desk.ask(AdcpTool::ListAccounts, json!({})).document()), "done");
+    assert_eq!(word(&harness.ask(AdcpTool::ListAccounts, keyed).document()), "done");
+    assert_eq!(word(&harness.ask(AdcpTool::ListAccounts, json!({})).document()), "done");
 }
 
 #[test]
 fn an_old_key_is_replayed_then_expired_then_forgotten() {
-    let mut desk = Desk::new();
-    let begin = desk.now;
-    ask(&desk, opening(KEY, "a.example"));
+    let mut harness = Harness::new();
+    let begin = harness.now;
+    ask(&harness, opening(KEY, "a.example"));
     let mut lines = String::new();
     let day = 24 * 3600;
     for (what, seconds) in [
@@ -286,8 +289,8 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
         ("a week later", day + 60 + 7 * day),
         ("after that", day + 61 + 7 * day),
     ] {
-        desk.now = begin + SignedDuration::from_secs(seconds);
-        lines += &format!("{what}: {}\n", word(&ask(&desk, opening(KEY, "a.example"))));
+        harness.now = begin + SignedDuration::from_secs(seconds);
+        lines += &format!("{what}: {}\n", word(&ask(&harness, opening(KEY, "a.example"))));
     }
     expect![[r#"
         at the end of its life: replayed
@@ -297,13 +300,13 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
         after that: done
     "#]]
     .assert_eq(&lines);
-    desk.now = begin + SignedDuration::from_secs(2 * day);
-    let desk = {
-        let fresh = Desk::new();
+    harness.now = begin + SignedDuration::from_secs(2 * day);
+    let harness = {
+        let fresh = Harness::new();
         ask(&fresh, opening(KEY, "a.example"));
-        Desk { now: desk.now, ..fresh }
+        Harness { now: harness.now, ..fresh }
     };
-    desk.check(AdcpTool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
+    harness.check(AdcpTool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
         {
           "status": "failed",
           "message": "this key is older than the seller remembers; look for the effect of its request before sending it with a fresh key",
@@ -345,8 +348,8 @@ impl PublisherStore for Waiting {
     }
 }
 
-fn answer(desk: &Desk, request: &Value) -> AdcpAnswer {
-    desk.ask(AdcpTool::SyncAccounts, request.clone())
+fn answer(harness: &Harness, request: &Value) -> AdcpAnswer {
+    harness.ask(AdcpTool::SyncAccounts, request.clone())
 }
 
 #[test]
@@ -355,13 +358,13 @@ fn a_key_in_use_is_not_worked_on_again() {
     let (go, may_go) = mpsc::channel();
     let store =
         Waiting { store: MemoryVault::default(), begun: Mutex::new(begun), go: Mutex::new(may_go) };
-    let desk = Arc::new(Desk::on(profile(), Arc::new(store)));
+    let harness = Arc::new(Harness::on(profile(), Arc::new(store)));
     let first = std::thread::spawn({
-        let desk = Arc::clone(&desk);
-        move || answer(&desk, &opening(KEY, "a.example")).document()
+        let harness = Arc::clone(&harness);
+        move || answer(&harness, &opening(KEY, "a.example")).document()
     });
     has_begun.recv().unwrap();
-    desk.check(
+    harness.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
@@ -388,20 +391,20 @@ fn a_key_in_use_is_not_worked_on_again() {
         }"#]],
     );
     // The difference shows at once, and not when the first is done (rule 9).
-    assert_eq!(word(&ask(&desk, opening(KEY, "b.example"))), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(word(&ask(&harness, opening(KEY, "b.example"))), "IDEMPOTENCY_CONFLICT");
     go.send(()).unwrap();
     assert_eq!(word(&first.join().unwrap()), "done");
-    assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "replayed");
-    assert_eq!(accounts(&desk), ["acc_1"]);
+    assert_eq!(word(&ask(&harness, opening(KEY, "a.example"))), "replayed");
+    assert_eq!(accounts(&harness), ["acc_1"]);
 }
 
 #[test]
 fn of_many_at_once_one_has_an_effect() {
-    let desk = Desk::new();
-    let desk = &desk;
+    let harness = Harness::new();
+    let harness = &harness;
     let words: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
-            .map(|_| scope.spawn(move || word(&ask(desk, opening(KEY, "a.example")))))
+            .map(|_| scope.spawn(move || word(&ask(harness, opening(KEY, "a.example")))))
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
@@ -410,7 +413,7 @@ fn of_many_at_once_one_has_an_effect() {
         .iter()
         .all(|word| matches!(word.as_str(), "done" | "replayed" | "IDEMPOTENCY_IN_FLIGHT"));
     assert!(others, "{words:?}");
-    assert_eq!(accounts(desk), ["acc_1"]);
+    assert_eq!(accounts(harness), ["acc_1"]);
 }
 
 #[test]
@@ -433,8 +436,8 @@ fn a_request_that_breaks_leaves_the_key_free() {
         }
     }
 
-    let desk = Desk::on(profile(), Arc::new(Failing::default()));
-    desk.check(
+    let harness = Harness::on(profile(), Arc::new(Failing::default()));
+    harness.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
@@ -466,14 +469,14 @@ fn a_request_that_breaks_leaves_the_key_free() {
               "adcp_version": "3.1"
             }"#]],
     );
-    assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
+    assert_eq!(word(&ask(&harness, opening(KEY, "a.example"))), "done");
 }
 
 /// A proposal is drafted or committed by a task that otherwise looks, and has no key by its schema.
 #[test]
 fn a_key_is_taken_by_writers_and_tolerated_by_readers() {
-    let desk = gazette();
-    let ask = |request: Value| desk.ask(AdcpTool::GetProducts, request).document();
+    let harness = gazette();
+    let ask = |request: Value| harness.ask(AdcpTool::GetProducts, request).document();
     let brief = json!({"buying_mode": "brief", "brief": "video and display for outdoor sports"});
     let proposed = ask(brief);
     let finalize = |action: &str| {

@@ -11,23 +11,23 @@ use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::{Stale, Supply, Unavailable};
 use tradepost_publisher::task::finish::TaskFinisher;
 
-use crate::support::{Desk, compare, profile, schemas};
+use crate::support::{Harness, compare, profile, schemas};
 
-/// A desk at The Gazette.
-pub(crate) fn gazette() -> Desk {
-    Desk::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() })
+/// A harness for The Gazette.
+pub(crate) fn gazette() -> Harness {
+    Harness::from_profile(PublisherProfile { catalogue: demo::catalogue(), ..profile() })
 }
 
 /// The answer's document, which fits the published schema.
-pub(crate) fn fitting(desk: &Desk, tool: AdcpTool, arguments: Value) -> Value {
-    let document = desk.ask(tool, arguments).document();
+pub(crate) fn fitting(harness: &Harness, tool: AdcpTool, arguments: Value) -> Value {
+    let document = harness.ask(tool, arguments).document();
     let found = schemas::violations(AdcpRelease::V3_1, tool, &document);
     assert_eq!(found, Vec::<String>::new(), "{document:#}");
     document
 }
 
-fn products(desk: &Desk, arguments: Value) -> Value {
-    fitting(desk, AdcpTool::GetProducts, arguments)
+fn products(harness: &Harness, arguments: Value) -> Value {
+    fitting(harness, AdcpTool::GetProducts, arguments)
 }
 
 /// The ids of the products, in order, with why each is there.
@@ -174,14 +174,14 @@ fn a_product_is_shown_whole_but_without_the_publishers_terms() {
 }
 
 /// Compares the whole answer.
-fn check(desk: &Desk, arguments: Value, expected: &Expect) {
-    products(desk, arguments.clone());
-    compare(&desk.ask(AdcpTool::GetProducts, arguments), expected);
+fn check(harness: &Harness, arguments: Value, expected: &Expect) {
+    products(harness, arguments.clone());
+    compare(&harness.ask(AdcpTool::GetProducts, arguments), expected);
 }
 
 #[test]
 fn filters_leave_out_what_does_not_fit() {
-    let desk = gazette();
+    let harness = gazette();
     let table = [
         (
             json!({"delivery_type": "non_guaranteed", "is_fixed_price": false}),
@@ -227,7 +227,7 @@ fn filters_leave_out_what_does_not_fit() {
         ),
     ];
     for (filters, expected) in table {
-        let document = products(&desk, json!({"buying_mode": "wholesale", "filters": filters}));
+        let document = products(&harness, json!({"buying_mode": "wholesale", "filters": filters}));
         assert_eq!(ids(&document).join(" "), expected, "{filters}");
     }
 }
@@ -254,21 +254,21 @@ fn what_the_filters_left_out_is_counted() {
 
 #[test]
 fn sold_out_and_expired_products_are_not_offered() {
-    let desk = gazette();
-    let all = ids(&products(&desk, json!({"buying_mode": "wholesale"})));
+    let harness = gazette();
+    let all = ids(&products(&harness, json!({"buying_mode": "wholesale"})));
     assert!(!all.iter().any(|id| id == "cup_final_stream" || id == "election_night"), "{all:?}");
     assert_eq!(all.len(), 10);
     // And neither is what the ad server has nothing left of.
     let sold_out = vec!["gazette_tv".to_owned()];
-    *desk.services.supply.lock().unwrap() =
+    *harness.services.supply.lock().unwrap() =
         Some(Ok(Supply { sold_out, age_seconds: 0, stale: None }));
-    let left = ids(&products(&desk, json!({"buying_mode": "wholesale"})));
+    let left = ids(&products(&harness, json!({"buying_mode": "wholesale"})));
     assert_eq!(left.len(), 9);
 }
 
 #[test]
 fn wholesale_has_pages_and_refuses_cursors_of_other_lists() {
-    let desk = gazette();
+    let harness = gazette();
     let page = |cursor: Option<&str>, filters: Value| {
         let mut pagination = json!({"max_results": 4});
         if let Some(cursor) = cursor {
@@ -276,7 +276,7 @@ fn wholesale_has_pages_and_refuses_cursors_of_other_lists() {
         }
         let asked =
             json!({"buying_mode": "wholesale", "pagination": pagination, "filters": filters});
-        products(&desk, asked)
+        products(&harness, asked)
     };
     let first = page(None, json!({}));
     assert_eq!((ids(&first).len(), &first["pagination"]["total_count"]), (4, &json!(10)));
@@ -296,12 +296,12 @@ fn wholesale_has_pages_and_refuses_cursors_of_other_lists() {
 
 #[test]
 fn a_feed_that_has_not_changed_is_not_sent_again() {
-    let desk = gazette();
-    let first = products(&desk, json!({"buying_mode": "wholesale"}));
+    let harness = gazette();
+    let first = products(&harness, json!({"buying_mode": "wholesale"}));
     let version = &first["wholesale_feed_version"];
     let again = json!({"buying_mode": "wholesale", "if_wholesale_feed_version": version});
     check(
-        &desk,
+        &harness,
         again,
         &expect![[r#"
             {
@@ -315,7 +315,7 @@ fn a_feed_that_has_not_changed_is_not_sent_again() {
     );
     let filtered = json!({"buying_mode": "wholesale", "if_wholesale_feed_version": version,
         "filters": {"channels": ["email"]}});
-    assert_eq!(ids(&products(&desk, filtered)), ["morning_letter"]);
+    assert_eq!(ids(&products(&harness, filtered)), ["morning_letter"]);
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn only_requested_fields_come_besides_the_required_ones() {
 
 #[test]
 fn what_a_mode_needs_and_forbids_is_said_at_once() {
-    let desk = gazette();
+    let harness = gazette();
     let table = [
         (json!({"buying_mode": "brief"}), "INVALID_REQUEST brief"),
         (json!({"buying_mode": "brief", "brief": "  "}), "INVALID_REQUEST brief"),
@@ -359,7 +359,7 @@ fn what_a_mode_needs_and_forbids_is_said_at_once() {
         ),
     ];
     for (arguments, expected) in table {
-        let document = products(&desk, arguments.clone());
+        let document = products(&harness, arguments.clone());
         let errors = document["errors"].as_array().cloned().unwrap_or_default();
         let line = |error: &Value| {
             format!("{} {}", error["code"].as_str().unwrap(), error["field"].as_str().unwrap())
@@ -433,11 +433,11 @@ fn a_brief_against_the_policy_is_refused_with_violated_rules() {
 
 #[test]
 fn an_earlier_answer_of_the_ad_server_is_marked() {
-    let desk = gazette();
+    let harness = gazette();
     let stale = Stale { upstream: "inventory".to_owned(), freshness_target_seconds: 60 };
     let supply = Supply { sold_out: Vec::new(), age_seconds: 240, stale: Some(stale) };
-    *desk.services.supply.lock().unwrap() = Some(Ok(supply));
-    let document = products(&desk, json!({"buying_mode": "brief", "brief": "display"}));
+    *harness.services.supply.lock().unwrap() = Some(Ok(supply));
+    let document = products(&harness, json!({"buying_mode": "brief", "brief": "display"}));
     assert!(document.get("adcp_error").is_none());
     assert_eq!(document["status"], "completed");
     assert!(!ids(&document).is_empty());
@@ -463,12 +463,12 @@ fn an_earlier_answer_of_the_ad_server_is_marked() {
 
 #[test]
 fn a_silent_ad_server_is_a_failure_without_its_words() {
-    let desk = gazette();
+    let harness = gazette();
     let brief = || json!({"buying_mode": "brief", "brief": "display"});
-    *desk.services.supply.lock().unwrap() =
+    *harness.services.supply.lock().unwrap() =
         Some(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(30)) }));
     check(
-        &desk,
+        &harness,
         brief(),
         &expect![[r#"
         {
@@ -494,9 +494,9 @@ fn a_silent_ad_server_is_a_failure_without_its_words() {
         }"#]],
     );
     let setting = "publisher.gazette.upstream.url";
-    *desk.services.supply.lock().unwrap() = Some(Err(Unavailable::Misconfigured { setting }));
+    *harness.services.supply.lock().unwrap() = Some(Err(Unavailable::Misconfigured { setting }));
     check(
-        &desk,
+        &harness,
         brief(),
         &expect![[r#"
         {
@@ -523,7 +523,7 @@ fn a_silent_ad_server_is_a_failure_without_its_words() {
 
 #[test]
 fn a_seeded_product_is_completed_and_offered_once_priced() {
-    let desk = gazette();
+    let harness = gazette();
     let partial = json!({"delivery_type": "non_guaranteed", "channels": ["video", "hologram"],
         "format_ids": [{"id": "video_30s"}, {"id": "video_60s"}]});
     let partial: Map = partial.as_object().unwrap().clone();
@@ -533,22 +533,22 @@ fn a_seeded_product_is_completed_and_offered_once_priced() {
         json!({"buying_mode": "brief", "brief": "auction",
         "filters": {"channels": ["olv"], "delivery_type": "non_guaranteed"}})
     };
-    let publisher = desk.publisher.clone();
-    desk.put(move |tx| {
+    let publisher = harness.publisher.clone();
+    harness.put(move |tx| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
         TaskFinisher { publisher: &publisher, tx, now }
             .seed_product("seeded_video_auction", &partial)
     });
-    assert_eq!(ids(&products(&desk, only())), ["outdoor_video"]);
-    let publisher = desk.publisher.clone();
-    desk.put(move |tx| {
+    assert_eq!(ids(&products(&harness, only())), ["outdoor_video"]);
+    let publisher = harness.publisher.clone();
+    harness.put(move |tx| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
         let finisher = TaskFinisher { publisher: &publisher, tx, now };
         assert!(finisher.seed_price("seeded_video_auction", "cpm_auction", &price)?);
         assert!(!finisher.seed_price("no_such_product", "cpm_auction", &price)?);
         Ok(())
     });
-    let document = products(&desk, only());
+    let document = products(&harness, only());
     assert_eq!(ids(&document), ["seeded_video_auction", "outdoor_video"]);
     expect![[r#"
         {
@@ -607,13 +607,13 @@ fn a_seeded_product_is_completed_and_offered_once_priced() {
     .assert_eq(&format!("{:#}", document["products"][0]));
     // A format that nobody knew is known now.
     let format = json!({"agent_url": "https://ads.gazette.example", "id": "video_60s"});
-    let formats = fitting(&desk, AdcpTool::ListCreativeFormats, json!({"format_ids": [format]}));
+    let formats = fitting(&harness, AdcpTool::ListCreativeFormats, json!({"format_ids": [format]}));
     assert_eq!(formats["formats"][0]["format_id"]["id"], "video_60s");
 }
 
 #[test]
 fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
-    let desk = gazette();
+    let harness = gazette();
     let made = |domain: &str, key: &str| {
         let asked = json!({
             "name": "where it may run",
@@ -621,12 +621,12 @@ fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
                 "identifiers": [{"type": "domain", "value": domain}]}],
             "idempotency_key": key,
         });
-        let answer = desk.ask(AdcpTool::CreatePropertyList, asked).document();
+        let answer = harness.ask(AdcpTool::CreatePropertyList, asked).document();
         answer["list"]["list_id"].as_str().unwrap().to_owned()
     };
     let browse = |id: &str| {
         let list = json!({"agent_url": "https://ads.gazette.example", "list_id": id});
-        products(&desk, json!({"buying_mode": "wholesale", "property_list": list}))
+        products(&harness, json!({"buying_mode": "wholesale", "property_list": list}))
     };
     let here = made("gazette.example", "11111111-1111-4111-8111-111111111111");
     let elsewhere = made("other.example", "22222222-2222-4222-8222-222222222222");
@@ -638,18 +638,18 @@ fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
 
 #[test]
 fn only_an_account_with_its_own_prices_sees_them() {
-    let desk = gazette();
+    let harness = gazette();
     let asked = |operator: &str| {
         let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator,
             "billing": "operator"});
-        desk.ask(
+        harness.ask(
             AdcpTool::SyncAccounts,
             json!({"accounts": [account],
             "idempotency_key": format!("sync-accounts-{operator}")}),
         );
         let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator});
         let document = products(
-            &desk,
+            &harness,
             json!({"buying_mode": "wholesale", "account": account,
             "filters": {"channels": ["display"], "is_fixed_price": false}}),
         );

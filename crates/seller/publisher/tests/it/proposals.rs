@@ -15,29 +15,29 @@ use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, StoreRe
 
 use crate::products::{fitting, gazette};
 use crate::support::script::Script;
-use crate::support::{Desk, profile};
+use crate::support::{Harness, profile};
 
 const BRIEF: &str = "Premium video and display across outdoor lifestyle and sports. Q2 flight, \
                      $50K budget. Adults 25-54, US and Canada.";
 
 /// Has the publisher do what has come due.
-fn tick(desk: &Desk) {
+fn tick(harness: &Harness) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(desk.publisher.tick(desk.now));
+    runtime.block_on(harness.publisher.tick(harness.now));
 }
 
-fn kept_proposals(desk: &Desk) -> usize {
-    let listed = desk.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
+fn kept_proposals(harness: &Harness) -> usize {
+    let listed = harness.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
     let records: Result<Vec<_>, InternalError> = listed;
     records.unwrap().len()
 }
 
-fn propose(desk: &Desk) -> Value {
-    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": BRIEF}))
+fn propose(harness: &Harness) -> Value {
+    fitting(harness, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": BRIEF}))
 }
 
-fn refine(desk: &Desk, entries: Value) -> Value {
-    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "refine", "refine": entries}))
+fn refine(harness: &Harness, entries: Value) -> Value {
+    fitting(harness, AdcpTool::GetProducts, json!({"buying_mode": "refine", "refine": entries}))
 }
 
 fn id(document: &Value, index: usize) -> String {
@@ -150,8 +150,8 @@ fn shares_of_proposals_for_a_brief_sum_to_a_hundred() {
 
 #[test]
 fn the_same_brief_is_answered_with_the_same_proposals() {
-    let desk = gazette();
-    assert_eq!(propose(&desk)["proposals"], propose(&desk)["proposals"]);
+    let harness = gazette();
+    assert_eq!(propose(&harness)["proposals"], propose(&harness)["proposals"]);
 }
 
 #[test]
@@ -178,10 +178,10 @@ fn a_budget_is_divided_anew_as_asked() {
     ];
     let mut seen = String::new();
     for (ask, status) in table {
-        let desk = gazette();
-        let first = propose(&desk);
+        let harness = gazette();
+        let first = propose(&harness);
         let entry = json!([{"scope": "proposal", "proposal_id": id(&first, 0), "ask": ask}]);
-        let document = refine(&desk, entry);
+        let document = refine(&harness, entry);
         assert_eq!(document["refinement_applied"][0]["status"], status, "{ask}");
         assert_eq!(id(&document, 0), id(&first, 0), "it is the same proposal");
         seen += &format!("{ask}\n    {}\n", shares(&document["proposals"][0]));
@@ -207,10 +207,10 @@ fn a_budget_is_divided_anew_as_asked() {
 
 #[test]
 fn each_entry_is_answered_at_its_place() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let document = refine(
-        &desk,
+        &harness,
         json!([
             {"scope": "request", "ask": "All products must support frequency capping at 3 per day."},
             {"scope": "proposal", "proposal_id": id(&proposed, 0), "ask": "Drop the display product"},
@@ -281,45 +281,45 @@ fn each_entry_is_answered_at_its_place() {
 
 #[test]
 fn a_finalized_proposal_is_committed_until_its_hold_ends() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let finalize = || {
         json!([
             {"scope": "proposal", "proposal_id": id(&proposed, 0), "action": "finalize"},
         ])
     };
-    let document = refine(&desk, finalize());
+    let document = refine(&harness, finalize());
     let committed = &document["proposals"][0];
     assert_eq!(committed["proposal_status"], "committed");
     assert_eq!(committed["expires_at"], "2026-06-03T12:00:00Z");
     assert!(committed["insertion_order"]["io_id"].is_string());
     assert_eq!(shares(committed), shares(&proposed["proposals"][0]));
     // Once more is no second hold.
-    let again = refine(&desk, finalize());
+    let again = refine(&harness, finalize());
     assert_eq!(again["proposals"], document["proposals"]);
     assert_eq!(again["refinement_applied"][0]["status"], "applied");
 }
 
 #[test]
 fn a_committed_proposal_stays_when_another_is_made_of_it() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let entry = |action: &str| {
         json!([
             {"scope": "proposal", "proposal_id": id(&proposed, 0), "action": action, "ask": "more ctv"},
         ])
     };
-    let committed = refine(&desk, entry("finalize"));
-    let next = refine(&desk, entry("include"));
+    let committed = refine(&harness, entry("finalize"));
+    let next = refine(&harness, entry("include"));
     assert_ne!(id(&next, 0), id(&committed, 0));
     assert_eq!(next["proposals"][0]["proposal_status"], "draft");
-    assert_eq!(refine(&desk, entry("finalize"))["proposals"], committed["proposals"]);
+    assert_eq!(refine(&harness, entry("finalize"))["proposals"], committed["proposals"]);
 }
 
 #[test]
 fn finalizing_stands_alone() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let first = id(&proposed, 0);
     let second = id(&proposed, 1);
     let finalize = |id: &str| json!({"scope": "proposal", "proposal_id": id, "action": "finalize"});
@@ -344,22 +344,22 @@ fn finalizing_stands_alone() {
         ),
     ];
     for (entries, expected) in table {
-        assert_eq!(problems(&refine(&desk, entries.clone())), expected, "{entries}");
+        assert_eq!(problems(&refine(&harness, entries.clone())), expected, "{entries}");
     }
     // Nothing was committed by any of them.
-    assert_eq!(propose(&desk)["proposals"], proposed["proposals"]);
+    assert_eq!(propose(&harness)["proposals"], proposed["proposals"]);
 }
 
 #[test]
 fn proposals_without_guaranteed_inventory_in_common_are_finalized_together() {
-    let desk = gazette();
+    let harness = gazette();
     let ask = |brief: &str| {
-        fitting(&desk, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": brief}))
+        fitting(&harness, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": brief}))
     };
     let one = ask("podcast audio");
     let other = ask("newsletter subscribers");
     let document = refine(
-        &desk,
+        &harness,
         json!([
             {"scope": "proposal", "proposal_id": id(&one, 0), "action": "finalize"},
             {"scope": "proposal", "proposal_id": id(&other, 0), "action": "finalize"},
@@ -371,9 +371,9 @@ fn proposals_without_guaranteed_inventory_in_common_are_finalized_together() {
 
 #[test]
 fn every_reference_that_does_not_resolve_is_named() {
-    let desk = gazette();
+    let harness = gazette();
     let document = refine(
-        &desk,
+        &harness,
         json!([
             {"scope": "proposal", "proposal_id": "prop_unknown", "ask": "more video"},
             {"scope": "product", "product_id": "no_such_product"},
@@ -389,18 +389,19 @@ fn every_reference_that_does_not_resolve_is_named() {
 
 #[test]
 fn another_buyers_proposal_and_none_are_the_same() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let asked = |id: &str| {
         json!({"buying_mode": "refine", "refine": [
             {"scope": "proposal", "proposal_id": id, "action": "finalize"},
         ]})
     };
-    let probe = |id: &str| desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked(id));
+    let probe =
+        |id: &str| harness.ask_as(&harness.caller("nova"), AdcpTool::GetProducts, asked(id));
     let foreign = probe(&id(&proposed, 0));
     let absent = probe("prop_999");
     assert_eq!(foreign.document(), absent.document());
-    desk.check_as(
+    harness.check_as(
         "nova",
         AdcpTool::GetProducts,
         asked("prop_999"),
@@ -431,44 +432,47 @@ fn another_buyers_proposal_and_none_are_the_same() {
 
 #[test]
 fn a_proposal_expires() {
-    let mut desk = gazette();
-    let proposed = propose(&desk);
-    desk.now = "2026-06-08T12:00:00Z".parse().unwrap();
+    let mut harness = gazette();
+    let proposed = propose(&harness);
+    harness.now = "2026-06-08T12:00:00Z".parse().unwrap();
     let entry =
         json!([{"scope": "proposal", "proposal_id": id(&proposed, 0), "action": "finalize"}]);
-    assert_eq!(problems(&refine(&desk, entry.clone())), "PROPOSAL_EXPIRED refine[0].proposal_id");
+    assert_eq!(
+        problems(&refine(&harness, entry.clone())),
+        "PROPOSAL_EXPIRED refine[0].proposal_id"
+    );
     // After another week it is forgotten, and somebody who asks gets a new one.
-    desk.now = "2026-06-16T12:00:00Z".parse().unwrap();
-    tick(&desk);
-    propose(&desk);
-    assert_eq!(problems(&refine(&desk, entry)), "PROPOSAL_NOT_FOUND refine[0].proposal_id");
+    harness.now = "2026-06-16T12:00:00Z".parse().unwrap();
+    tick(&harness);
+    propose(&harness);
+    assert_eq!(problems(&refine(&harness, entry)), "PROPOSAL_NOT_FOUND refine[0].proposal_id");
 }
 
 #[test]
 fn forgotten_drafts_are_removed_though_nobody_asks_again() {
-    let mut desk = gazette();
-    propose(&desk);
-    desk.now = "2026-06-08T12:00:00Z".parse().unwrap();
-    tick(&desk);
-    assert!(kept_proposals(&desk) > 0, "expired ones are known for a week");
-    desk.now = "2026-06-16T12:00:00Z".parse().unwrap();
-    tick(&desk);
-    assert_eq!(kept_proposals(&desk), 0);
+    let mut harness = gazette();
+    propose(&harness);
+    harness.now = "2026-06-08T12:00:00Z".parse().unwrap();
+    tick(&harness);
+    assert!(kept_proposals(&harness) > 0, "expired ones are known for a week");
+    harness.now = "2026-06-16T12:00:00Z".parse().unwrap();
+    tick(&harness);
+    assert_eq!(kept_proposals(&harness), 0);
 }
 
 #[test]
 fn what_has_been_sold_out_since_cannot_be_promised() {
-    let desk = gazette();
-    let proposed = propose(&desk);
+    let harness = gazette();
+    let proposed = propose(&harness);
     let product = proposed["proposals"][0]["allocations"][0]["product_id"].as_str().unwrap();
     let supply = Supply { sold_out: vec![product.to_owned()], age_seconds: 0, stale: None };
-    *desk.services.supply.lock().unwrap() = Some(Ok(supply));
+    *harness.services.supply.lock().unwrap() = Some(Ok(supply));
     let entry =
         json!([{"scope": "proposal", "proposal_id": id(&proposed, 0), "action": "finalize"}]);
-    assert_eq!(problems(&refine(&desk, entry)), "PRODUCT_UNAVAILABLE refine[0].proposal_id");
+    assert_eq!(problems(&refine(&harness, entry)), "PRODUCT_UNAVAILABLE refine[0].proposal_id");
     // Refined, it leaves out what is gone.
     let entry = json!([{"scope": "proposal", "proposal_id": id(&proposed, 0)}]);
-    let document = refine(&desk, entry);
+    let document = refine(&harness, entry);
     assert_eq!(document["refinement_applied"][0]["status"], "partial");
     assert!(!shares(&document["proposals"][0]).contains(product));
 }
@@ -496,7 +500,7 @@ fn a_brief_with_known_proposals_takes_no_transaction() {
     let counted = Arc::new(Counted::default());
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
     let profile = PublisherProfile { catalogue: demo::catalogue(), onboarding, ..profile() };
-    let mut script = Script::at(Desk::on(profile, counted.clone()));
+    let mut script = Script::at(Harness::on(profile, counted.clone()));
     let brief = |text: &str| json!({"buying_mode": "brief", "brief": text});
     let mut search = |text: &str| {
         let answer = script.ask(AdcpTool::GetProducts, brief(text));

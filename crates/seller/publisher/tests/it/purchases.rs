@@ -16,7 +16,7 @@ use crate::support::shop::{Shop, errors, package};
 /// are no longer sold.
 fn shop() -> Shop {
     let shop = Shop::new();
-    let now = shop.desk.now;
+    let now = shop.harness.now;
     let part = |product: &str, percentage| ProposalAllocation {
         product_id: product.to_owned(),
         pricing_option_id: if product == "auction" { "auction" } else { "cpm" }.to_owned(),
@@ -47,7 +47,7 @@ fn shop() -> Shop {
         proposal("prop_past", ProposalStatus::Committed, -1, both()),
         proposal("prop_gone", ProposalStatus::Committed, 24, vec![part("no-longer-sold", 100)]),
     ];
-    shop.desk.put(move |tx| {
+    shop.harness.put(move |tx| {
         for proposal in &proposals {
             let id = proposal.proposal_id.as_str();
             tx.add(New { id, owner: "agent:acme", account: None, state: "", now }, proposal)?;
@@ -235,9 +235,9 @@ fn an_audience_has_to_be_large_enough_for_targeting() {
         })
     };
     let keep = |size: usize| {
-        let now = shop.desk.now;
+        let now = shop.harness.now;
         let body = audience(size);
-        shop.desk.put(move |tx| {
+        shop.harness.put(move |tx| {
             let audience: tradepost_publisher::audience::StoredAudience =
                 tradepost_document::json::from_value(body).unwrap();
             let id = tradepost_publisher::store::own_id("agent:acme", "acc_acme", "loyal");

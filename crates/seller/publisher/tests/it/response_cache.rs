@@ -20,7 +20,7 @@ use tradepost_publisher::services::{BoxFuture, RateClass, Stale, Supply, Unavail
 use tradepost_publisher::store::memory::MemoryVault;
 use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, StoreRead};
 
-use crate::support::{Desk, profile, shop};
+use crate::support::{Harness, profile, shop};
 
 /// A store in memory that counts who reads it.
 #[derive(Debug, Default)]
@@ -72,15 +72,15 @@ fn catalogue(which: usize) -> Catalogue {
 }
 
 /// One of the two.
-fn publisher(tells: bool) -> (Desk, Arc<Watched>) {
+fn publisher(tells: bool) -> (Harness, Arc<Watched>) {
     let store = Arc::new(Watched { tells, ..Watched::default() });
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let desk = Desk::on(
+    let harness = Harness::on(
         PublisherProfile { catalogue: catalogue(0), onboarding, ..profile() },
         store.clone(),
     );
-    let now = desk.now;
-    desk.put(move |tx| {
+    let now = harness.now;
+    harness.put(move |tx| {
         for (id, owner) in [("acc_acme", "agent:acme"), ("acc_nova", "agent:nova")] {
             let brand = json!({"domain": format!("{id}.example").replace('_', "-")});
             let account = Account::new(id, brand, "pinnacle.example", Billing::Operator);
@@ -88,7 +88,7 @@ fn publisher(tells: bool) -> (Desk, Arc<Watched>) {
         }
         Ok(())
     });
-    (desk, store)
+    (harness, store)
 }
 
 /// What is asked.
@@ -175,9 +175,9 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 /// Does it, and says what came of it.
-fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
-    let said = |desk: &Desk, who: &str, tool, arguments: Value| {
-        let answer = desk.ask_as(&desk.caller(who), tool, arguments);
+fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
+    let said = |harness: &Harness, who: &str, tool, arguments: Value| {
+        let answer = harness.ask_as(&harness.caller(who), tool, arguments);
         assert_eq!(answer.text().read(), Some(answer.document()));
         format!("{} {} {:?}", answer.text(), answer.message, answer.errors)
     };
@@ -190,24 +190,24 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 members.insert("context".to_owned(), json!({"n": [context, number]}));
             }
             let who = ["acme", "nova", "tester", "nobody"][*principal];
-            said(desk, who, AdcpTool::GetProducts, arguments)
+            said(harness, who, AdcpTool::GetProducts, arguments)
         }
         Deed::Refine => {
             let listed: Result<_, InternalError> =
-                desk.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
+                harness.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
             let Some(id) = listed.unwrap().first().map(|record| record.id.clone()) else {
                 return String::new();
             };
             let entry = json!({"scope": "proposal", "proposal_id": id, "ask": "more video"});
             let refine = json!({"buying_mode": "refine", "refine": [entry]});
-            said(desk, "acme", AdcpTool::GetProducts, refine)
+            said(harness, "acme", AdcpTool::GetProducts, refine)
         }
         Deed::Wait { seconds } => {
-            desk.now += SignedDuration::from_secs(*seconds);
+            harness.now += SignedDuration::from_secs(*seconds);
             String::new()
         }
         Deed::Sell { catalogue: which } => {
-            desk.publisher = desk.publisher.selling(catalogue(*which));
+            harness.publisher = harness.publisher.selling(catalogue(*which));
             String::new()
         }
         Deed::Supply { kind } => {
@@ -215,7 +215,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 Some(Stale { upstream: upstream.to_owned(), freshness_target_seconds: 60 })
             };
             let sold_out = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-            *desk.services.supply.lock().unwrap() = Some(match kind {
+            *harness.services.supply.lock().unwrap() = Some(match kind {
                 0 => Ok(Supply { sold_out: Vec::new(), age_seconds: number as u64, stale: None }),
                 1 => Ok(Supply {
                     sold_out: sold_out(&["news_display"]),
@@ -232,27 +232,27 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             String::new()
         }
         Deed::Limit { is_full } => {
-            *desk.services.full.lock().unwrap() = is_full.then_some(RateClass::Read);
+            *harness.services.full.lock().unwrap() = is_full.then_some(RateClass::Read);
             String::new()
         }
         Deed::Stand { suspended } => {
             let standing =
                 if *suspended { AgentStanding::Suspended } else { AgentStanding::Active };
-            let mut changed = PublisherProfile::clone(&desk.publisher.profile);
+            let mut changed = PublisherProfile::clone(&harness.publisher.profile);
             for agent in &mut changed.agents {
                 if agent.id == "acme" {
                     *agent = Arc::new(BuyerAgent { standing, ..BuyerAgent::clone(agent) });
                 }
             }
-            desk.publisher.profile = Arc::new(changed);
+            harness.publisher.profile = Arc::new(changed);
             String::new()
         }
         Deed::Account { status } => {
             let status =
                 [AccountStatus::Active, AccountStatus::Suspended, AccountStatus::PaymentRequired]
                     [*status];
-            let now = desk.now;
-            desk.put(move |tx| {
+            let now = harness.now;
+            harness.put(move |tx| {
                 let mut account = tx.find::<Account>("acc_acme")?.unwrap();
                 account.thing.status = status;
                 account.thing.sandbox = status == AccountStatus::PaymentRequired;
@@ -265,9 +265,9 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             let allowed = tasks.iter().map(|task| (*task).to_owned()).collect();
             let authorization =
                 AccountRights { allowed_tasks: Some(allowed), ..AccountRights::default() };
-            let now = desk.now;
+            let now = harness.now;
             let account_id = "acc_acme".to_owned();
-            desk.put(move |tx| {
+            harness.put(move |tx| {
                 AccountGrant {
                     account_id: account_id.clone(),
                     authorization: authorization.clone(),
@@ -287,27 +287,27 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             };
             let request =
                 json!({"account": {"sandbox": true}, "scenario": scenario, "params": params});
-            said(desk, "acme", AdcpTool::ComplyTestController, request)
+            said(harness, "acme", AdcpTool::ComplyTestController, request)
         }
         Deed::Buy => {
             let mut order = shop::Shop::order(json!({"brand": {"domain": "acc-acme.example"}}));
             let members = order.as_object_mut().unwrap();
             members.insert("account".to_owned(), json!({"account_id": "acc_acme"}));
             members.insert("idempotency_key".to_owned(), format!("buy-number-{number:08}").into());
-            said(desk, "acme", AdcpTool::CreateMediaBuy, order)
+            said(harness, "acme", AdcpTool::CreateMediaBuy, order)
         }
     }
 }
 
 /// Everything that is kept.
-fn everything(desk: &Desk) -> String {
+fn everything(harness: &Harness) -> String {
     let look = |reader: &dyn StoreRead| -> Result<String, InternalError> {
         let kinds = EntityKind::ALL.iter();
         let listed: Result<Vec<_>, InternalError> =
             kinds.map(|kind| reader.list(*kind, &Query::default())).collect();
         Ok(format!("{:?}", listed?))
     };
-    desk.store.look(look).unwrap()
+    harness.store.look(look).unwrap()
 }
 
 proptest! {
@@ -325,7 +325,7 @@ proptest! {
             prop_assert_eq!(one, other, "{}: {:?}", number, deed);
         }
         prop_assert_eq!(everything(&remembers), everything(&works));
-        let counted = |desk: &Desk| desk.services.counted.load(Ordering::Relaxed);
+        let counted = |harness: &Harness| harness.services.counted.load(Ordering::Relaxed);
         prop_assert_eq!(counted(&remembers), counted(&works));
     }
 }
@@ -333,53 +333,56 @@ proptest! {
 /// What is asked again is not looked for again, and only then.
 #[test]
 fn what_was_found_once_is_told_again_until_something_changes() {
-    let (mut desk, store) = publisher(true);
+    let (mut harness, store) = publisher(true);
     let reads = || store.reads.swap(0, Ordering::Relaxed);
-    let ask = |desk: &Desk, who: &str, context: u8| {
+    let ask = |harness: &Harness, who: &str, context: u8| {
         let mut arguments = question(1);
         arguments["context"] = json!({"n": context});
-        desk.ask_as(&desk.caller(who), AdcpTool::GetProducts, arguments).document()
+        harness.ask_as(&harness.caller(who), AdcpTool::GetProducts, arguments).document()
     };
-    let drafted = ask(&desk, "acme", 1);
-    assert_eq!(ask(&desk, "acme", 1), drafted);
+    let drafted = ask(&harness, "acme", 1);
+    assert_eq!(ask(&harness, "acme", 1), drafted);
     assert!(reads() > 0, "the first keeps drafts, the second finds them");
-    let mut again = ask(&desk, "acme", 2);
+    let mut again = ask(&harness, "acme", 2);
     assert_eq!((again["context"].clone(), reads()), (json!({"n": 2}), 0));
     again["context"] = json!({"n": 1});
     assert_eq!(again, drafted);
-    assert_eq!(ask(&desk, "nova", 2)["adcp_error"]["code"], "ACCOUNT_NOT_FOUND");
+    assert_eq!(ask(&harness, "nova", 2)["adcp_error"]["code"], "ACCOUNT_NOT_FOUND");
     assert!(reads() > 0, "another asks");
-    ask(&desk, "acme", 2);
+    ask(&harness, "acme", 2);
     assert_eq!(reads(), 0, "what is refused changes nothing");
 
-    type Change = Box<dyn Fn(&mut Desk)>;
+    type Change = Box<dyn Fn(&mut Harness)>;
     let mut changes: Vec<(&str, Change)> = vec![
         (
             "a word is kept",
-            Box::new(|desk| desk.put(|tx| tx.remove(EntityKind::Task, "x").map(drop))),
+            Box::new(|harness| harness.put(|tx| tx.remove(EntityKind::Task, "x").map(drop))),
         ),
-        ("a product leaves the offer", Box::new(|desk| desk.now += SignedDuration::from_hours(1))),
-        ("the clock is set back", Box::new(|desk| desk.now -= SignedDuration::from_secs(1))),
+        (
+            "a product leaves the offer",
+            Box::new(|harness| harness.now += SignedDuration::from_hours(1)),
+        ),
+        ("the clock is set back", Box::new(|harness| harness.now -= SignedDuration::from_secs(1))),
         (
             "another catalogue",
-            Box::new(|desk| desk.publisher = desk.publisher.selling(catalogue(1))),
+            Box::new(|harness| harness.publisher = harness.publisher.selling(catalogue(1))),
         ),
     ];
     changes.push((
         "the ad server has less",
-        Box::new(|desk| {
+        Box::new(|harness| {
             let sold_out = vec!["gazette_tv".to_owned()];
             let supply = Supply { sold_out, age_seconds: 0, stale: None };
-            *desk.services.supply.lock().unwrap() = Some(Ok(supply));
+            *harness.services.supply.lock().unwrap() = Some(Ok(supply));
         }),
     ));
     for (what, change) in changes {
-        ask(&desk, "acme", 3);
+        ask(&harness, "acme", 3);
         let _ = reads();
-        ask(&desk, "acme", 3);
+        ask(&harness, "acme", 3);
         assert_eq!(reads(), 0, "before: {what}");
-        change(&mut desk);
-        ask(&desk, "acme", 3);
+        change(&mut harness);
+        ask(&harness, "acme", 3);
         assert!(reads() > 0, "{what}");
     }
 }

@@ -27,9 +27,9 @@ fn page(
     after: Option<Cursor>,
     limit: usize,
 ) -> Result<Listing, DecisionError> {
-    let publisher = &shop.desk.publisher;
-    let now = shop.desk.now;
-    shop.desk.store.look(|reader| {
+    let publisher = &shop.harness.publisher;
+    let now = shop.harness.now;
+    shop.harness.store.look(|reader| {
         let view = StaffView { publisher, reader, now };
         list::list(view, subject, filter, Page { after, limit })
     })
@@ -48,9 +48,9 @@ fn ids(shop: &Shop, subject: Subject, filter: &Filter) -> String {
 }
 
 fn show(shop: &Shop, subject: Subject, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
-    let publisher = &shop.desk.publisher;
-    let now = shop.desk.now;
-    shop.desk
+    let publisher = &shop.harness.publisher;
+    let now = shop.harness.now;
+    shop.harness
         .store
         .look(|reader| show::show(StaffView { publisher, reader, now }, subject, id, account))
 }
@@ -95,8 +95,8 @@ fn busy() -> Shop {
     let declined = waiting(&shop, "person");
     waiting(&shop, "soon");
     later(&mut shop);
-    decide(&shop.desk, &by("ada", &approved, DecisionStep::Approve)).unwrap();
-    decide(&shop.desk, &by("ben", &declined, DecisionStep::Decline)).unwrap();
+    decide(&shop.harness, &by("ada", &approved, DecisionStep::Approve)).unwrap();
+    decide(&shop.harness, &by("ben", &declined, DecisionStep::Decline)).unwrap();
     assert_eq!(shop.tick(), 1);
     shop.ask(AdcpTool::UpdateMediaBuy, json!({"media_buy_id": "mb_4", "paused": true}));
     put_proposals(&shop);
@@ -105,8 +105,8 @@ fn busy() -> Shop {
 
 /// Puts a proposal there in each state.
 fn put_proposals(shop: &Shop) {
-    let now = shop.desk.now;
-    shop.desk.put(move |tx| {
+    let now = shop.harness.now;
+    shop.harness.put(move |tx| {
         for (id, status, expires_at, bought_as) in [
             ("prop_draft", "draft", "2026-06-30T00:00:00Z", None),
             ("prop_committed", "committed", "2026-06-30T00:00:00Z", None),
@@ -318,7 +318,7 @@ fn pages_have_every_row_once_whatever_their_size() {
 /// Puts so many buys of another product before and behind the buy that there is.
 fn crowd(shop: &Shop, id: &str, count: usize) {
     let buy = shop.buy(id);
-    shop.desk.put(move |tx| {
+    shop.harness.put(move |tx| {
         for number in 0..count {
             let mut thing = buy.thing.clone();
             thing.media_buy_id = format!("mb_of_the_crowd_{number}");
@@ -388,8 +388,8 @@ fn a_task_keeps_request_and_decision_and_who_decided() {
     let refused_by_time = waiting(&shop, "never");
     let forced = waiting(&shop, "person");
     shop.wait(1);
-    decide(&shop.desk, &by("ada", &approved, DecisionStep::Approve)).unwrap();
-    decide(&shop.desk, &by("ben", &declined, DecisionStep::Decline)).unwrap();
+    decide(&shop.harness, &by("ada", &approved, DecisionStep::Approve)).unwrap();
+    decide(&shop.harness, &by("ben", &declined, DecisionStep::Decline)).unwrap();
     assert_eq!(shop.tick(), 2);
     let params =
         json!({"task_id": forced, "result": {"media_buy_id": "mb_forced", "packages": []}});
@@ -434,14 +434,14 @@ fn a_task_keeps_request_and_decision_and_who_decided() {
 fn a_task_kept_before_there_were_decisions_is_shown() {
     let shop = Shop::new();
     let id = bought(&shop, json!({}));
-    let now = shop.desk.now;
+    let now = shop.harness.now;
     let task = json!({
         "task_id": "task_old", "task_type": "create_media_buy", "status": "completed",
         "subject": id, "completed_at": "2026-06-01T12:30:00Z",
         "history": [{"timestamp": "2026-06-01T12:00:00Z", "type": "request", "data": {"po_number": "7"}}],
     });
     let task: SubmittedTask = tradepost_document::json::from_value(task).unwrap();
-    shop.desk.put(move |tx| {
+    shop.harness.put(move |tx| {
         let owner = "agent:acme";
         let account = Some(ACCOUNT);
         let record = record_id(owner, &task.task_id);
@@ -480,15 +480,15 @@ fn everything_about_a_media_buy_is_shown() {
     }));
     let task = answer["task_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
     shop.wait(1);
-    decide(&shop.desk, &by("ada", task, DecisionStep::Approve)).unwrap();
+    decide(&shop.harness, &by("ada", task, DecisionStep::Approve)).unwrap();
     shop.wait(1);
     let task = shown(&shop, Subject::Tasks, task);
     let id = task["media_buy"].as_str().unwrap();
     let changed = shop.update(id, json!({"paused": true}));
     assert_eq!(changed["status"], "completed", "{changed}");
     let buy = shop.buy(id);
-    let now = shop.desk.now;
-    shop.desk.put(move |tx| {
+    let now = shop.harness.now;
+    shop.harness.put(move |tx| {
         let figures = json!({"impressions": 5000, "clicks": 7, "reported_spend": {"amount": 40, "currency": "USD"}});
         force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ())
     });
@@ -750,9 +750,9 @@ fn what_is_absent_or_ambiguous_is_said_to_be_so() {
     }
     let foreign = show(&shop, Subject::Buys, "mb_1", Some("acc_nova"));
     assert!(matches!(foreign, Err(NotShown::Absent)));
-    let now = shop.desk.now;
+    let now = shop.harness.now;
     let buy = shop.buy("mb_1");
-    shop.desk.put(move |tx| {
+    shop.harness.put(move |tx| {
         let banner = tx.all::<Creative>(&Query::default())?.remove(0).thing;
         let owner = "agent:nova";
         let account = "acc_nova";

@@ -233,7 +233,7 @@ fn what_cannot_be_said_is_refused() {
         script.note("no conversation", AdcpTool::SiSendMessage, message(&json!("sis_nowhere")));
     let mine = open(&mut script);
     assert_eq!(nobody, script.ask_as("nova", AdcpTool::SiSendMessage, message(&mine)));
-    script.desk.now += SignedDuration::from_mins(31);
+    script.harness.now += SignedDuration::from_mins(31);
     assert_eq!(nobody, script.ask(AdcpTool::SiSendMessage, message(&mine)));
     let end = json!({"session_id": mine, "reason": "session_timeout"});
     script.note("ending what has expired", AdcpTool::SiTerminateSession, end);
@@ -389,7 +389,7 @@ fn nothing_about_a_person_is_kept() {
             }
         }
     };
-    script.desk.store.read(&mut read).unwrap();
+    script.harness.store.read(&mut read).unwrap();
     assert!(kept.contains("session_id"), "{kept}");
     assert!(!kept.contains("jane") && !kept.contains("555"), "{kept}");
 }

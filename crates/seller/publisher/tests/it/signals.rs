@@ -5,12 +5,12 @@ use tradepost_adcp::AdcpTool;
 use tradepost_document::json::{Value, json};
 
 use crate::products::{fitting, gazette};
-use crate::support::{Desk, compare};
+use crate::support::{Harness, compare};
 
 const AGENT: &str = "https://ads.gazette.example";
 
-fn find(desk: &Desk, arguments: Value) -> Value {
-    fitting(desk, AdcpTool::GetSignals, arguments)
+fn find(harness: &Harness, arguments: Value) -> Value {
+    fitting(harness, AdcpTool::GetSignals, arguments)
 }
 
 fn handles(document: &Value) -> String {
@@ -96,7 +96,7 @@ fn a_description_finds_the_signals_that_share_words_with_it() {
 
 #[test]
 fn signals_are_found_by_reference_by_description_and_with_filters() {
-    let desk = gazette();
+    let harness = gazette();
     let all = "gz_outdoor_readers gz_sports_fans gz_subscribers gz_section gz_car_intenders";
     let table = [
         (json!({"discovery_mode": "wholesale"}), all),
@@ -140,7 +140,7 @@ fn signals_are_found_by_reference_by_description_and_with_filters() {
         (json!({"signal_spec": "sports hiking", "max_results": 1}), "gz_outdoor_readers"),
     ];
     for (arguments, expected) in table {
-        assert_eq!(handles(&find(&desk, arguments.clone())), expected, "{arguments}");
+        assert_eq!(handles(&find(&harness, arguments.clone())), expected, "{arguments}");
     }
 }
 
@@ -185,27 +185,27 @@ fn an_unknown_reference_alone_is_an_error_otherwise_a_warning() {
 
 #[test]
 fn signals_come_by_page_and_not_again_when_unchanged() {
-    let desk = gazette();
+    let harness = gazette();
     let page = |cursor: Value| {
         let mut asked = json!({"discovery_mode": "wholesale", "pagination": {"max_results": 3}});
         if !cursor.is_null() {
             asked["pagination"]["cursor"] = cursor;
         }
-        find(&desk, asked)
+        find(&harness, asked)
     };
     let first = page(Value::Null);
     let second = page(first["pagination"]["cursor"].clone());
     assert_eq!(handles(&second), "gz_section gz_car_intenders");
     let version = &first["wholesale_feed_version"];
     let again = json!({"discovery_mode": "wholesale", "if_wholesale_feed_version": version});
-    assert_eq!(find(&desk, again)["unchanged"], true);
+    assert_eq!(find(&harness, again)["unchanged"], true);
 }
 
 #[test]
 fn a_signal_is_live_for_whoever_activated_it_until_deactivated() {
-    let desk = gazette();
+    let harness = gazette();
     let key = "11111111-1111-4111-8111-111111111111";
-    let activated = desk.ask(AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
+    let activated = harness.ask(AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
     compare(
         &activated,
         &expect![[r#"
@@ -230,19 +230,20 @@ fn a_signal_is_live_for_whoever_activated_it_until_deactivated() {
         }"#]],
     );
     // The same key has the same effect; another key finds it live and changes nothing.
-    fitting(&desk, AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
+    fitting(&harness, AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
     let other = "22222222-2222-4222-8222-222222222222";
-    let again = fitting(&desk, AdcpTool::ActivateSignal, activation("gz_sports_fans", other));
+    let again = fitting(&harness, AdcpTool::ActivateSignal, activation("gz_sports_fans", other));
     assert_eq!(again["deployments"], activated.document()["deployments"]);
     let live = |principal: &str| {
         let asked = json!({"signal_refs": [reference("gz_sports_fans")]});
-        let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetSignals, asked).document();
+        let answer =
+            harness.ask_as(&harness.caller(principal), AdcpTool::GetSignals, asked).document();
         answer["signals"][0]["deployments"][0]["is_live"].clone()
     };
     assert_eq!((live("acme"), live("nova")), (json!(true), json!(false)));
     let mut over = activation("gz_sports_fans", "33333333-3333-4333-8333-333333333333");
     over["action"] = "deactivate".into();
-    let over = fitting(&desk, AdcpTool::ActivateSignal, over);
+    let over = fitting(&harness, AdcpTool::ActivateSignal, over);
     assert_eq!(over["deployments"][0]["is_live"], false);
     assert!(over["deployments"][0].get("activation_key").is_none());
     assert_eq!(live("acme"), json!(false));

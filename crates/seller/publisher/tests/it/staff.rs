@@ -16,18 +16,18 @@ use tradepost_publisher::store::{EntityKind, New, Query, own_id};
 use tradepost_publisher::task::SubmittedTask;
 use tradepost_publisher::task::finish::{TaskFinisher, record_id};
 
-use crate::support::Desk;
+use crate::support::Harness;
 use crate::support::shop::{ACCOUNT, Shop, errors, package};
 
 /// Does something as the publisher's people, and says what came of it.
 fn act<T: Send + 'static>(
-    desk: &Desk,
+    harness: &Harness,
     job: impl FnOnce(TaskFinisher<'_>) -> Result<T, DecisionError> + Send + 'static,
 ) -> Result<T, DecisionError> {
-    let publisher = desk.publisher.clone();
-    let now = desk.now;
+    let publisher = harness.publisher.clone();
+    let now = harness.now;
     let (sender, receiver) = mpsc::channel();
-    desk.put(move |tx| {
+    harness.put(move |tx| {
         sender.send(job(TaskFinisher { publisher: &publisher, tx, now })).unwrap();
         Ok(())
     });
@@ -40,9 +40,12 @@ pub(crate) fn decision(matter: DecisionSubject, id: &str, step: DecisionStep) ->
     StaffDecision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
 }
 
-pub(crate) fn decide(desk: &Desk, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
+pub(crate) fn decide(
+    harness: &Harness,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
     let decision = decision.clone();
-    act(desk, move |finisher| staff::decide(finisher, &decision))
+    act(harness, move |finisher| staff::decide(finisher, &decision))
 }
 
 /// In short.
@@ -65,20 +68,20 @@ fn outline(done: &Result<StateChange, DecisionError>) -> String {
     }
 }
 
-fn put_account(desk: &Desk, id: &str, status: Standing) {
+fn put_account(harness: &Harness, id: &str, status: Standing) {
     let brand = json!({"domain": "acmeoutdoor.example"});
     let mut account = Account::new(id, brand, "pinnacle.example", Billing::Operator);
     account.status = status;
     account.setup = Some(json!({"message": "sign the contract"}));
     let id = id.to_owned();
-    let now = desk.now;
-    desk.put(move |tx| {
+    let now = harness.now;
+    harness.put(move |tx| {
         let new = New { id: &id, owner: "agent:acme", account: Some(&id), state: "", now };
         tx.add(new, &account)
     });
 }
 
-fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
+fn put_creative(harness: &Harness, account: &str, id: &str, status: Review) {
     let creative = Creative {
         asked: Vec::new(),
         creative_id: id.to_owned(),
@@ -91,8 +94,8 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         observations: Vec::new(),
     };
     let account = account.to_owned();
-    let now = desk.now;
-    desk.put(move |tx| {
+    let now = harness.now;
+    harness.put(move |tx| {
         let owner = "agent:acme";
         let record = own_id(owner, &account, &creative.creative_id);
         let new = New { id: &record, owner, account: Some(&account), state: "", now };
@@ -100,7 +103,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
     });
 }
 
-fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
+fn put_task(harness: &Harness, id: &str, status: &str, draft: bool) {
     let waiting = json!({
         "media_buy_id": format!("mb_of_{id}"), "status": "pending_creatives", "currency": "USD",
         "total_budget": 1000.0, "start_time": "2026-07-01T00:00:00Z",
@@ -112,8 +115,8 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
     }
     let task: SubmittedTask = tradepost_document::json::from_value(task).unwrap();
     let state = status.to_owned();
-    let now = desk.now;
-    desk.put(move |tx| {
+    let now = harness.now;
+    harness.put(move |tx| {
         let owner = "agent:acme";
         let record = record_id(owner, &task.task_id);
         tx.add(New { id: &record, owner, account: None, state: &state, now }, &task)
@@ -123,13 +126,13 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
 /// Every step, for everything in every state.
 #[test]
 fn people_decide_along_the_published_ways_and_no_others() {
-    let desk = Desk::new();
+    let harness = Harness::new();
     let mut lines = String::new();
     let mut row = |matter: DecisionSubject, state: &str, put: &dyn Fn(&str)| {
         let cells = DecisionStep::ALL.iter().copied().map(|step| {
             let id = format!("{}-{state}-{}", matter.name(), step.name());
             put(&id);
-            match decide(&desk, &decision(matter, &id, step)) {
+            match decide(&harness, &decision(matter, &id, step)) {
                 Ok(StateChange { before, after }) if before == after => "=".to_owned(),
                 Ok(StateChange { before, after }) => {
                     assert_eq!(before, state);
@@ -146,17 +149,17 @@ fn people_decide_along_the_published_ways_and_no_others() {
         lines.push_str(&format!("{} {state}: {cells}\n", matter.name()));
     };
     for status in Standing::ALL.iter().copied() {
-        row(DecisionSubject::Account, status.name(), &|id| put_account(&desk, id, status));
+        row(DecisionSubject::Account, status.name(), &|id| put_account(&harness, id, status));
     }
     for status in Review::ALL.iter().copied() {
         row(DecisionSubject::Creative, status.name(), &|id| {
-            put_creative(&desk, "acc_1", id, status)
+            put_creative(&harness, "acc_1", id, status)
         });
     }
     for status in
         ["submitted", "working", "input-required", "completed", "failed", "rejected", "canceled"]
     {
-        row(DecisionSubject::Task, status, &|id| put_task(&desk, id, status, true));
+        row(DecisionSubject::Task, status, &|id| put_task(&harness, id, status, true));
     }
     expect![[r#"
         account pending_approval: active rejected - - - - -
@@ -184,20 +187,20 @@ fn people_decide_along_the_published_ways_and_no_others() {
 
 #[test]
 fn what_cannot_be_decided_changes_nothing_and_says_why() {
-    let desk = Desk::new();
-    put_account(&desk, "acc_1", Standing::Suspended);
-    put_account(&desk, "acc_2", Standing::Closed);
-    put_creative(&desk, "acc_1", "banner", Review::PendingReview);
-    put_creative(&desk, "acc_2", "banner", Review::PendingReview);
-    put_task(&desk, "empty", "submitted", false);
+    let harness = Harness::new();
+    put_account(&harness, "acc_1", Standing::Suspended);
+    put_account(&harness, "acc_2", Standing::Closed);
+    put_creative(&harness, "acc_1", "banner", Review::PendingReview);
+    put_creative(&harness, "acc_2", "banner", Review::PendingReview);
+    put_task(&harness, "empty", "submitted", false);
     let everything = || {
-        let all = |kind| desk.store.look(|reader| reader.list(kind, &Query::default()));
+        let all = |kind| harness.store.look(|reader| reader.list(kind, &Query::default()));
         EntityKind::ALL.iter().map(|kind| all(*kind)).collect::<Result<Vec<_>, _>>().unwrap()
     };
     let before = everything();
     let mut lines = String::new();
     let mut check = |decision: StaffDecision| {
-        lines.push_str(&format!("{}\n", outline(&decide(&desk, &decision))));
+        lines.push_str(&format!("{}\n", outline(&decide(&harness, &decision))));
     };
     let of = decision;
     check(of(DecisionSubject::Account, "nobody", DecisionStep::Close));
@@ -261,7 +264,7 @@ fn a_decision_about_an_account_holds_at_the_next_request() {
         DecisionStep::Close,
     ];
     for step in steps {
-        decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, step)).unwrap();
+        decide(&shop.harness, &decision(DecisionSubject::Account, ACCOUNT, step)).unwrap();
         try_buy(step.name());
     }
     expect![[r#"
@@ -289,7 +292,7 @@ fn a_person_approves_or_declines_a_creative_with_a_reason() {
         [DecisionStep::Approve, DecisionStep::Suspend, DecisionStep::Resume, DecisionStep::Decline]
     {
         lines.push_str(&outline(&decide(
-            &shop.desk,
+            &shop.harness,
             &decision(DecisionSubject::Creative, "banner-2", step),
         )));
         lines.push('\n');
@@ -330,11 +333,11 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
     shop.wait(24);
     assert_eq!((shop.tick(), notices(&shop).len()), (0, 0));
     let approve = decision(DecisionSubject::Task, &id, DecisionStep::Approve);
-    assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
-    assert_eq!(outline(&decide(&shop.desk, &approve)), "as it was");
+    assert_eq!(outline(&decide(&shop.harness, &approve)), "submitted -> completed");
+    assert_eq!(outline(&decide(&shop.harness, &approve)), "as it was");
     let result = status(&shop, &id)["result"].take();
     let buy = shop.buy(result["media_buy_id"].as_str().unwrap());
-    assert_eq!(buy.thing.confirmed_at, Some(shop.desk.now));
+    assert_eq!(buy.thing.confirmed_at, Some(shop.harness.now));
     let outline = notices(&shop);
     assert_eq!((outline.len(), &outline[0]["result"]), (1, &result));
     expect![[r#"{"status":"completed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-02T12:00:00Z","completed_at":"2026-06-02T12:00:00Z","has_webhook":true,"protocol":"media-buy","result":{"media_buy_id":"mb_1","media_buy_status":"pending_start","revision":1,"currency":"USD","total_budget":1000,"valid_actions":["pause","cancel","extend_flight","shorten_flight","update_flight_dates","increase_budget","decrease_budget","reallocate_budget","update_targeting","update_pacing","update_frequency_caps","update_creative_assignments","remove_creative","add_packages","remove_packages","sync_creatives"],"available_actions":[{"action":"pause","mode":"self_serve"},{"action":"cancel","mode":"self_serve"},{"action":"extend_flight","mode":"self_serve"},{"action":"shorten_flight","mode":"self_serve"},{"action":"update_flight_dates","mode":"self_serve"},{"action":"increase_budget","mode":"self_serve"},{"action":"decrease_budget","mode":"self_serve"},{"action":"reallocate_budget","mode":"self_serve"},{"action":"update_targeting","mode":"self_serve"},{"action":"update_pacing","mode":"self_serve"},{"action":"update_frequency_caps","mode":"self_serve"},{"action":"update_creative_assignments","mode":"self_serve"},{"action":"remove_creative","mode":"self_serve"},{"action":"add_packages","mode":"self_serve"},{"action":"remove_packages","mode":"self_serve"},{"action":"sync_creatives","mode":"self_serve"}],"confirmed_at":"2026-06-02T12:00:00Z","packages":[{"package_id":"pkg_2","product_id":"person","pricing_option_id":"cpm","budget":1000,"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","paused":false,"creative_assignments":[{"creative_id":"banner"}]}],"account":{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"active","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false},"status":"completed"},"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, &id).to_string());
@@ -346,7 +349,7 @@ fn declined_buys_come_to_nothing_and_their_buyers_read_why() {
     let id = waiting(&shop);
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
     let decline = decision(DecisionSubject::Task, &id, DecisionStep::Decline);
-    assert_eq!(outline(&decide(&shop.desk, &decline)), "submitted -> failed");
+    assert_eq!(outline(&decide(&shop.harness, &decline)), "submitted -> failed");
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
     assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
     assert_eq!(notices(&shop)[0]["status"], "failed");
@@ -356,7 +359,7 @@ fn declined_buys_come_to_nothing_and_their_buyers_read_why() {
         reason: None,
         ..decision(DecisionSubject::Task, &again, DecisionStep::Decline)
     };
-    decide(&shop.desk, &plain).unwrap();
+    decide(&shop.harness, &plain).unwrap();
     expect![[r#"{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller"}"#]].assert_eq(&status(&shop, &again)["error"].to_string());
 }
 
@@ -366,22 +369,23 @@ fn buys_of_accounts_that_may_not_spend_are_not_approved() {
     let mut shop = Shop::new();
     let by_person = waiting(&shop);
     let by_time = shop.create(json!({"packages": [package(json!({"product_id": "soon"}))]}));
-    decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Suspend))
+    decide(&shop.harness, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Suspend))
         .unwrap();
     let approve = decision(DecisionSubject::Task, &by_person, DecisionStep::Approve);
-    assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: ACCOUNT_SUSPENDED");
+    assert_eq!(outline(&decide(&shop.harness, &approve)), "objections: ACCOUNT_SUSPENDED");
     assert_eq!(status(&shop, &by_person)["status"], "submitted", "it waits as before");
     shop.wait(1);
     assert_eq!(shop.tick(), 1);
     let ended = status(&shop, by_time["task_id"].as_str().unwrap());
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_6","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":false,"protocol":"media-buy","error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller"},"result":{"status":"failed","adcp_error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"},"errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}]},"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
-    decide(&shop.desk, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Resume)).unwrap();
-    assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
+    decide(&shop.harness, &decision(DecisionSubject::Account, ACCOUNT, DecisionStep::Resume))
+        .unwrap();
+    assert_eq!(outline(&decide(&shop.harness, &approve)), "submitted -> completed");
     // A flight that is over cannot be approved either.
     let late = waiting(&shop);
     shop.wait(24 * 90);
     let approve = decision(DecisionSubject::Task, &late, DecisionStep::Approve);
-    assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: INVALID_REQUEST");
+    assert_eq!(outline(&decide(&shop.harness, &approve)), "objections: INVALID_REQUEST");
 }
 
 fn rights(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> AccountRights {
@@ -395,7 +399,7 @@ fn rights(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> Accoun
 }
 
 fn grant(
-    desk: &Desk,
+    harness: &Harness,
     account: &str,
     agent: &str,
     rights: Option<AccountRights>,
@@ -407,7 +411,7 @@ fn grant(
         by: None,
         why: None,
     };
-    act(desk, move |finisher| staff::grant(finisher, &change))
+    act(harness, move |finisher| staff::grant(finisher, &change))
 }
 
 /// R-1, R-2, R-4: what an agent is refused with, and an account that is lent.
@@ -432,15 +436,15 @@ fn rights_hold_at_the_next_request_until_taken_back() {
     };
     say("nothing");
     let lent = rights(&["get_media_buys"], &[], false);
-    assert!(!grant(&shop.desk, ACCOUNT, "nova", Some(lent)).unwrap());
+    assert!(!grant(&shop.harness, ACCOUNT, "nova", Some(lent)).unwrap());
     say("tasks");
-    assert!(grant(&shop.desk, ACCOUNT, "nova", Some(rights(&[], &[], true))).unwrap());
+    assert!(grant(&shop.harness, ACCOUNT, "nova", Some(rights(&[], &[], true))).unwrap());
     let narrow = rights(&[], &[("create_media_buy", &["brand", "start_time", "end_time"])], false);
-    assert!(!grant(&shop.desk, ACCOUNT, "acme", Some(narrow)).unwrap());
+    assert!(!grant(&shop.harness, ACCOUNT, "acme", Some(narrow)).unwrap());
     say("read only and fields");
-    assert!(grant(&shop.desk, ACCOUNT, "nova", None).unwrap());
-    assert!(grant(&shop.desk, ACCOUNT, "acme", None).unwrap());
-    assert!(!grant(&shop.desk, ACCOUNT, "acme", None).unwrap(), "it was taken back");
+    assert!(grant(&shop.harness, ACCOUNT, "nova", None).unwrap());
+    assert!(grant(&shop.harness, ACCOUNT, "acme", None).unwrap());
+    assert!(!grant(&shop.harness, ACCOUNT, "acme", None).unwrap(), "it was taken back");
     say("nothing again");
     expect![[r#"
         nothing, acme looks: "completed"
@@ -465,11 +469,11 @@ fn rights_hold_at_the_next_request_until_taken_back() {
 
 #[test]
 fn impossible_rights_are_refused_with_everything_that_is_wrong() {
-    let desk = Desk::new();
-    put_account(&desk, "acc_1", Standing::Active);
-    put_account(&desk, "acc_over", Standing::Closed);
+    let harness = Harness::new();
+    put_account(&harness, "acc_1", Standing::Active);
+    put_account(&harness, "acc_over", Standing::Closed);
     let check = |account: &str, agent: &str, given: AccountRights, expected: Expect| {
-        let done = grant(&desk, account, agent, Some(given)).map(|_| unreachable!());
+        let done = grant(&harness, account, agent, Some(given)).map(|_| unreachable!());
         expected.assert_eq(&outline(&done));
     };
     let any = || rights(&[], &[], false);
@@ -491,5 +495,5 @@ fn impossible_rights_are_refused_with_everything_that_is_wrong() {
     let none = AccountRights { allowed_tasks: Some([].into()), ..any() };
     check("acc_1", "nova", none, expect!["no task is left to call"]);
     // What an agent that is no more could do can be taken back.
-    assert!(!grant(&desk, "acc_1", "stranger", None).unwrap());
+    assert!(!grant(&harness, "acc_1", "stranger", None).unwrap());
 }

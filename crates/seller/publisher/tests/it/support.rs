@@ -43,7 +43,7 @@ impl std::fmt::Debug for Meanwhile {
 
 /// What the world answers, as a test wants it.
 #[derive(Debug, Default)]
-pub(crate) struct FakeWorld {
+pub(crate) struct FakeServices {
     ids: AtomicU64,
     /// The next answers of governance agents, the first first; none left: it is silent.
     pub(crate) governance: Mutex<Vec<Result<Map, CallError>>>,
@@ -63,7 +63,7 @@ pub(crate) struct FakeWorld {
     pub(crate) counted: AtomicU64,
 }
 
-impl Services for FakeWorld {
+impl Services for FakeServices {
     fn fresh_id(&self, prefix: &str) -> String {
         let number = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         // What has to be said back is long.
@@ -148,18 +148,18 @@ impl Services for FakeWorld {
 }
 
 /// A publisher with everything around it.
-pub(crate) struct Desk {
+pub(crate) struct Harness {
     /// It.
     pub(crate) publisher: Publisher,
     /// Everything outside.
-    pub(crate) services: Arc<FakeWorld>,
+    pub(crate) services: Arc<FakeServices>,
     /// What it keeps.
     pub(crate) store: Arc<dyn PublisherStore>,
     /// The moment.
     pub(crate) now: Timestamp,
 }
 
-impl Desk {
+impl Harness {
     /// The usual publisher.
     pub(crate) fn new() -> Self {
         Self::from_profile(profile())
@@ -172,7 +172,7 @@ impl Desk {
 
     /// A publisher like this that keeps what it keeps there.
     pub(crate) fn on(profile: PublisherProfile, store: Arc<dyn PublisherStore>) -> Self {
-        let services = Arc::new(FakeWorld::default());
+        let services = Arc::new(FakeServices::default());
         let publisher = Publisher::new(Arc::new(profile), Arc::clone(&store), services.clone());
         Self { publisher, services, store, now: NOW.parse().unwrap() }
     }

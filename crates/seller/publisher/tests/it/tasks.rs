@@ -65,7 +65,7 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
         Vec::<String>::new()
     );
     let kept = shop.buy(result["media_buy_id"].as_str().unwrap());
-    assert_eq!(kept.thing.confirmed_at, Some(shop.desk.now));
+    assert_eq!(kept.thing.confirmed_at, Some(shop.harness.now));
     let mut notices = notices(&shop);
     assert_eq!(notices.len(), 1);
     let mut announced = notices[0]["body"]["result"].take();
@@ -103,11 +103,11 @@ fn a_task_that_waits_for_a_person_ends_when_told() {
     let id = answer["task_id"].as_str().unwrap().to_owned();
     let result = json!({"media_buy_id": "mb_forced_1", "packages": [], "status": "completed"});
     let force = |shop: &Shop, result: &Value, done: Option<bool>| {
-        let publisher = shop.desk.publisher.clone();
-        let now = shop.desk.now;
+        let publisher = shop.harness.publisher.clone();
+        let now = shop.harness.now;
         let record = record_id("agent:acme", &id);
         let result = result.clone();
-        shop.desk.put(move |tx| {
+        shop.harness.put(move |tx| {
             let finisher = TaskFinisher { publisher: &publisher, tx, now };
             assert_eq!(finisher.force(&record, result.as_object().unwrap())?, done);
             Ok(())
@@ -128,11 +128,11 @@ fn a_buy_failing_under_a_forced_id_returns_the_funds() {
     let there = shop.create(json!({}))["media_buy_id"].clone();
     let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
     assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 2000.0);
-    let publisher = shop.desk.publisher.clone();
-    let now = shop.desk.now;
+    let publisher = shop.harness.publisher.clone();
+    let now = shop.harness.now;
     let record = record_id("agent:acme", &waits);
     let result = json!({"media_buy_id": there});
-    shop.desk.put(move |tx| {
+    shop.harness.put(move |tx| {
         let finisher = TaskFinisher { publisher: &publisher, tx, now };
         assert_eq!(finisher.force(&record, result.as_object().unwrap())?, Some(true));
         Ok(())
@@ -144,7 +144,7 @@ fn a_buy_failing_under_a_forced_id_returns_the_funds() {
 #[test]
 fn a_sandbox_can_force_the_next_buy_to_wait() {
     let shop = Shop::new();
-    let now = shop.desk.now;
+    let now = shop.harness.now;
     let arm = |arm| Arm {
         arm,
         task_id: Some("task-of-a-test".to_owned()),
@@ -152,7 +152,7 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
     };
     let mut said = String::new();
     for arm in [PreparedAnswer::Submitted, PreparedAnswer::InputRequired].map(arm) {
-        shop.desk.put(move |tx| arm.set(tx, "agent:acme", AdcpTool::CreateMediaBuy, now));
+        shop.harness.put(move |tx| arm.set(tx, "agent:acme", AdcpTool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));
     }
@@ -221,10 +221,10 @@ fn tasks_are_listed_as_asked_for() {
 #[test]
 fn tasks_of_one_second_are_listed_in_their_order() {
     let mut shop = Shop::new();
-    let later = shop.desk.now + SignedDuration::from_millis(500);
+    let later = shop.harness.now + SignedDuration::from_millis(500);
     // The clocks of two machines differ, so that what was noted later may be older.
-    for moment in [later, shop.desk.now] {
-        shop.desk.now = moment;
+    for moment in [later, shop.harness.now] {
+        shop.harness.now = moment;
         shop.create(order("person"));
     }
     let newest = shop.ask(AdcpTool::ListTasks, json!({}));
@@ -272,8 +272,8 @@ fn a_product_that_is_gone_by_then_is_not_approved() {
         json!({}),
         ProductTerms { sold_out: true, ..ProductTerms::default() },
     );
-    let now = shop.desk.now;
-    shop.desk.put(move |tx| {
+    let now = shop.harness.now;
+    shop.harness.put(move |tx| {
         use tradepost_publisher::store::New;
         tx.add(New { id: "soon", owner: "", account: None, state: "", now }, &gone)
     });

@@ -24,7 +24,7 @@ use tradepost_publisher::store::{
     Query, StoreRead, StoreTx, Tally, own_id,
 };
 
-use crate::support::{Desk, profile, shop};
+use crate::support::{Harness, profile, shop};
 
 /// Stands for the identifier in a request.
 const HERE: &str = "$HERE";
@@ -132,13 +132,13 @@ impl PublisherStore for Recorder {
 // ---- A publisher with things of two tenants ----
 
 /// `acme` has an account with a media buy and a session; `nova` has one of everything by the same id.
-fn furnished() -> (Desk, Calls) {
+fn furnished() -> (Harness, Calls) {
     let calls = Calls::default();
     let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
     let profile = PublisherProfile { catalogue: shop::catalogue(), ..profile() };
-    let desk = Desk::on(profile, Arc::new(store));
-    let now = desk.now;
-    desk.put(move |tx| {
+    let harness = Harness::on(profile, Arc::new(store));
+    let now = harness.now;
+    harness.put(move |tx| {
         let account = |id: &str| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "a.example", Billing::Operator);
@@ -197,7 +197,7 @@ fn furnished() -> (Desk, Calls) {
         })
     });
     calls.lock().unwrap().clear();
-    (desk, calls)
+    (harness, calls)
 }
 
 // ---- The requests ----
@@ -383,9 +383,9 @@ fn put(value: &Value, word: &str, by: &str) -> Value {
 }
 
 /// Everything that is `nova`'s, as it lies there.
-fn foreign(desk: &Desk) -> Vec<EntityRecord> {
+fn foreign(harness: &Harness) -> Vec<EntityRecord> {
     let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
-    let listed = desk.store.look(|reader| -> Result<Vec<EntityRecord>, InternalError> {
+    let listed = harness.store.look(|reader| -> Result<Vec<EntityRecord>, InternalError> {
         let lists = EntityKind::ALL.iter().map(|kind| reader.list(*kind, &query));
         Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
     });
@@ -395,12 +395,12 @@ fn foreign(desk: &Desk) -> Vec<EntityRecord> {
 /// The answer to a request and what the store was asked, with the identifier taken out. What is
 /// another's is as it was.
 fn asked(tool: AdcpTool, request: &Value, id: &str) -> (String, Vec<String>) {
-    let (desk, calls) = furnished();
-    let before = foreign(&desk);
+    let (harness, calls) = furnished();
+    let before = foreign(&harness);
     calls.lock().unwrap().clear();
-    let answer = desk.ask(tool, filled(request, id)).document().to_string();
+    let answer = harness.ask(tool, filled(request, id)).document().to_string();
     let asked = std::mem::take(&mut *calls.lock().unwrap());
-    assert_eq!(foreign(&desk), before, "{tool} {request} with {id}");
+    assert_eq!(foreign(&harness), before, "{tool} {request} with {id}");
     let plain = |text: &str| unhashed(&text.replace(id, HERE));
     (plain(&answer), asked.iter().map(|call| plain(call)).collect())
 }
@@ -484,9 +484,9 @@ fn a_blocked_agent_and_an_unknown_credential_cost_the_same() {
         let work = |principal: &str| {
             let calls = Calls::default();
             let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
-            let desk = Desk::on(terms.clone(), Arc::new(store));
+            let harness = Harness::on(terms.clone(), Arc::new(store));
             let request = filled(&request, NOTHING);
-            let answer = desk.ask_as(&desk.caller(principal), tool, request).document();
+            let answer = harness.ask_as(&harness.caller(principal), tool, request).document();
             let members: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
             (members, std::mem::take(&mut *calls.lock().unwrap()))
         };

@@ -272,7 +272,7 @@ fn what_cannot_be_changed_is_said_at_its_place() {
 #[test]
 fn nothing_is_added_to_a_buy_without_the_ad_server() {
     let (shop, id) = shop();
-    let says = |supply| *shop.desk.services.supply.lock().unwrap() = Some(supply);
+    let says = |supply| *shop.harness.services.supply.lock().unwrap() = Some(supply);
     let more = || json!({"new_packages": [package(json!({}))]});
     says(Ok(Supply { sold_out: vec!["display".to_owned()], age_seconds: 0, stale: None }));
     refused(

@@ -6,24 +6,24 @@ use tradepost_publisher::availability::Outage;
 use tradepost_publisher::store::New;
 
 use crate::products::{fitting, gazette};
-use crate::support::Desk;
+use crate::support::Harness;
 
-fn feign(desk: &Desk, tool: &str) {
+fn feign(harness: &Harness, tool: &str) {
     let outage = Outage {
         upstream: "inventory-service".to_owned(),
         tool: tool.to_owned(),
         since: "2026-06-01T11:59:56Z".parse().unwrap(),
     };
-    desk.put(move |tx| {
+    harness.put(move |tx| {
         let id = Outage::id("agent:acme");
         let new = New { id: &id, owner: "agent:acme", account: None, state: "", now: outage.since };
         tx.add(new, &outage)
     });
 }
 
-fn browse(desk: &Desk) -> Value {
+fn browse(harness: &Harness) -> Value {
     fitting(
-        desk,
+        harness,
         AdcpTool::GetProducts,
         json!({"buying_mode": "brief", "brief": "Display advertising"}),
     )
@@ -31,10 +31,10 @@ fn browse(desk: &Desk) -> Value {
 
 #[test]
 fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
-    let mut desk = gazette();
-    assert!(browse(&desk).get("errors").is_none());
-    feign(&desk, "get_products");
-    let document = browse(&desk);
+    let mut harness = gazette();
+    assert!(browse(&harness).get("errors").is_none());
+    feign(&harness, "get_products");
+    let document = browse(&harness);
     assert!(document.get("adcp_error").is_none());
     assert!(!document["products"].as_array().unwrap().is_empty());
     let warning = &document["errors"][0];
@@ -48,17 +48,17 @@ fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
         }),
     );
     let asked = json!({"buying_mode": "wholesale"});
-    let other = desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked).document();
+    let other = harness.ask_as(&harness.caller("nova"), AdcpTool::GetProducts, asked).document();
     assert!(other.get("errors").is_none());
-    desk.now = "2026-06-01T12:00:06Z".parse().unwrap();
-    assert!(browse(&desk).get("errors").is_none());
+    harness.now = "2026-06-01T12:00:06Z".parse().unwrap();
+    assert!(browse(&harness).get("errors").is_none());
 }
 
 #[test]
 fn an_outage_of_another_tool_says_nothing_about_this_one() {
-    let desk = gazette();
-    feign(&desk, "get_signals");
-    assert!(browse(&desk).get("errors").is_none());
-    let signals = fitting(&desk, AdcpTool::GetSignals, json!({"discovery_mode": "wholesale"}));
+    let harness = gazette();
+    feign(&harness, "get_signals");
+    assert!(browse(&harness).get("errors").is_none());
+    let signals = fitting(&harness, AdcpTool::GetSignals, json!({"discovery_mode": "wholesale"}));
     assert_eq!(signals["errors"][0]["code"], "STALE_RESPONSE");
 }

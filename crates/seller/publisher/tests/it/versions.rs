@@ -11,7 +11,7 @@ use tradepost_publisher::store::EntityKind;
 
 use crate::support::script::Script;
 use crate::support::shop::{Shop, errors, package};
-use crate::support::{Desk, profile, schemas};
+use crate::support::{Harness, profile, schemas};
 
 /// Members of an answer, in a line.
 fn members(answer: &Value, names: &[&str]) -> String {
@@ -102,20 +102,20 @@ fn the_version_of_a_feed_says_nothing_in_3_0() {
 
 #[test]
 fn a_release_is_answered_in_itself_or_its_lines_highest() {
-    let desk = Desk::new();
-    let served = |desk: &Desk, release: &str| {
-        let answer = desk.ask(AdcpTool::GetAdcpCapabilities, json!({"adcp_version": release}));
+    let harness = Harness::new();
+    let served = |harness: &Harness, release: &str| {
+        let answer = harness.ask(AdcpTool::GetAdcpCapabilities, json!({"adcp_version": release}));
         let document = answer.document();
         format!(
             "{release}: {} of {}",
             document["adcp_version"], document["adcp"]["supported_versions"]
         )
     };
-    let all = |desk: &Desk| {
-        ["3.0", "3.1", "3.1-rc.1", "3.2", "3.9"].map(|release| served(desk, release)).join("\n")
+    let all = |harness: &Harness| {
+        ["3.0", "3.1", "3.1-rc.1", "3.2", "3.9"].map(|release| served(harness, release)).join("\n")
     };
     check(
-        &all(&desk),
+        &all(&harness),
         &expect![[r#"
         3.0: "3.0" of ["3.1","3.2","3.0"]
         3.1: "3.1" of ["3.1","3.2","3.0"]
@@ -126,7 +126,7 @@ fn a_release_is_answered_in_itself_or_its_lines_highest() {
     // Who verifies signatures that leave the body out speaks no 3.2, whoever asks for it.
     let signing = |digest| {
         let requests = Some(RequestSigning { digest, ..RequestSigning::default() });
-        Desk::from_profile(PublisherProfile {
+        Harness::from_profile(PublisherProfile {
             signing: Signing { requests, ..Signing::default() },
             ..profile()
         })

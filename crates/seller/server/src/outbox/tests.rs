@@ -96,7 +96,7 @@ impl Script {
 type Answers<'a> = &'a [(&'a str, Vec<Result<(), AttemptError>>)];
 
 /// A log with tasks, and an outbox in virtual time.
-struct World {
+struct Fixture {
     log: Arc<MemoryStore>,
     clock: Clock,
     hand: ManualClock,
@@ -108,7 +108,7 @@ struct World {
     stop: tokio::sync::oneshot::Sender<()>,
 }
 
-impl World {
+impl Fixture {
     fn new(mute: &[&'static str], answers: Answers<'_>) -> Self {
         let (clock, hand) = Clock::manual(NOW.parse().unwrap());
         Self::on(Arc::default(), clock, hand, mute, Some(answers))
@@ -227,7 +227,7 @@ impl World {
     }
 
     async fn until_received(&self, path: &str, count: usize) {
-        self.until(path, |world| world.seen(path).len() >= count).await;
+        self.until(path, |fixture| fixture.seen(path).len() >= count).await;
     }
 
     fn seconds(&self, path: &str) -> Vec<i64> {
@@ -281,22 +281,22 @@ const DONE: &str = "statusUpdate TASK_STATE_COMPLETED";
 
 #[tokio::test]
 async fn p_03_a_failing_receiver_is_retried_then_given_up() {
-    let world = World::new(&[], &[("down", vec![failed(FailureReason::Status(503)); 6])]);
-    let task_id = world.task("ada", &["a.example/down"]).await;
-    world.until("given up", |world| world.outbox.counts().given_up() == 1).await;
-    assert_eq!(world.seconds("down"), [0, 2, 6, 14, 30, 62], "2, 4, 8, 16 and 32 seconds apart");
-    assert_eq!(world.outbox.counts().failed(), 6);
-    let off = world.log.given_up();
+    let fixture = Fixture::new(&[], &[("down", vec![failed(FailureReason::Status(503)); 6])]);
+    let task_id = fixture.task("ada", &["a.example/down"]).await;
+    fixture.until("given up", |fixture| fixture.outbox.counts().given_up() == 1).await;
+    assert_eq!(fixture.seconds("down"), [0, 2, 6, 14, 30, 62], "2, 4, 8, 16 and 32 seconds apart");
+    assert_eq!(fixture.outbox.counts().failed(), 6);
+    let off = fixture.log.given_up();
     assert_eq!((off[0].failures, off[0].failure.as_deref()), (6, Some("HTTP 503")));
     // Entries in the meantime are not lost, and do not start a delivery.
-    world.finish("ada", &task_id, 2).await;
-    assert_eq!(world.seen("down").len(), 6);
-    assert_eq!(world.log.revive(world.clock.now()), 1);
-    world.tasks.wake();
-    world.until_received("down", 11).await;
-    let received = world.received("down");
+    fixture.finish("ada", &task_id, 2).await;
+    assert_eq!(fixture.seen("down").len(), 6);
+    assert_eq!(fixture.log.revive(fixture.clock.now()), 1);
+    fixture.tasks.wake();
+    fixture.until_received("down", 11).await;
+    let received = fixture.received("down");
     assert_eq!(received[6..], [TASK, WORKING, "artifactUpdate 0", "artifactUpdate 1", DONE]);
-    let ids: Vec<_> = world.seen("down").into_iter().map(|seen| seen.id).collect();
+    let ids: Vec<_> = fixture.seen("down").into_iter().map(|seen| seen.id).collect();
     assert!(ids[..7].iter().all(|id| *id == ids[0]), "one entry has one id: {ids:?}");
 }
 
@@ -308,46 +308,48 @@ async fn p_03_pauses_are_granted_and_success_restarts_the_count() {
     };
     let mut answers = vec![asks(100), failed(FailureReason::TimedOut), asks(1_000_000), Ok(())];
     answers.extend(vec![failed(FailureReason::Unreachable); 2]);
-    let world = World::new(&[], &[("busy", answers)]);
-    let task_id = world.task("ada", &["a.example/busy"]).await;
-    world.until_received("busy", 4).await;
+    let fixture = Fixture::new(&[], &[("busy", answers)]);
+    let task_id = fixture.task("ada", &["a.example/busy"]).await;
+    fixture.until_received("busy", 4).await;
     let before = [0, 100, 104, 3_704];
-    assert_eq!(world.seconds("busy"), before, "100, then 4, then an hour and no longer");
-    world.finish("ada", &task_id, 0).await;
-    world.until_received("busy", 8).await;
-    assert_eq!(world.seconds("busy")[4..], [3_704, 3_706, 3_710, 3_710], "2 and 4 again");
-    assert_eq!(world.received("busy")[6..], [WORKING, DONE]);
+    assert_eq!(fixture.seconds("busy"), before, "100, then 4, then an hour and no longer");
+    fixture.finish("ada", &task_id, 0).await;
+    fixture.until_received("busy", 8).await;
+    assert_eq!(fixture.seconds("busy")[4..], [3_704, 3_706, 3_710, 3_710], "2 and 4 again");
+    assert_eq!(fixture.received("busy")[6..], [WORKING, DONE]);
 }
 
 #[tokio::test]
 async fn a_receiver_that_is_gone_is_given_up_at_once() {
     let answers = [("gone", vec![Ok(()), failed(FailureReason::Gone)])];
-    let world = World::new(&[], &answers);
-    let task_id = world.task("ada", &["a.example/gone", "a.example/there"]).await;
-    world.finish("ada", &task_id, 1).await;
-    world.until_received("there", 4).await;
-    world.until("given up", |world| world.outbox.counts().given_up() == 1).await;
-    assert_eq!(world.received("gone"), [TASK, WORKING]);
-    let off = world.log.given_up();
+    let fixture = Fixture::new(&[], &answers);
+    let task_id = fixture.task("ada", &["a.example/gone", "a.example/there"]).await;
+    fixture.finish("ada", &task_id, 1).await;
+    fixture.until_received("there", 4).await;
+    fixture.until("given up", |fixture| fixture.outbox.counts().given_up() == 1).await;
+    assert_eq!(fixture.received("gone"), [TASK, WORKING]);
+    let off = fixture.log.given_up();
     assert_eq!((off.len(), off[0].failure.as_deref()), (1, Some("HTTP 410")));
 }
 
 #[tokio::test]
 async fn another_process_goes_on_where_this_one_stopped() {
     let answers = [("hook", vec![Ok(()), Ok(()), Ok(()), failed(FailureReason::Broken)])];
-    let world = World::new(&[], &answers);
-    let task_id = world.task("ada", &["a.example/hook"]).await;
-    world.until_received("hook", 1).await;
+    let fixture = Fixture::new(&[], &answers);
+    let task_id = fixture.task("ada", &["a.example/hook"]).await;
+    fixture.until_received("hook", 1).await;
     // The rest is recorded without an outbox, and delivered by two processes.
-    let world = world.restart(&[], None).await;
-    world.finish("ada", &task_id, 200).await;
+    let fixture = fixture.restart(&[], None).await;
+    fixture.finish("ada", &task_id, 200).await;
     // It gets no further, however fast it is.
-    let world = world.restart(&["hook"], Some(&answers)).await;
-    world.until_received("hook", 4).await;
-    let before = Arc::clone(&world.script);
-    let world = world.restart(&[], Some(&[])).await;
-    world.until("told all", |world| world.received("hook").last().is_some_and(|l| l == DONE)).await;
-    let mut received = [before.received("hook"), world.received("hook")].concat();
+    let fixture = fixture.restart(&["hook"], Some(&answers)).await;
+    fixture.until_received("hook", 4).await;
+    let before = Arc::clone(&fixture.script);
+    let fixture = fixture.restart(&[], Some(&[])).await;
+    fixture
+        .until("told all", |fixture| fixture.received("hook").last().is_some_and(|l| l == DONE))
+        .await;
+    let mut received = [before.received("hook"), fixture.received("hook")].concat();
     assert_eq!(
         received[..4],
         [WORKING, "artifactUpdate 0", "artifactUpdate 1", "artifactUpdate 2"]
@@ -361,23 +363,23 @@ async fn another_process_goes_on_where_this_one_stopped() {
 
 #[tokio::test]
 async fn receivers_that_never_answer_delay_nobody_else() {
-    let world = World::new(&["mute"], &[]);
+    let fixture = Fixture::new(&["mute"], &[]);
     // More webhooks than the limits of their host and their owner permit.
     for _ in 0..5 {
-        world.task("mallory", &["slow.example/mute"]).await;
+        fixture.task("mallory", &["slow.example/mute"]).await;
     }
-    world.until_received("mute", 2).await;
+    fixture.until_received("mute", 2).await;
     for number in 0..5 {
         let host = format!("slow{number}.example/mute");
-        world.task("mallory", &[&host]).await;
+        fixture.task("mallory", &[&host]).await;
     }
-    world.until_received("mute", 4).await;
-    let task_id = world.task("ada", &["quick.example/quick"]).await;
-    world.finish("ada", &task_id, 100).await;
-    world.until_received("quick", 103).await;
-    assert_eq!(world.seen("mute").len(), 4, "two for the host, four for the owner");
-    assert_eq!(world.script.most.lock().unwrap().get("quick"), Some(&1), "one at a time");
-    let received = world.received("quick");
+    fixture.until_received("mute", 4).await;
+    let task_id = fixture.task("ada", &["quick.example/quick"]).await;
+    fixture.finish("ada", &task_id, 100).await;
+    fixture.until_received("quick", 103).await;
+    assert_eq!(fixture.seen("mute").len(), 4, "two for the host, four for the owner");
+    assert_eq!(fixture.script.most.lock().unwrap().get("quick"), Some(&1), "one at a time");
+    let received = fixture.received("quick");
     let artifacts = (0..100).map(|n| format!("artifactUpdate {n}"));
     let begun = [TASK, WORKING].map(str::to_owned).into_iter();
     assert!(received.into_iter().eq(begun.chain(artifacts).chain([DONE.to_owned()])));
@@ -385,21 +387,21 @@ async fn receivers_that_never_answer_delay_nobody_else() {
 
 #[tokio::test]
 async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
-    let world = World::new(&[], &[("old", vec![Ok(()), failed(FailureReason::Status(500))])]);
-    let owner = world.owner("ada");
-    let task_id = world.task("ada", &["a.example/old", "a.example/kept"]).await;
-    world.until_received("kept", 1).await;
-    world.until_received("old", 1).await;
-    world.webhooks.delete(&owner, &task_id, "old").await.unwrap();
+    let fixture = Fixture::new(&[], &[("old", vec![Ok(()), failed(FailureReason::Status(500))])]);
+    let owner = fixture.owner("ada");
+    let task_id = fixture.task("ada", &["a.example/old", "a.example/kept"]).await;
+    fixture.until_received("kept", 1).await;
+    fixture.until_received("old", 1).await;
+    fixture.webhooks.delete(&owner, &task_id, "old").await.unwrap();
     let other = PushConfig {
         url: "https://b.example/new".to_owned(),
         token: Some("t".to_owned()),
         ..config(&task_id, "a.example/kept")
     };
-    world.webhooks.create(&owner, other).await.unwrap();
-    world.finish("ada", &task_id, 0).await;
-    world.until_received("new", 3).await;
-    assert_eq!(world.received("new"), [TASK, WORKING, DONE], "it begins with the task as it is");
-    assert_eq!(world.seen("new")[0].headers, (None, Some("t".to_owned())));
-    assert_eq!((world.seen("old").len(), world.seen("kept").len()), (1, 1));
+    fixture.webhooks.create(&owner, other).await.unwrap();
+    fixture.finish("ada", &task_id, 0).await;
+    fixture.until_received("new", 3).await;
+    assert_eq!(fixture.received("new"), [TASK, WORKING, DONE], "it begins with the task as it is");
+    assert_eq!(fixture.seen("new")[0].headers, (None, Some("t".to_owned())));
+    assert_eq!((fixture.seen("old").len(), fixture.seen("kept").len()), (1, 1));
 }

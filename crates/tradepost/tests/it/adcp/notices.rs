@@ -77,7 +77,7 @@ async fn receive(State(receiver): State<Receiver>, request: Request) -> Response
 }
 
 /// A publisher's notifications and one receiver.
-struct World {
+struct Fixture {
     publisher_store: StoreVault,
     key: Arc<WebhookKey>,
     receiver: Receiver,
@@ -86,7 +86,7 @@ struct World {
     _directory: tempfile::TempDir,
 }
 
-impl World {
+impl Fixture {
     /// With a receiver that believes our signatures.
     fn new(answers: &[Said]) -> Self {
         Self::judged(answers, None)
@@ -192,11 +192,11 @@ fn nonce(headers: &HeaderMap) -> String {
 
 #[test]
 fn w_4_our_buyer_believes_what_the_publisher_sends() {
-    let world = World::new(&[]);
-    world.run();
-    world.owe("n-1", &world.url.clone(), None);
-    assert_eq!(world.end("n-1"), ("done".to_owned(), 1));
-    let seen = world.receiver.seen();
+    let fixture = Fixture::new(&[]);
+    fixture.run();
+    fixture.owe("n-1", &fixture.url.clone(), None);
+    assert_eq!(fixture.end("n-1"), ("done".to_owned(), 1));
+    let seen = fixture.receiver.seen();
     let [(headers, body, believed)] = &seen[..] else { panic!("{seen:?}") };
     assert!(believed, "{headers:?}");
     assert_eq!(body, BODY);
@@ -207,11 +207,11 @@ fn w_4_our_buyer_believes_what_the_publisher_sends() {
 /// Covers W-5 too.
 #[test]
 fn w_4_untaken_bytes_come_again_with_another_signature() {
-    let world = World::new(&[(503, ""), (401, ""), (401, "Bearer")]);
-    world.owe("n-1", &world.url.clone(), None);
-    world.run();
-    assert_eq!(world.end("n-1"), ("done".to_owned(), 4));
-    let seen = world.receiver.seen();
+    let fixture = Fixture::new(&[(503, ""), (401, ""), (401, "Bearer")]);
+    fixture.owe("n-1", &fixture.url.clone(), None);
+    fixture.run();
+    assert_eq!(fixture.end("n-1"), ("done".to_owned(), 4));
+    let seen = fixture.receiver.seen();
     assert!(seen.iter().all(|(_, body, believed)| body == BODY && *believed));
     let mut nonces: Vec<_> = seen.iter().map(|(headers, ..)| nonce(headers)).collect();
     nonces.sort();
@@ -221,18 +221,18 @@ fn w_4_untaken_bytes_come_again_with_another_signature() {
 
 #[test]
 fn what_is_not_taken_or_not_believed_is_given_up() {
-    let world = World::new(&[(503, ""); 4]);
-    world.run();
-    world.owe("n-1", &world.url.clone(), None);
-    assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
-    *world.receiver.answers.lock().unwrap() =
+    let fixture = Fixture::new(&[(503, ""); 4]);
+    fixture.run();
+    fixture.owe("n-1", &fixture.url.clone(), None);
+    assert_eq!(fixture.end("n-1"), ("dead".to_owned(), 4));
+    *fixture.receiver.answers.lock().unwrap() =
         [(401, "Signature error=\"webhook_signature_invalid\"")].into();
-    world.owe("n-2", &world.url.clone(), None);
-    assert_eq!(world.end("n-2"), ("dead".to_owned(), 1), "it would never be believed");
-    *world.receiver.answers.lock().unwrap() = [(409, "")].into();
-    world.owe("n-3", &world.url.clone(), None);
-    assert_eq!(world.end("n-3"), ("dead".to_owned(), 1), "its key was used for something else");
-    assert_eq!(world.receiver.seen().len(), 6);
+    fixture.owe("n-2", &fixture.url.clone(), None);
+    assert_eq!(fixture.end("n-2"), ("dead".to_owned(), 1), "it would never be believed");
+    *fixture.receiver.answers.lock().unwrap() = [(409, "")].into();
+    fixture.owe("n-3", &fixture.url.clone(), None);
+    assert_eq!(fixture.end("n-3"), ("dead".to_owned(), 1), "its key was used for something else");
+    assert_eq!(fixture.receiver.seen().len(), 6);
 }
 
 #[test]
@@ -243,28 +243,28 @@ fn whoever_asked_for_a_secret_gets_it_and_no_signature() {
             "Bearer" => judge.with_tokens(&[SECRET]).unwrap(),
             _ => judge.with_hmac(&[SECRET]).unwrap(),
         };
-        let world = World::judged(&[], Some(judge));
-        world.run();
+        let fixture = Fixture::judged(&[], Some(judge));
+        fixture.run();
         let asked = json!({"schemes": [scheme], "credentials": SECRET});
-        world.owe("n-1", &world.url.clone(), Some(asked));
-        assert_eq!(world.end("n-1"), ("done".to_owned(), 1), "{scheme}");
-        let (headers, _, believed) = world.receiver.seen().remove(0);
+        fixture.owe("n-1", &fixture.url.clone(), Some(asked));
+        assert_eq!(fixture.end("n-1"), ("done".to_owned(), 1), "{scheme}");
+        let (headers, _, believed) = fixture.receiver.seen().remove(0);
         assert!(believed && headers.get("signature").is_none(), "{scheme}");
     }
 }
 
 #[test]
 fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
-    let world = World::new(&[]);
-    let process = world.process(Arc::new(world.publisher_store.clone()), false);
-    world.owe("n-1", &world.url.clone(), None);
-    world.owe("n-2", "https://10.0.0.1/hook", None);
-    world.owe("n-3", "nowhere", None);
-    world.owe("n-4", "https://user:secret@buyer.example/", None);
+    let fixture = Fixture::new(&[]);
+    let process = fixture.process(Arc::new(fixture.publisher_store.clone()), false);
+    fixture.owe("n-1", &fixture.url.clone(), None);
+    fixture.owe("n-2", "https://10.0.0.1/hook", None);
+    fixture.owe("n-3", "nowhere", None);
+    fixture.owe("n-4", "https://user:secret@buyer.example/", None);
     for id in ["n-1", "n-2", "n-3", "n-4"] {
-        assert_eq!(world.end(id), ("dead".to_owned(), 1), "{id}");
+        assert_eq!(fixture.end(id), ("dead".to_owned(), 1), "{id}");
     }
-    assert!(world.receiver.seen().is_empty());
+    assert!(fixture.receiver.seen().is_empty());
     process.abort();
 }
 
@@ -285,31 +285,31 @@ impl PublisherStore for Stuck {
 
 #[test]
 fn a_delivery_not_noted_before_a_kill_is_repeated() {
-    let world = World::new(&[]);
-    world.owe("n-1", &world.url.clone(), None);
+    let fixture = Fixture::new(&[]);
+    fixture.owe("n-1", &fixture.url.clone(), None);
     let stuck = Arc::new(Notify::new());
     let killed =
-        world.process(Arc::new(Stuck(world.publisher_store.clone(), Arc::clone(&stuck))), true);
-    world.runtime.block_on(stuck.notified());
+        fixture.process(Arc::new(Stuck(fixture.publisher_store.clone(), Arc::clone(&stuck))), true);
+    fixture.runtime.block_on(stuck.notified());
     killed.abort();
-    assert_eq!(world.notice("n-1").record.state, "due");
-    assert_eq!(world.receiver.seen().len(), 1, "it was sent, and nobody knows");
-    world.run();
-    assert_eq!(world.end("n-1"), ("done".to_owned(), 1));
-    let bodies: Vec<_> = world.receiver.seen().into_iter().map(|(_, body, _)| body).collect();
+    assert_eq!(fixture.notice("n-1").record.state, "due");
+    assert_eq!(fixture.receiver.seen().len(), 1, "it was sent, and nobody knows");
+    fixture.run();
+    assert_eq!(fixture.end("n-1"), ("done".to_owned(), 1));
+    let bodies: Vec<_> = fixture.receiver.seen().into_iter().map(|(_, body, _)| body).collect();
     assert_eq!(bodies, [BODY, BODY], "at least once, with one key to know it by");
 }
 
 #[test]
 fn one_receiver_that_fails_delays_no_other() {
-    let failing = World::new(&[(503, ""); 100]);
-    let world = World::new(&[]);
-    world.owe("n-1", &failing.url, None);
-    world.run();
-    world.owe("n-2", &world.url.clone(), None);
-    assert_eq!(world.end("n-2"), ("done".to_owned(), 1));
-    assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
-    let listed = (&world.publisher_store as &dyn PublisherStore)
+    let failing = Fixture::new(&[(503, ""); 100]);
+    let fixture = Fixture::new(&[]);
+    fixture.owe("n-1", &failing.url, None);
+    fixture.run();
+    fixture.owe("n-2", &fixture.url.clone(), None);
+    assert_eq!(fixture.end("n-2"), ("done".to_owned(), 1));
+    assert_eq!(fixture.end("n-1"), ("dead".to_owned(), 4));
+    let listed = (&fixture.publisher_store as &dyn PublisherStore)
         .look(|reader| reader.all::<QueuedNotification>(&Query::default()));
     assert_eq!(listed.unwrap().len(), 2, "what became of each is kept");
 }

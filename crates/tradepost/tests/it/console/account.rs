@@ -38,18 +38,18 @@ fn problems(answer: &Response) -> Vec<String> {
     list.split("<li>").skip(1).map(|item| item.split("</li>").next().unwrap().to_owned()).collect()
 }
 
-fn actions(world: &World) -> Vec<String> {
+fn actions(fixture: &Fixture) -> Vec<String> {
     let told = |(who, what, detail): (String, String, Option<String>)| {
         format!("{who} {what} {}", detail.unwrap_or_default()).trim_end().to_owned()
     };
-    world.record(ONE).into_iter().map(told).collect()
+    fixture.record(ONE).into_iter().map(told).collect()
 }
 
 #[test]
 fn people_change_their_own_password_and_their_other_sessions_end() {
-    let world = World::new();
-    let mut dora = world.enter("dora");
-    let elsewhere = world.enter("dora");
+    let fixture = Fixture::new();
+    let mut dora = fixture.enter("dora");
+    let elsewhere = fixture.enter("dora");
     let before = dora.cookie.clone();
     assert_eq!(dora.get("/console/account").status, 200);
     let path = "/console/account/password";
@@ -109,10 +109,10 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
     assert_ne!(dora.cookie, before);
     assert_eq!(dora.get("/console").status, 200);
     assert_eq!(elsewhere.get("/console").status, 303);
-    assert_eq!(world.get_with("/console", &before).status, 303, "the old cookie is of no use");
-    assert_eq!(world.try_to_enter("dora", PASSWORD).0.status, 401);
-    assert_eq!(world.try_to_enter("dora", NEW).0.status, 303);
-    let recorded = actions(&world);
+    assert_eq!(fixture.get_with("/console", &before).status, 303, "the old cookie is of no use");
+    assert_eq!(fixture.try_to_enter("dora", PASSWORD).0.status, 401);
+    assert_eq!(fixture.try_to_enter("dora", NEW).0.status, 303);
+    let recorded = actions(&fixture);
     assert_eq!(recorded[2], "sign-in sign_in_failed password from 127.0.0.0/24");
     // `audit verify` finds a password that nobody recorded by the hash in the entry.
     assert!(recorded[3].starts_with("dora password_set password:"), "{}", recorded[3]);
@@ -120,8 +120,8 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
 
 #[test]
 fn guesses_at_the_own_password_are_limited_too() {
-    let world = World::new();
-    let dora = world.enter("dora");
+    let fixture = Fixture::new();
+    let dora = fixture.enter("dora");
     let path = "/console/account/password";
     let fields = [("present", "wrong horse battery"), ("new", NEW), ("again", NEW)];
     for _ in 0..10 {
@@ -205,10 +205,10 @@ fn proof_ends_with_password_factor_and_session_on_postgresql() {
 
 #[test]
 fn asking_again_after_a_wrong_password_keeps_one_username() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let maria = world.enter("maria");
-    world.hand.advance(SignedDuration::from_mins(5));
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let maria = fixture.enter("maria");
+    fixture.hand.advance(SignedDuration::from_mins(5));
     let sent = [("username", "maria"), ("confirm_password", "wrong horse battery")];
     let page = text(&maria.post(&format!("/console/leads/{lead}/evidence"), &sent));
     assert_eq!(page.matches("name=\"username\"").count(), 1, "{page}");
@@ -216,10 +216,10 @@ fn asking_again_after_a_wrong_password_keeps_one_username() {
 
 #[test]
 fn erasing_and_evidence_ask_for_the_password_again() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let mut maria = world.enter("maria");
-    world.hand.advance(SignedDuration::from_mins(5));
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let mut maria = fixture.enter("maria");
+    fixture.hand.advance(SignedDuration::from_mins(5));
     let before = maria.cookie.clone();
     let evidence = format!("/console/leads/{lead}/evidence");
     let erase = format!("/console/leads/{lead}/erase");
@@ -243,17 +243,17 @@ fn erasing_and_evidence_ask_for_the_password_again() {
     assert_eq!(taken.status, 200);
     assert!(taken.header("content-disposition").is_some());
     assert_ne!(maria.cookie, before, "the session goes on under another id");
-    assert_eq!(world.get_with("/console", &before).status, 303);
+    assert_eq!(fixture.get_with("/console", &before).status, 303);
     // It counts for a few minutes.
-    world.hand.advance(SignedDuration::from_mins(4));
+    fixture.hand.advance(SignedDuration::from_mins(4));
     assert_eq!(maria.post(&evidence, &[]).status, 200);
-    world.hand.advance(SignedDuration::from_mins(1));
+    fixture.hand.advance(SignedDuration::from_mins(1));
     assert_eq!(maria.post(&erase, &[("sure", "yes")]).status, 401);
     // What cannot be done keeps the renewed session all the same.
     assert_eq!(maria.submit(&erase, &confirmed[1..]).status, 422);
     assert_eq!(maria.submit(&erase, &[("sure", "yes")]).status, 303);
     assert!(!lead_is_there(&maria));
-    assert!(actions(&world).contains(&"maria identity_confirmed".to_owned()));
+    assert!(actions(&fixture).contains(&"maria identity_confirmed".to_owned()));
 }
 
 /// The code that an app shows for a secret at a moment of the console's clock.
@@ -285,35 +285,35 @@ pub(super) fn set_up(browser: &mut Browser<'_>, passed: SignedDuration) -> (Stri
 }
 
 /// Gives the password, and then a code: the answer to the code.
-fn enter_with_code(world: &World, name: &str, code: &str) -> Response {
-    let (answer, _) = world.try_to_enter(name, PASSWORD);
+fn enter_with_code(fixture: &Fixture, name: &str, code: &str) -> Response {
+    let (answer, _) = fixture.try_to_enter(name, PASSWORD);
     assert_eq!(answer.header("location"), Some("/console/sign-in/code"));
     assert!(cookie(&answer, "tradepost-console").is_none(), "nobody is in with a password alone");
     let awaited = cookie(&answer, "tradepost-code").unwrap();
-    let page = world.get_with("/console/sign-in/code", &awaited);
+    let page = fixture.get_with("/console/sign-in/code", &awaited);
     let fields = [("proof", proof(&page)), ("code", code.to_owned())];
-    world.send("/console/sign-in/code", &awaited, &[], &fields)
+    fixture.send("/console/sign-in/code", &awaited, &[], &fields)
 }
 
-fn second_factor(world: &World) {
-    let mut dora = world.enter("dora");
-    let elsewhere = world.enter("dora");
+fn second_factor(fixture: &Fixture) {
+    let mut dora = fixture.enter("dora");
+    let elsewhere = fixture.enter("dora");
     let mut passed = SignedDuration::ZERO;
     let (secret, recovery) = set_up(&mut dora, passed);
     assert_eq!(dora.get("/console").status, 200);
     assert_eq!(elsewhere.get("/console").status, 303, "sessions of the password alone end");
     // The code that has confirmed it was used with that.
-    assert_eq!(enter_with_code(world, "dora", &code(&secret, passed)).status, 401);
+    assert_eq!(enter_with_code(fixture, "dora", &code(&secret, passed)).status, 401);
     passed += SignedDuration::from_secs(30);
-    world.hand.advance(SignedDuration::from_secs(30));
+    fixture.hand.advance(SignedDuration::from_secs(30));
     let now = code(&secret, passed);
     let spaced = format!("{} {}", &now[..3], &now[3..]);
-    assert_eq!(enter_with_code(world, "dora", &spaced).status, 303);
-    assert_eq!(enter_with_code(world, "dora", &now).status, 401, "a code is used once");
+    assert_eq!(enter_with_code(fixture, "dora", &spaced).status, 303);
+    assert_eq!(enter_with_code(fixture, "dora", &now).status, 401, "a code is used once");
     // Recovery codes stand in for the phone, once each, however they are typed.
     let typed = recovery[3].to_uppercase().replace('-', "");
-    assert_eq!(enter_with_code(world, "dora", &typed).status, 303);
-    assert_eq!(enter_with_code(world, "dora", &typed).status, 401);
+    assert_eq!(enter_with_code(fixture, "dora", &typed).status, 303);
+    assert_eq!(enter_with_code(fixture, "dora", &typed).status, 401);
     let account = text(&dora.get("/console/account"));
     assert!(account.contains("9 recovery codes"), "{account}");
     for old in &recovery {
@@ -322,15 +322,15 @@ fn second_factor(world: &World) {
     // New ones take their place.
     let fresh = text(&dora.post("/console/account/codes", &[]));
     assert_eq!(fresh.matches("<li><code>").count(), 10);
-    assert_eq!(enter_with_code(world, "dora", &recovery[4]).status, 401);
+    assert_eq!(enter_with_code(fixture, "dora", &recovery[4]).status, 401);
     // Switching it off takes a code, and then the password is enough.
     assert_eq!(dora.post("/console/account/factor/off", &[("code", "000000")]).status, 422);
     passed += SignedDuration::from_secs(30);
-    world.hand.advance(SignedDuration::from_secs(30));
+    fixture.hand.advance(SignedDuration::from_secs(30));
     let off = dora.do_it("/console/account/factor/off", &[("code", &code(&secret, passed))]);
     assert_eq!(off, "factor_off");
-    assert_eq!(world.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
-    let recorded = actions(world).into_iter().filter(|action| !action.contains("sign"));
+    assert_eq!(fixture.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
+    let recorded = actions(fixture).into_iter().filter(|action| !action.contains("sign"));
     assert_eq!(
         recorded.collect::<Vec<_>>(),
         [
@@ -344,26 +344,26 @@ fn second_factor(world: &World) {
 
 #[test]
 fn a_second_factor_is_asked_and_counts_once() {
-    second_factor(&World::new());
+    second_factor(&Fixture::new());
 }
 
 #[test]
 fn a_second_factor_is_asked_and_counts_once_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    second_factor(&World::on(scratch.store()));
+    second_factor(&Fixture::on(scratch.store()));
 }
 
 #[test]
 fn guessed_codes_are_limited_and_the_step_does_not_last() {
-    let world = World::new();
-    let mut dora = world.enter("dora");
+    let fixture = Fixture::new();
+    let mut dora = fixture.enter("dora");
     let (secret, _) = set_up(&mut dora, SignedDuration::ZERO);
-    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("dora", PASSWORD);
     let awaited = cookie(&answer, "tradepost-code").unwrap();
-    let page = world.get_with("/console/sign-in/code", &awaited);
+    let page = fixture.get_with("/console/sign-in/code", &awaited);
     let give = |code: &str, proof: &str| {
         let fields = [("proof", proof.to_owned()), ("code", code.to_owned())];
-        world.send("/console/sign-in/code", &awaited, &[], &fields)
+        fixture.send("/console/sign-in/code", &awaited, &[], &fields)
     };
     let proof = proof(&page);
     assert_eq!(give("000000", "forged").status, 401);
@@ -373,25 +373,25 @@ fn guessed_codes_are_limited_and_the_step_does_not_last() {
     let limited = give("000000", &proof);
     assert_eq!(limited.status, 429);
     assert!(limited.header("retry-after").is_some());
-    world.hand.advance(SignedDuration::from_mins(5));
+    fixture.hand.advance(SignedDuration::from_mins(5));
     let late = give(&code(&secret, SignedDuration::from_mins(5)), &proof);
     assert_eq!(late.status, 401);
     assert!(text(&late).contains("took too long"));
-    assert_eq!(world.get_with("/console/sign-in/code", &awaited).status, 303);
-    let counted = world.metrics.write().unwrap();
+    assert_eq!(fixture.get_with("/console/sign-in/code", &awaited).status, 303);
+    let counted = fixture.metrics.write().unwrap();
     let line = "tradepost_console_sign_ins_total{outcome=\"wrong_code\"} 10";
     assert!(counted.lines().any(|counted| counted == line), "{counted}");
 }
 
 #[test]
 fn where_a_second_factor_is_required_nothing_comes_before_it() {
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         config.server.console.as_mut().unwrap().second_factor = SecondFactorPolicy::Required;
     });
-    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("dora", PASSWORD);
     let session = cookie(&answer, "tradepost-console").unwrap();
-    let page = world.get_with("/console/account/factor", &session);
-    let mut dora = Browser { world: &world, cookie: session, proof: proof(&page) };
+    let page = fixture.get_with("/console/account/factor", &session);
+    let mut dora = Browser { fixture: &fixture, cookie: session, proof: proof(&page) };
     for path in ["/console", "/console/leads", "/console/account", "/console/people"] {
         let answer = dora.get(path);
         assert_eq!(
@@ -410,8 +410,8 @@ fn where_a_second_factor_is_required_nothing_comes_before_it() {
 
 #[test]
 fn a_manager_resets_the_second_factor_of_own_people_alone() {
-    let world = World::new();
-    let mut browsers = ["dora", "maria", "other"].map(|name| world.enter(name));
+    let fixture = Fixture::new();
+    let mut browsers = ["dora", "maria", "other"].map(|name| fixture.enter(name));
     for browser in &mut browsers {
         set_up(browser, SignedDuration::ZERO);
     }
@@ -428,8 +428,8 @@ fn a_manager_resets_the_second_factor_of_own_people_alone() {
     assert!(people.contains("Reset the second factor of dora"), "{people}");
     assert_eq!(reset(maria, "dora").header("location"), Some("/console/people?done=factor_reset"));
     assert_eq!(dora.get("/console").status, 303, "sessions end");
-    assert_eq!(world.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
-    assert!(actions(&world).contains(&"maria second_factor_reset".to_owned()));
+    assert_eq!(fixture.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
+    assert!(actions(&fixture).contains(&"maria second_factor_reset".to_owned()));
 }
 
 #[test]

@@ -43,20 +43,20 @@ fn drive(name: &str, at: &str) -> Value {
     with(customer(name), &[("/vehicle_of_interest", vehicle), ("/appointment", appointment)])
 }
 
-/// The story: the world, its receivers, and the conversation of whoever asks what is free.
+/// The story: the fixture, its receivers, and the conversation of whoever asks what is free.
 struct Story<'w> {
-    world: &'w World,
+    fixture: &'w Fixture,
     asking: String,
 }
 
 impl<'w> Story<'w> {
-    fn new(world: &'w World) -> Self {
-        Self { world, asking: begin_conversation(world) }
+    fn new(fixture: &'w Fixture) -> Self {
+        Self { fixture, asking: begin_conversation(fixture) }
     }
 
     /// Has an agent book; what it answers.
     fn book(&self, conversation: &str, payload: &Value) -> Value {
-        let answer = say(self.world, Some(conversation), payload).payload();
+        let answer = say(self.fixture, Some(conversation), payload).payload();
         assert!(answer["data"]["lead_id"].is_string(), "{answer}");
         answer["data"].clone()
     }
@@ -75,7 +75,7 @@ impl<'w> Story<'w> {
     /// What the command line says of all dealers.
     fn command(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
-        command.args(arguments).arg("--data").arg(self.world.server.directory.path());
+        command.args(arguments).arg("--data").arg(self.fixture.server.directory.path());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -144,36 +144,36 @@ impl<'w> Story<'w> {
     fn delivered(&self, lead_id: &Value, count: usize) {
         let lead_id = lead_id.as_str().unwrap();
         for _ in 0..4_000 {
-            let kept = self.world.server.store.deliveries(None, Some(lead_id), None).unwrap();
+            let kept = self.fixture.server.store.deliveries(None, Some(lead_id), None).unwrap();
             let done = kept.iter().filter(|one| one.state == DeliveryState::Delivered).count();
             assert!(kept.len() <= count, "more than {count}: {kept:?}");
             if done == count {
                 return;
             }
             let pause = async { tokio::time::sleep(Duration::from_millis(5)).await };
-            self.world._runtime.block_on(pause);
+            self.fixture._runtime.block_on(pause);
         }
         panic!("not {count} deliveries of {lead_id} within 20 seconds");
     }
 
     /// The version and the id of a lead's appointment.
     fn appointment(&self, lead_id: &Value) -> (String, i64) {
-        let history = self.world.server.history(lead_id);
+        let history = self.fixture.server.history(lead_id);
         let current = history.lead.appointment.unwrap();
         (current.appointment_id, current.version)
     }
 }
 
 /// Sends something to the agent of the first dealer.
-fn say(world: &World, conversation: Option<&str>, payload: &Value) -> Response {
+fn say(fixture: &Fixture, conversation: Option<&str>, payload: &Value) -> Response {
     let headers = [("Host", "one.example"), ("Content-Type", "application/json")];
     let body = support::envelope_in(conversation, payload).to_string();
-    client::request(world.server.address, "POST", "/a2a", &headers, body.as_bytes())
+    client::request(fixture.server.address, "POST", "/a2a", &headers, body.as_bytes())
 }
 
 /// A conversation that the agent has begun, by which a caller is known again.
-fn begin_conversation(world: &World) -> String {
-    say(world, None, &json!({"type": "dealer.information.request"})).context_id()
+fn begin_conversation(fixture: &Fixture) -> String {
+    say(fixture, None, &json!({"type": "dealer.information.request"})).context_id()
 }
 
 fn slots(numbers: &[usize]) -> BTreeSet<String> {
@@ -193,25 +193,25 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     for delivery in &mut destinations {
         delivery.destination.kinds = vec![LeadKind::TestDrive];
     }
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         one_place(config);
         config.dealers[0].deliveries = destinations;
     });
-    let dealers: Vec<_> = world.server.config().dealers.iter().cloned().map(Arc::new).collect();
-    let store = Arc::clone(&world.server.store);
+    let dealers: Vec<_> = fixture.server.config().dealers.iter().cloned().map(Arc::new).collect();
+    let store = Arc::clone(&fixture.server.store);
     let mut deliveries = Deliveries::new(store, Clock::system(), ClockAndRandom::system());
     deliveries.first_pause = Duration::from_millis(10);
     deliveries.replace(&dealers).unwrap();
     let running = Arc::new(deliveries);
     let run = Arc::clone(&running).run(std::future::pending(), Duration::ZERO);
-    world._runtime.spawn(run);
+    fixture._runtime.spawn(run);
 
-    let story = Story::new(&world);
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
+    let story = Story::new(&fixture);
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
     let mut ids = Vec::new();
     for (name, slot) in [("Ada", SLOTS[0]), ("Bob", SLOTS[1]), ("Cyril", SLOTS[2])] {
-        let answer = story.book(&begin_conversation(&world), &drive(name, slot));
+        let answer = story.book(&begin_conversation(&fixture), &drive(name, slot));
         assert_eq!(answer["appointment"]["status"], "confirmed");
         running.wake();
         ids.push(answer["lead_id"].clone());
@@ -261,7 +261,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     assert!(adf.contains("status cancelled, from 2026-05-01T12:00:00-07:00"), "{adf}");
 
     // Somebody else takes the time that is free, and is moved.
-    let conversation = begin_conversation(&world);
+    let conversation = begin_conversation(&fixture);
     let keyed = with(drive("Dan", SLOTS[2]), &[("/idempotency_key", json!("dan-1"))]);
     let answer = story.book(&conversation, &keyed);
     assert_eq!(answer["appointment"]["status"], "confirmed");
@@ -309,7 +309,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     assert_eq!(maria.do_it("/console/blocked-times", &block), "blocked");
     assert_eq!(story.taken(&dora), slots(&[0, 1, 2, 3]));
     assert!(text(&dora.get(PAGE)).contains("Training"));
-    let refused = story.book(&begin_conversation(&world), &drive("Eve", SLOTS[2]));
+    let refused = story.book(&begin_conversation(&fixture), &drive("Eve", SLOTS[2]));
     assert_eq!(refused["appointment"]["status"], "proposed");
     let (id, version) = story.appointment(dan);
     let version = version.to_string();
@@ -349,7 +349,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
         "time_blocked",
         "time_unblocked",
     ];
-    let recorded: Vec<_> = world
+    let recorded: Vec<_> = fixture
         .record(ONE)
         .into_iter()
         .filter(|(_, what, _)| kinds.contains(&what.as_str()))
@@ -364,21 +364,21 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
         "maria time_unblocked",
     ];
     assert_eq!(recorded, expected);
-    let checks = world.server.store.check_records().unwrap();
+    let checks = fixture.server.store.check_records().unwrap();
     assert!(checks.iter().all(|check| check.faults.is_empty()));
 }
 
 /// What becomes of the forms of an appointment, on whichever store.
-fn changes(world: &World) {
-    let story = Story::new(world);
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
-    let conversation = begin_conversation(world);
+fn changes(fixture: &Fixture) {
+    let story = Story::new(fixture);
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
+    let conversation = begin_conversation(fixture);
     let answer = story.book(&conversation, &drive("Ada", SLOTS[0]));
     let lead_id = &answer["lead_id"];
     let (id, _) = story.appointment(lead_id);
     let path = |what: &str| format!("/console/appointments/{id}/{what}");
-    let state = || world.server.history(lead_id).lead.appointment.unwrap().state;
+    let state = || fixture.server.history(lead_id).lead.appointment.unwrap().state;
 
     // Both have the page of the first version open; the second one is told, and nothing is lost.
     let form = |at: &'static str, version: &'static str| [("version", version), ("at", at)];
@@ -388,7 +388,7 @@ fn changes(world: &World) {
     let said = text(&late);
     assert!(said.contains("Somebody else has changed this appointment meanwhile"), "{said}");
     assert!(said.contains("Friday May 1, 11:30 AM PDT"), "{said}");
-    let stands = world.server.history(lead_id).lead.appointment.unwrap();
+    let stands = fixture.server.history(lead_id).lead.appointment.unwrap();
     assert_eq!((stands.starts_at, stands.version), (Some(at(SLOTS[1])), 2));
 
     // Outside of the hours only where somebody says so.
@@ -407,15 +407,15 @@ fn changes(world: &World) {
     assert_eq!(heard["appointment"]["status"], "rejected", "{heard}");
     assert!(heard["appointment"].get("confirmed_at").is_none());
     assert_eq!(dora.do_it(&path("confirm"), &form("2026-05-01T11:00", "4")), "confirmed");
-    world.hand.advance(SignedDuration::from_hours(48));
+    fixture.hand.advance(SignedDuration::from_hours(48));
     // Everybody's session has ended meanwhile.
-    let dora = world.enter("dora");
+    let dora = fixture.enter("dora");
     assert_eq!(dora.do_it(&path("no-show"), &[("version", "5")]), "missed");
     assert_eq!(state(), AppointmentState::NoShow);
 
-    let other = world.enter("other");
+    let other = fixture.enter("other");
     assert_eq!(other.post(&path("cancel"), &[("version", "6")]).status, 404);
-    let recorded: Vec<_> = world
+    let recorded: Vec<_> = fixture
         .record(ONE)
         .into_iter()
         .filter(|(_, what, _)| what.starts_with("appointment_"))
@@ -430,7 +430,7 @@ fn changes(world: &World) {
         dora appointment_confirmed ID: cancelled -> 2026-05-01T18:00:00Z
         dora appointment_no_show ID: 2026-05-01T18:00:00Z -> no_show"#]]
     .assert_eq(&recorded.join("\n"));
-    let kinds: Vec<_> = world
+    let kinds: Vec<_> = fixture
         .server
         .history(lead_id)
         .events
@@ -453,34 +453,34 @@ fn changes(world: &World) {
 
 #[test]
 fn staff_change_appointments_and_conflicts_lose_nothing() {
-    changes(&World::with(one_place));
+    changes(&Fixture::with(one_place));
 }
 
 #[test]
 fn staff_change_appointments_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    changes(&World::on(scratch.store()));
+    changes(&Fixture::on(scratch.store()));
 }
 
 /// A booking, and a console in whose configuration its rooftop is another.
 struct Reconfigured {
     /// Has the folder of the store.
-    _before: World,
-    world: World,
+    _before: Fixture,
+    fixture: Fixture,
     lead_id: String,
     appointment_id: String,
 }
 
 impl Reconfigured {
     fn new(change: impl FnOnce(&mut RooftopSettings)) -> Self {
-        let before = World::with(one_place);
+        let before = Fixture::with(one_place);
         let lead_id = before.lead("one.example", &drive("Ada", SLOTS[0]));
         let booked = before.server.history(&json!(lead_id)).lead.appointment.unwrap();
         let mut config = before.server.config().clone();
         change(&mut config.dealers[0].terms.rooftops[0]);
         let store = Store::open(before.server.directory.path()).unwrap();
-        let world = World::serve(support::start_on(store, config));
-        Self { _before: before, world, lead_id, appointment_id: booked.appointment_id }
+        let fixture = Fixture::serve(support::start_on(store, config));
+        Self { _before: before, fixture, lead_id, appointment_id: booked.appointment_id }
     }
 }
 
@@ -489,7 +489,7 @@ fn forms_show_times_in_the_zone_they_read() {
     let changed = Reconfigured::new(|rooftop| {
         rooftop.time_zone = jiff::tz::TimeZone::get("America/New_York").unwrap();
     });
-    let dora = changed.world.enter("dora");
+    let dora = changed.fixture.enter("dora");
     for path in [&format!("/console/leads/{}", changed.lead_id), PAGE] {
         let page = text(&dora.get(path));
         assert!(page.contains("value=\"2026-05-01T14:00\""), "{path}: {page}");
@@ -500,7 +500,7 @@ fn forms_show_times_in_the_zone_they_read() {
 #[test]
 fn an_appointment_at_a_removed_rooftop_can_only_be_cancelled() {
     let changed = Reconfigured::new(|rooftop| rooftop.profile.name = "Renamed".to_owned());
-    let dora = changed.world.enter("dora");
+    let dora = changed.fixture.enter("dora");
     let path = |what: &str| format!("/console/appointments/{}/{what}", changed.appointment_id);
     let page = text(&dora.get(&format!("/console/leads/{}", changed.lead_id)));
     assert!(!page.contains(&path("move")), "{page}");
@@ -511,7 +511,7 @@ fn an_appointment_at_a_removed_rooftop_can_only_be_cancelled() {
     assert_eq!(stopped.status, 409);
     let said = text(&stopped);
     assert!(said.contains("The configuration has no rooftop with the name"), "{said}");
-    assert_eq!(changed.world.enter("other").post(&path("move"), &fields).status, 404);
+    assert_eq!(changed.fixture.enter("other").post(&path("move"), &fields).status, 404);
     assert_eq!(dora.do_it(&path("cancel"), &[("version", "1")]), "cancelled");
 }
 
@@ -520,7 +520,7 @@ fn a_rooftop_whose_name_changes_case_keeps_its_calendar() {
     let changed = Reconfigured::new(|rooftop| {
         rooftop.profile.name = rooftop.profile.name.to_uppercase();
     });
-    let page = text(&changed.world.enter("dora").get(PAGE));
+    let page = text(&changed.fixture.enter("dora").get(PAGE));
     assert!(page.contains("1 of 20 places taken"), "{page}");
     assert!(!page.contains("no longer configured"), "{page}");
 }

@@ -18,14 +18,14 @@ fn feed(name: &str) -> FeedConfig {
 }
 
 /// Two feeds of the first dealer, and one of the second.
-fn world() -> World {
-    World::with(|config| {
+fn fixture() -> Fixture {
+    Fixture::with(|config| {
         config.dealers[0].feeds = vec![feed("nightly"), feed("changes & more")];
         config.dealers[1].feeds = vec![feed("theirs")];
     })
 }
 
-fn end(world: &World, id: &str, at: Timestamp, outcome: FeedOutcome) {
+fn end(fixture: &Fixture, id: &str, at: Timestamp, outcome: FeedOutcome) {
     let report = json!({
         "inventory": {"before": 1234, "added": 1, "changed": 2, "unchanged": 3, "removed": 700},
         "report": {
@@ -47,7 +47,7 @@ fn end(world: &World, id: &str, at: Timestamp, outcome: FeedOutcome) {
         message: (outcome != FeedOutcome::Taken).then(|| "700 of <i>1234</i> would vanish".into()),
         report: report.to_string(),
     };
-    let of = world.server.store.write_blocking(move |tx| {
+    let of = fixture.server.store.write_blocking(move |tx| {
         if run.outcome == FeedOutcome::Taken {
             tx.feed_is_fresh(&run.dealer_id, &run.feed, run.began_at)?;
         }
@@ -58,9 +58,9 @@ fn end(world: &World, id: &str, at: Timestamp, outcome: FeedOutcome) {
 
 #[test]
 fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
-    let world = world();
-    let maria = world.enter("maria");
-    let egon = world.enter("egon");
+    let fixture = fixture();
+    let maria = fixture.enter("maria");
+    let egon = fixture.enter("egon");
     let runs = "/console/feeds/runs?dealer=larkspur&feed=nightly".replace("larkspur", ONE);
     let page = text(&egon.get("/console/feeds"));
     assert!(page.contains("never imported") && page.contains("none yet"), "{page}");
@@ -68,7 +68,7 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     assert!(!page.contains("theirs"), "{page}");
     assert!(text(&egon.get(&runs)).contains("No run yet"));
 
-    end(&world, "run_1", at(NOW), FeedOutcome::Taken);
+    end(&fixture, "run_1", at(NOW), FeedOutcome::Taken);
     let taken = text(&maria.get(&runs));
     for part in [
         "chip big good\">fresh",
@@ -84,9 +84,9 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     }
     assert!(!text(&maria.get("/console")).contains("Feed not imported"));
 
-    world.hand.advance(SignedDuration::from_mins(5));
+    fixture.hand.advance(SignedDuration::from_mins(5));
     let later = at(NOW) + SignedDuration::from_mins(5);
-    end(&world, "run_2", later, FeedOutcome::Held);
+    end(&fixture, "run_2", later, FeedOutcome::Held);
     let held = text(&maria.get(&runs));
     assert!(held.contains("Changes that were not made"), "{held}");
     assert!(held.contains("700 of &#60;i&#62;1234&#60;/i&#62; would vanish"), "{held}");
@@ -96,12 +96,12 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
     let title = "of Demo Auto Group is held back for review";
     assert!(inbox.contains("The feed nightly of") && inbox.contains(title), "{inbox}");
     assert!(inbox.contains("/console/feeds/runs?"), "{inbox}");
-    let of_desk = text(&world.enter("dora").get("/console"));
+    let of_desk = text(&fixture.enter("dora").get("/console"));
     assert!(of_desk.contains("is held back"), "{of_desk}");
     assert!(!of_desk.contains("/console/feeds"), "the desk may not go there: {of_desk}");
 
     let since = later;
-    let store = &world.server.store;
+    let store = &fixture.server.store;
     store.write_blocking(move |tx| tx.feed_is_stale(ONE, "nightly", Some(since))).unwrap();
     assert!(text(&maria.get("/console")).contains("Stale inventory"));
     assert!(text(&maria.get("/console/feeds")).contains("chip bad\">stale"));
@@ -114,7 +114,7 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
         "{checklist}"
     );
 
-    end(&world, "run_3", later + SignedDuration::from_secs(1), FeedOutcome::Failed);
+    end(&fixture, "run_3", later + SignedDuration::from_secs(1), FeedOutcome::Failed);
     let inbox = text(&maria.get("/console"));
     assert!(inbox.contains("of Demo Auto Group could not be fetched"), "{inbox}");
     assert!(inbox.contains("of Demo Auto Group is stale"), "{inbox}");
@@ -123,17 +123,17 @@ fn feeds_are_shown_with_their_runs_and_each_rows_fate() {
 
 #[test]
 fn others_feeds_are_absent_and_the_desk_has_none() {
-    let world = world();
-    end(&world, "run_1", at(NOW), FeedOutcome::Taken);
+    let fixture = fixture();
+    end(&fixture, "run_1", at(NOW), FeedOutcome::Taken);
     let address = |dealer: &str, feed: &str, run: &str| {
         format!("/console/feeds/runs?dealer={dealer}&feed={feed}{run}")
     };
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
-    let other = world.enter("other");
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
+    let other = fixture.enter("other");
     assert_eq!(dora.get("/console/feeds").status, 403);
     assert_eq!(dora.get(&address(ONE, "nightly", "")).status, 403);
-    assert_eq!(world.get("/console/feeds").status, 303);
+    assert_eq!(fixture.get("/console/feeds").status, 303);
     for (who, path, status) in [
         (&maria, address(ONE, "nightly", "&run=run_1"), 200),
         (&maria, address(ONE, "nightly", "&run=run_2"), 404),

@@ -29,9 +29,9 @@ pub(super) const FIELDS: [(&str, &str); 3] =
 
 #[test]
 fn every_page_and_form_is_for_its_role_and_dealer() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let people = ["dora", "maria", "egon", "other", "group"].map(|name| world.enter(name));
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let people = ["dora", "maria", "egon", "other", "group"].map(|name| fixture.enter(name));
     let mut table = String::from("                   nobody desk manager engineer other group\n");
     for (method, path) in asked(&lead) {
         let answer = |browser: &Browser<'_>| match method {
@@ -39,8 +39,8 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
             _ => browser.post(&path, &FIELDS),
         };
         let nobody = match method {
-            "GET" => world.get(&path),
-            _ => world.send(&path, "", &[], &[]),
+            "GET" => fixture.get(&path),
+            _ => fixture.send(&path, "", &[], &[]),
         };
         assert!(
             nobody
@@ -98,9 +98,9 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
 
 #[test]
 fn what_is_another_dealers_looks_as_if_absent() {
-    let world = World::new();
-    let ours = world.lead("one.example", &customer("Ada"));
-    let other = world.enter("other");
+    let fixture = Fixture::new();
+    let ours = fixture.lead("one.example", &customer("Ada"));
+    let other = fixture.enter("other");
     for rest in ["", "/erase"] {
         let answer = |id: &str| other.get(&format!("/console/leads/{id}{rest}"));
         let theirs = answer(&ours);
@@ -116,14 +116,14 @@ fn what_is_another_dealers_looks_as_if_absent() {
     for of in ["audit?of=demo-auto-group", "audit?of=*", "inventory?dealer=demo-auto-group"] {
         assert_eq!(other.get(&format!("/console/{of}")).status, 404, "{of}");
     }
-    assert_eq!(world.enter("group").get("/console/audit?of=*").status, 200);
+    assert_eq!(fixture.enter("group").get("/console/audit?of=*").status, 200);
 }
 
 #[test]
 fn an_engineer_learns_nothing_of_customers() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let egon = world.enter("egon");
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let egon = fixture.enter("egon");
     for path in pages(&lead) {
         let shown = text(&egon.get(&path));
         for personal in ["Ada", "Lovelace", "ada@example.com", &lead] {
@@ -134,11 +134,11 @@ fn an_engineer_learns_nothing_of_customers() {
 
 #[test]
 fn a_form_that_is_not_ours_changes_nothing() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let maria = world.enter("maria");
-    let dora = world.enter("dora");
-    let before = world.record(ONE).len();
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let maria = fixture.enter("maria");
+    let dora = fixture.enter("dora");
+    let before = fixture.record(ONE).len();
     let fields = |proof: &str| {
         let mut all: Vec<_> = FIELDS.map(|(name, value)| (name, value.to_owned())).into();
         all.retain(|(name, _)| *name != "sure" && *name != "stage");
@@ -156,23 +156,23 @@ fn a_form_that_is_not_ours_changes_nothing() {
             (dora.proof.as_str(), [("Sec-Fetch-Site", "same-origin")]),
             (maria.proof.as_str(), [("Sec-Fetch-Site", "cross-site")]),
         ] {
-            let answer = world.send(&path, &maria.cookie, &headers, &fields(proof));
+            let answer = fixture.send(&path, &maria.cookie, &headers, &fields(proof));
             assert_eq!(answer.status, 403, "{path} {proof}");
         }
     }
-    assert_eq!(world.record(ONE).len(), before);
-    let (progress, notes) = world.server.store.lead_work(&lead).unwrap();
+    assert_eq!(fixture.record(ONE).len(), before);
+    let (progress, notes) = fixture.server.store.lead_work(&lead).unwrap();
     assert_eq!((progress.stage, notes.len()), (StaffStage::New, 0));
     // Nor does anybody get signed in by another's page.
     let fields = [("name", "dora".to_owned()), ("password", PASSWORD.to_owned())];
-    let answer = world.send("/console/sign-in", "", &[], &fields);
+    let answer = fixture.send("/console/sign-in", "", &[], &fields);
     assert_eq!(answer.status, 401);
     assert!(cookie(&answer, "tradepost-console").is_none());
 }
 
 #[test]
 fn what_buyers_and_colleagues_write_stays_text() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let evil = r#"<img src=x onerror=alert(1)>"'</title><script>alert(2)</script>{{7*7}}"#;
     let short = r#"<b onclick=alert(3)>"'"#;
     let payload = with(
@@ -199,8 +199,8 @@ fn what_buyers_and_colleagues_write_stays_text() {
             ),
         ],
     );
-    let id = world.lead("one.example", &payload);
-    let maria = world.enter("maria");
+    let id = fixture.lead("one.example", &payload);
+    let maria = fixture.enter("maria");
     maria.do_it(&format!("/console/leads/{id}/notes"), &[("text", evil)]);
     let search = format!(
         "/leads?q={}",
@@ -222,8 +222,8 @@ fn what_buyers_and_colleagues_write_stays_text() {
 
 #[test]
 fn odd_requests_get_an_answer() {
-    let world = World::new();
-    let maria = world.enter("maria");
+    let fixture = Fixture::new();
+    let maria = fixture.enter("maria");
     for (path, status) in [
         ("/console/", 200),
         ("/console//", 404),
@@ -243,7 +243,7 @@ fn odd_requests_get_an_answer() {
     }
     let of = |method: &str| {
         let headers = [("Cookie", maria.cookie.as_str())];
-        client::request(world.address, method, "/console/leads", &headers, b"").status
+        client::request(fixture.address, method, "/console/leads", &headers, b"").status
     };
     assert_eq!(["PUT", "DELETE", "OPTIONS"].map(of), [404; 3]);
     let large = maria.post("/console/leads/lead_1/notes", &[("text", &"x".repeat(70_000))]);

@@ -11,19 +11,19 @@ use super::*;
 use crate::support::postgres::Scratch;
 
 /// Sends a request line and headers as they are, and a body; the status of the answer.
-fn status_of(world: &World, method: &str, target: &str, cookie: &str, body: &str) -> u16 {
+fn status_of(fixture: &Fixture, method: &str, target: &str, cookie: &str, body: &str) -> u16 {
     let head = format!(
         "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: {cookie}\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    client::raw(world.address, head.as_bytes()).unwrap().status
+    client::raw(fixture.address, head.as_bytes()).unwrap().status
 }
 
 #[test]
 fn only_plain_paths_below_console_are_the_consoles() {
-    let world = World::new();
-    let maria = world.enter("maria");
+    let fixture = Fixture::new();
+    let maria = fixture.enter("maria");
     let mut table = String::new();
     for path in [
         "/console",
@@ -71,7 +71,7 @@ fn only_plain_paths_below_console_are_the_consoles() {
         "/console/\\leads",
         "*",
     ] {
-        table += &format!("{} {path}\n", status_of(&world, "GET", path, &maria.cookie, ""));
+        table += &format!("{} {path}\n", status_of(&fixture, "GET", path, &maria.cookie, ""));
     }
     expect![[r#"
         200 /console
@@ -123,10 +123,10 @@ fn only_plain_paths_below_console_are_the_consoles() {
 
 #[test]
 fn a_form_for_a_lookalike_path_changes_nothing() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let maria = world.enter("maria");
-    let before = world.record(ONE).len();
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let maria = fixture.enter("maria");
+    let before = fixture.record(ONE).len();
     let fields = [("text", "Called.")];
     for path in [
         format!("/consoleleads/{lead}/notes"),
@@ -138,13 +138,13 @@ fn a_form_for_a_lookalike_path_changes_nothing() {
     ] {
         assert_eq!(maria.post(&path, &fields).status, 404, "{path}");
     }
-    assert_eq!(world.record(ONE).len(), before);
+    assert_eq!(fixture.record(ONE).len(), before);
     assert_eq!(maria.do_it(&format!("/console/leads/{lead}/notes"), &fields), "note");
 }
 
 /// Sends the head of a form that never comes, and reads the answer.
-fn without_its_body(world: &World, path: &str, cookie: &str) -> Response {
-    let mut stream = TcpStream::connect(world.address).unwrap();
+fn without_its_body(fixture: &Fixture, path: &str, cookie: &str) -> Response {
+    let mut stream = TcpStream::connect(fixture.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: x\r\nCookie: {cookie}\r\nExpect: 100-continue\r\n\
@@ -158,9 +158,9 @@ fn without_its_body(world: &World, path: &str, cookie: &str) -> Response {
 
 #[test]
 fn a_request_is_judged_before_its_form_arrives() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let dora = world.enter("dora");
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let dora = fixture.enter("dora");
     let over = "tradepost-console=over";
     let mut table = String::new();
     for (what, path, cookie) in [
@@ -172,7 +172,7 @@ fn a_request_is_judged_before_its_form_arrives() {
         ("another role's", format!("/console/leads/{lead}/release"), &dora.cookie),
         ("no cookie of the form", "/console/sign-in".to_owned(), ""),
     ] {
-        let answer = without_its_body(&world, &path, cookie);
+        let answer = without_its_body(&fixture, &path, cookie);
         let leads_to = answer.header("location").unwrap_or_default();
         table += format!("{} {what} {leads_to}", answer.status).trim_end();
         table += "\n";
@@ -191,9 +191,9 @@ fn a_request_is_judged_before_its_form_arrives() {
 
 #[test]
 fn a_form_is_no_larger_than_it_needs_to_be() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
-    let dora = world.enter("dora");
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let dora = fixture.enter("dora");
     let note = format!("/console/leads/{lead}/notes");
     let stage = format!("/console/leads/{lead}/stage");
     for (path, bytes, is_taken) in [
@@ -205,7 +205,7 @@ fn a_form_is_no_larger_than_it_needs_to_be() {
         (&note, 70_000, false),
     ] {
         let body = format!("text={}", "x".repeat(bytes));
-        let status = status_of(&world, "POST", path, &dora.cookie, &body);
+        let status = status_of(&fixture, "POST", path, &dora.cookie, &body);
         assert_eq!(status != 413, is_taken, "{path} {bytes}: {status}");
     }
     // The longest note, of characters that are longest in a form.
@@ -215,11 +215,11 @@ fn a_form_is_no_larger_than_it_needs_to_be() {
 
 #[test]
 fn pages_name_https_for_good_where_browsers_reach_them_so() {
-    let hsts = |world: &World, path: &str| {
-        world.get(path).header("strict-transport-security").map(str::to_owned)
+    let hsts = |fixture: &Fixture, path: &str| {
+        fixture.get(path).header("strict-transport-security").map(str::to_owned)
     };
-    let plain = World::new();
-    let proxied = World::with(|config| {
+    let plain = Fixture::new();
+    let proxied = Fixture::with(|config| {
         let console = config.server.console.as_mut().unwrap();
         console.public_url = Some("https://desk.example.com".to_owned());
     });
@@ -232,12 +232,12 @@ fn pages_name_https_for_good_where_browsers_reach_them_so() {
 #[test]
 fn a_store_without_sessions_signs_nobody_out() {
     let Some(scratch) = Scratch::new() else { return };
-    let world = World::on(scratch.store_of_a_role());
-    let lead = world.lead("one.example", &customer("Ada"));
-    let maria = world.enter("maria");
+    let fixture = Fixture::on(scratch.store_of_a_role());
+    let lead = fixture.lead("one.example", &customer("Ada"));
+    let maria = fixture.enter("maria");
     let note = || maria.post(&format!("/console/leads/{lead}/notes"), &[("text", "Called.")]);
     scratch.refuse_sessions(true);
-    for answer in [maria.get("/console/leads"), note(), world.try_to_enter("dora", PASSWORD).0] {
+    for answer in [maria.get("/console/leads"), note(), fixture.try_to_enter("dora", PASSWORD).0] {
         assert_eq!((answer.status, answer.header("location")), (503, None), "{}", text(&answer));
         assert!(cookie(&answer, "tradepost-console").is_none());
     }

@@ -175,9 +175,9 @@ impl Provider {
         }
     }
 
-    fn world(&self) -> World {
+    fn fixture(&self) -> Fixture {
         let settings = self.settings();
-        World::with(|config| {
+        Fixture::with(|config| {
             config.server.console.as_mut().unwrap().oidc = Some(settings);
         })
     }
@@ -196,26 +196,26 @@ impl Provider {
 }
 
 /// Begins a sign-in: where the browser is sent, and its cookie.
-fn leave(world: &World) -> (String, String) {
-    let answer = world.get("/console/sign-in/oidc?next=/console/leads");
+fn leave(fixture: &Fixture) -> (String, String) {
+    let answer = fixture.get("/console/sign-in/oidc?next=/console/leads");
     assert_eq!(answer.status, 303, "{}", text(&answer));
     let set = answer.header("set-cookie").unwrap();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
     (answer.header("location").unwrap().to_owned(), cookie(&answer, "tradepost-passing").unwrap())
 }
 
-fn come_back(world: &World, path: &str, cookie: &str) -> Response {
+fn come_back(fixture: &Fixture, path: &str, cookie: &str) -> Response {
     // As browsers say of somebody whom another site sends.
     let headers = [("Cookie", cookie), ("Sec-Fetch-Site", "cross-site")];
-    client::request(world.address, "GET", path, &headers, b"")
+    client::request(fixture.address, "GET", path, &headers, b"")
 }
 
 /// The whole way.
-fn sign_in(world: &World, provider: &Provider) -> Response {
+fn sign_in(fixture: &Fixture, provider: &Provider) -> Response {
     // Nobody is held up for coming often.
-    world.hand.advance(SignedDuration::from_mins(6));
-    let (location, cookie) = leave(world);
-    come_back(world, &provider.visit(&location), &cookie)
+    fixture.hand.advance(SignedDuration::from_mins(6));
+    let (location, cookie) = leave(fixture);
+    come_back(fixture, &provider.visit(&location), &cookie)
 }
 
 fn is_refused(answer: &Response) -> bool {
@@ -223,60 +223,60 @@ fn is_refused(answer: &Response) -> bool {
     answer.status == 401 && !is_in && text(answer).contains("role=\"alert\"")
 }
 
-fn get(world: &World, path: &str, session: &str) -> Response {
-    client::request(world.address, "GET", path, &[("Cookie", session)], b"")
+fn get(fixture: &Fixture, path: &str, session: &str) -> Response {
+    client::request(fixture.address, "GET", path, &[("Cookie", session)], b"")
 }
 
 #[test]
 fn whom_the_provider_vouches_for_has_their_groups_roles() {
     let provider = Provider::start();
-    let world = provider.world();
-    let page = text(&world.get("/console/sign-in?next=/console/leads"));
+    let fixture = provider.fixture();
+    let page = text(&fixture.get("/console/sign-in?next=/console/leads"));
     assert!(page.contains("Sign in with Acme &#60;&#38;&#62;"), "{page}");
     assert!(page.contains("/console/sign-in/oidc?next=/console/leads"), "{page}");
-    let answer = sign_in(&world, &provider);
+    let answer = sign_in(&fixture, &provider);
     assert_eq!(answer.status, 200, "{}", text(&answer));
     assert!(text(&answer).contains("content=\"0; url=/console/leads\""), "{}", text(&answer));
     let session = cookie(&answer, "tradepost-console").unwrap();
-    let leads = get(&world, "/console/leads", &session);
+    let leads = get(&fixture, "/console/leads", &session);
     assert_eq!(leads.status, 200);
     assert!(text(&leads).contains("oidc:ada") && text(&leads).contains("Sales desk"));
-    assert_eq!(get(&world, "/console/audit", &session).status, 403);
+    assert_eq!(get(&fixture, "/console/audit", &session).status, 403);
     // That somebody may come in is in the record, and once: it is nothing new the next time.
     let expected = |who: &str, what: &str, detail: &str| {
         (who.to_owned(), what.to_owned(), Some(detail.to_owned()))
     };
     let begun =
         [expected("oidc", "member_added", "desk"), expected("oidc:ada", "signed_in", "oidc")];
-    assert_eq!(world.record(ONE)[..2], begun);
+    assert_eq!(fixture.record(ONE)[..2], begun);
     let refused = ("oidc:ada".into(), "access_refused".into(), Some("GET /console/audit".into()));
-    assert_eq!(world.record(ONE)[2..], [refused]);
-    assert_eq!(sign_in(&world, &provider).status, 200);
-    assert_eq!(world.record(ONE).last(), Some(&expected("oidc:ada", "signed_in", "oidc")));
-    assert_eq!(world.record(ONE).len(), 4);
+    assert_eq!(fixture.record(ONE)[2..], [refused]);
+    assert_eq!(sign_in(&fixture, &provider).status, 200);
+    assert_eq!(fixture.record(ONE).last(), Some(&expected("oidc:ada", "signed_in", "oidc")));
+    assert_eq!(fixture.record(ONE).len(), 4);
     // Nobody comes in as them with a password, and passwords hold for those who have one.
     for password in ["", "correct horse battery"] {
-        let (refused, _) = world.try_to_enter("oidc:ada", password);
+        let (refused, _) = fixture.try_to_enter("oidc:ada", password);
         assert_eq!(refused.status, 401);
     }
-    world.enter("dora");
+    fixture.enter("dora");
     // What the provider says counts from then on.
     provider.says(|claims| claims["org"]["groups"] = json!("it all"));
-    let answer = sign_in(&world, &provider);
+    let answer = sign_in(&fixture, &provider);
     assert_eq!(answer.status, 200);
     // The session with the rights of before is over, and the new one has those of now.
-    assert_eq!(get(&world, "/console/leads", &session).status, 303);
+    assert_eq!(get(&fixture, "/console/leads", &session).status, 303);
     let session = cookie(&answer, "tradepost-console").unwrap();
-    let checklist = get(&world, "/console/checklist", &session);
+    let checklist = get(&fixture, "/console/checklist", &session);
     assert!(text(&checklist).contains("Engineer"), "{}", text(&checklist));
     // Whom nothing lets in any more is out.
     provider.says(|claims| claims["org"]["groups"] = json!(["all"]));
-    let refused = sign_in(&world, &provider);
+    let refused = sign_in(&fixture, &provider);
     assert!(is_refused(&refused) && text(&refused).contains("gives you no role in this console"));
-    assert_eq!(get(&world, "/console/checklist", &session).status, 303);
-    assert!(world.server.store.member("oidc:ada").unwrap().is_none());
+    assert_eq!(get(&fixture, "/console/checklist", &session).status, 303);
+    assert!(fixture.server.store.member("oidc:ada").unwrap().is_none());
     let recorded: Vec<_> =
-        world.record("*").into_iter().map(|(who, what, _)| (who, what)).collect();
+        fixture.record("*").into_iter().map(|(who, what, _)| (who, what)).collect();
     let entry = |who: &str, what: &str| (who.to_owned(), what.to_owned());
     let expected = [entry("oidc", "member_removed"), entry("sign-in", "sign_in_failed")];
     assert_eq!(recorded[recorded.len() - 2..], expected);
@@ -285,7 +285,7 @@ fn whom_the_provider_vouches_for_has_their_groups_roles() {
 #[test]
 fn a_token_not_for_this_sign_in_lets_nobody_in() {
     let provider = Provider::start();
-    let world = provider.world();
+    let fixture = provider.fixture();
     let lies: [Lie; 9] = [
         ("another nonce", |claims| claims["nonce"] = json!("another")),
         ("no nonce", |claims| drop(claims.as_object_mut().unwrap().shift_remove("nonce"))),
@@ -299,100 +299,100 @@ fn a_token_not_for_this_sign_in_lets_nobody_in() {
     ];
     for (what, lie) in lies {
         provider.says(lie);
-        assert!(is_refused(&sign_in(&world, &provider)), "{what}");
+        assert!(is_refused(&sign_in(&fixture, &provider)), "{what}");
     }
     provider.says(|_| {});
     provider.memory.lock().unwrap().signs_with_foreign = true;
-    assert!(is_refused(&sign_in(&world, &provider)), "a foreign key");
+    assert!(is_refused(&sign_in(&fixture, &provider)), "a foreign key");
     provider.memory.lock().unwrap().signs_with_foreign = false;
-    assert_eq!(sign_in(&world, &provider).status, 200, "the same without any lie");
-    assert_eq!(world.server.store.members(None).unwrap().len(), 6, "nobody else became known");
+    assert_eq!(sign_in(&fixture, &provider).status, 200, "the same without any lie");
+    assert_eq!(fixture.server.store.members(None).unwrap().len(), 6, "nobody else became known");
 }
 
 #[test]
 fn a_sign_in_ends_once_in_place_and_in_time() {
     let provider = Provider::start();
-    let world = provider.world();
-    let (location, cookie) = leave(&world);
+    let fixture = provider.fixture();
+    let (location, cookie) = leave(&fixture);
     let back = provider.visit(&location);
     let exchanges = || provider.memory.lock().unwrap().exchanges;
     // Another browser, or one that began something else.
-    assert!(is_refused(&come_back(&world, &back, "")));
-    let (another, others) = leave(&world);
-    assert!(is_refused(&come_back(&world, &back, &others)));
+    assert!(is_refused(&come_back(&fixture, &back, "")));
+    let (another, others) = leave(&fixture);
+    assert!(is_refused(&come_back(&fixture, &back, &others)));
     assert_eq!(exchanges(), 0, "the provider hears nothing of it");
-    assert_eq!(come_back(&world, &back, &cookie).status, 200);
-    assert!(is_refused(&come_back(&world, &back, &cookie)), "a state that was used");
+    assert_eq!(come_back(&fixture, &back, &cookie).status, 200);
+    assert!(is_refused(&come_back(&fixture, &back, &cookie)), "a state that was used");
     assert_eq!(exchanges(), 1);
     // A code that was used, in a sign-in that is whole otherwise.
     let (_, code) = back.split_once("&code=").unwrap();
     let fresh = provider.visit(&another);
     let (state, _) = fresh.split_once("&code=").unwrap();
     let replayed = format!("{state}&code={code}");
-    assert!(is_refused(&come_back(&world, &replayed, &others)));
+    assert!(is_refused(&come_back(&fixture, &replayed, &others)));
     assert_eq!(exchanges(), 2);
     // A code of somebody else's sign-in: the verifier does not fit.
-    world.hand.advance(SignedDuration::from_mins(6));
-    let (mine, cookie) = leave(&world);
-    let (theirs, _) = leave(&world);
+    fixture.hand.advance(SignedDuration::from_mins(6));
+    let (mine, cookie) = leave(&fixture);
+    let (theirs, _) = leave(&fixture);
     let mine = provider.visit(&mine);
     let theirs = provider.visit(&theirs);
     let (state, _) = mine.split_once("&code=").unwrap();
     let (_, code) = theirs.split_once("&code=").unwrap();
-    assert!(is_refused(&come_back(&world, &format!("{state}&code={code}"), &cookie)));
+    assert!(is_refused(&come_back(&fixture, &format!("{state}&code={code}"), &cookie)));
     // Somebody who said no there, and somebody who was away for long.
-    world.hand.advance(SignedDuration::from_mins(6));
-    let (location, cookie) = leave(&world);
+    fixture.hand.advance(SignedDuration::from_mins(6));
+    let (location, cookie) = leave(&fixture);
     let denied = "/console/sign-in/oidc/back?error=access_denied";
-    assert!(is_refused(&come_back(&world, denied, &cookie)));
+    assert!(is_refused(&come_back(&fixture, denied, &cookie)));
     let back = provider.visit(&location);
-    world.hand.advance(SignedDuration::from_mins(11));
-    assert!(is_refused(&come_back(&world, &back, &cookie)));
+    fixture.hand.advance(SignedDuration::from_mins(11));
+    assert!(is_refused(&come_back(&fixture, &back, &cookie)));
 }
 
 #[test]
 fn passwords_work_while_the_provider_is_away_or_another() {
     let provider = Provider::start();
-    let world = provider.world();
+    let fixture = provider.fixture();
     provider.memory.lock().unwrap().published_issuer = "https://another.example".to_owned();
-    let refused = world.get("/console/sign-in/oidc");
+    let refused = fixture.get("/console/sign-in/oidc");
     assert!(is_refused(&refused) && text(&refused).contains("provider is unavailable"));
     drop(provider);
-    assert!(is_refused(&world.get("/console/sign-in/oidc")));
-    world.enter("dora");
+    assert!(is_refused(&fixture.get("/console/sign-in/oidc")));
+    fixture.enter("dora");
     // Only pages of ours are led on to.
-    let page = text(&world.get("/console/sign-in?next=https://evil.example"));
+    let page = text(&fixture.get("/console/sign-in?next=https://evil.example"));
     assert!(!page.contains("evil.example"), "{page}");
 }
 
 #[test]
 fn a_provider_that_is_away_uses_up_no_attempts() {
     let provider = Provider::start();
-    let world = provider.world();
-    leave(&world);
+    let fixture = provider.fixture();
+    leave(&fixture);
     // Where it is, is remembered for an hour.
     drop(provider);
     for number in 0..25 {
-        let (location, cookie) = leave(&world);
+        let (location, cookie) = leave(&fixture);
         let state = members(location.split_once('?').unwrap().1)["state"].clone();
         let back = format!("/console/sign-in/oidc/back?state={state}&code=x");
-        let answer = come_back(&world, &back, &cookie);
+        let answer = come_back(&fixture, &back, &cookie);
         assert_eq!(answer.status, 503, "{number}");
         assert!(text(&answer).contains("provider is unavailable"), "{}", text(&answer));
         // Whoever comes with a sign-in that is over, or of another browser, is not asked about.
-        assert!(is_refused(&come_back(&world, &back, &cookie)), "{number}");
-        assert!(is_refused(&come_back(&world, &format!("{back}y"), "")), "{number}");
+        assert!(is_refused(&come_back(&fixture, &back, &cookie)), "{number}");
+        assert!(is_refused(&come_back(&fixture, &format!("{back}y"), "")), "{number}");
     }
-    let recorded = world.record("*");
+    let recorded = fixture.record("*");
     assert!(recorded.iter().all(|(_, action, _)| action != "sign_in_failed"), "{recorded:?}");
-    world.enter("dora");
+    fixture.enter("dora");
 }
 
 #[test]
 fn a_made_up_passing_cookie_is_not_believed() {
     let provider = Provider::start();
-    let world = provider.world();
-    let (location, _) = leave(&world);
+    let fixture = provider.fixture();
+    let (location, _) = leave(&fixture);
     let made_up = format!("{}.chosen..", seconds(NOW));
     let part = |purpose: &str| {
         encode(sha256(format!("tradepost console {purpose}\n{made_up}").as_bytes()))
@@ -405,16 +405,16 @@ fn a_made_up_passing_cookie_is_not_believed() {
     asked.insert("code_challenge".to_owned(), challenge);
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
     let back = provider.visit(&format!("{start}?{query}"));
-    assert!(is_refused(&come_back(&world, &back, &format!("tradepost-passing={made_up}"))));
+    assert!(is_refused(&come_back(&fixture, &back, &format!("tradepost-passing={made_up}"))));
     assert_eq!(provider.memory.lock().unwrap().exchanges, 0);
 }
 
 #[test]
 fn without_a_provider_there_is_no_way_to_one() {
-    let world = World::new();
-    assert!(!text(&world.get("/console/sign-in")).contains("oidc"));
+    let fixture = Fixture::new();
+    assert!(!text(&fixture.get("/console/sign-in")).contains("oidc"));
     for path in ["/console/sign-in/oidc", "/console/sign-in/oidc/back?state=a&code=b"] {
-        assert_eq!(world.get(path).status, 404);
+        assert_eq!(fixture.get(path).status, 404);
     }
 }
 
@@ -490,24 +490,25 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
     let grant =
         RoleGrant { value: "boss".into(), role: StaffRole::Manager, dealer_id: Some(ONE.into()) };
     settings.grants.insert(0, grant);
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         config.server.console.as_mut().unwrap().oidc = Some(settings);
     });
-    let lead = world.lead("one.example", &customer("Grace"));
+    let lead = fixture.lead("one.example", &customer("Grace"));
     // The provider signs in whoever it knows from before, without a question, and does not say when.
     provider.says(|claims| claims["org"]["groups"] = json!(["boss"]));
-    let session = cookie(&sign_in(&world, &provider), "tradepost-console").unwrap();
+    let session = cookie(&sign_in(&fixture, &provider), "tradepost-console").unwrap();
     let page = format!("/console/leads/{lead}");
     let take = |session: &str| {
-        let proof = ("proof", proof(&get(&world, &page, session)));
-        world.send(&format!("{page}/evidence"), session, &[], &[proof])
+        let proof = ("proof", proof(&get(&fixture, &page, session)));
+        fixture.send(&format!("{page}/evidence"), session, &[], &[proof])
     };
     let asked = take(&session);
     assert_eq!(asked.status, 401);
     let again = format!("/console/sign-in/oidc?again=yes&#38;next={page}");
     assert!(text(&asked).contains(&again), "{}", text(&asked));
     let leave = || {
-        let answer = get(&world, &format!("/console/sign-in/oidc?again=yes&next={page}"), &session);
+        let answer =
+            get(&fixture, &format!("/console/sign-in/oidc?again=yes&next={page}"), &session);
         let location = answer.header("location").unwrap().to_owned();
         assert!(location.contains("&prompt=login&max_age=0"), "{location}");
         let cookie = cookie(&answer, "tradepost-passing").unwrap();
@@ -526,26 +527,26 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
         // More often than an address may fail: it is the provider that did not do its part.
         for _ in 0..11 {
             let (back, cookie) = leave();
-            let refused = come_back(&world, &back, &cookie);
+            let refused = come_back(&fixture, &back, &cookie);
             assert!(is_refused(&refused), "{}", refused.status);
             assert!(text(&refused).contains("did not ask you to sign in again"));
         }
     }
-    let recorded = world.record("*");
+    let recorded = fixture.record("*");
     assert!(recorded.iter().all(|(_, action, _)| action != "sign_in_failed"), "{recorded:?}");
-    assert_eq!(get(&world, "/console", &session).status, 200);
+    assert_eq!(get(&fixture, "/console", &session).status, 200);
     provider.says(seconds_ago(0));
     let (back, passing) = leave();
-    let answer = come_back(&world, &back, &passing);
+    let answer = come_back(&fixture, &back, &passing);
     assert!(text(&answer).contains(&format!("url={page}")), "{}", text(&answer));
     let renewed = cookie(&answer, "tradepost-console").unwrap();
     assert_eq!(
-        get(&world, "/console", &session).status,
+        get(&fixture, "/console", &session).status,
         303,
         "the session goes on under another id"
     );
     assert_eq!(take(&renewed).status, 200);
     // Nobody gets so far without being in.
-    let nobody = world.get("/console/sign-in/oidc?again=yes");
+    let nobody = fixture.get("/console/sign-in/oidc?again=yes");
     assert_eq!(nobody.header("location"), Some("/console/sign-in"));
 }

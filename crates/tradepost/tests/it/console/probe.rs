@@ -44,13 +44,13 @@ fn leading() -> (String, Arc<OnceLock<SocketAddr>>) {
 #[test]
 fn the_prober_asks_the_dealers_agent_and_its_report_stays() {
     let (url, target) = leading();
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         config.dealers[0].hosts.clear();
         config.dealers[0].public_url = Some(url);
         config.dealers[0].rate_limit.requests = 0;
     });
-    target.set(world.server.address).unwrap();
-    let egon = world.enter("egon");
+    target.set(fixture.server.address).unwrap();
+    let egon = fixture.enter("egon");
     let before = text(&egon.get("/console/probe"));
     assert!(before.contains("No run yet") && before.contains("Probe now"), "{before}");
     assert_eq!(egon.get(&format!("/console/probe/report?dealer={ONE}")).status, 404);
@@ -62,9 +62,9 @@ fn the_prober_asks_the_dealers_agent_and_its_report_stays() {
     let report = egon.get(&format!("/console/probe/report?dealer={ONE}"));
     assert_eq!(report.header("content-disposition"), Some("attachment; filename=\"probe.html\""));
     assert!(text(&report).contains("grade A"));
-    assert!(world.record(ONE).contains(&("egon".to_owned(), "agent_probed".to_owned(), None)));
+    assert!(fixture.record(ONE).contains(&("egon".to_owned(), "agent_probed".to_owned(), None)));
     // What is another's is not there.
-    let other = world.enter("other");
+    let other = fixture.enter("other");
     assert_eq!(other.get(&format!("/console/probe?dealer={ONE}")).status, 404);
     assert_eq!(other.get(&format!("/console/probe/report?dealer={ONE}")).status, 404);
     assert_eq!(other.post("/console/probe", &[("dealer", ONE)]).status, 404);
@@ -76,9 +76,9 @@ fn one_run_at_a_time_and_reaching_nobody_is_said() {
     // It takes connections and says nothing until it is gone.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let world = World::with(|config| config.dealers[0].public_url = Some(url.clone()));
-    let maria = world.enter("maria");
-    let other = world.enter("other");
+    let fixture = Fixture::with(|config| config.dealers[0].public_url = Some(url.clone()));
+    let maria = fixture.enter("maria");
+    let other = fixture.enter("other");
     assert_eq!(maria.do_it("/console/probe", &[("dealer", ONE)]), "probe");
     let shown = text(&maria.get("/console/probe"));
     assert!(shown.contains(">Running<") && shown.contains(&url), "{shown}");

@@ -12,13 +12,13 @@ use super::*;
 
 #[test]
 fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
-    let world = World::new();
-    let lead = world.lead("one.example", &customer("Ada"));
+    let fixture = Fixture::new();
+    let lead = fixture.lead("one.example", &customer("Ada"));
     let roles =
         [("vera", StaffRole::Viewer), ("sam", StaffRole::Seller), ("amy", StaffRole::Approver)];
     let people = roles.map(|(name, role)| {
-        world.add(name, role, Some("gazette"));
-        world.enter(name)
+        fixture.add(name, role, Some("gazette"));
+        fixture.enter(name)
     });
     let mut table = String::from("                   viewer seller approver\n");
     for (method, path) in asked(&lead) {
@@ -81,8 +81,8 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
 
 #[test]
 fn people_of_a_publisher_read_its_record_and_its_refusals() {
-    let world = World::new();
-    world.add("amy", StaffRole::Approver, Some("gazette"));
+    let fixture = Fixture::new();
+    fixture.add("amy", StaffRole::Approver, Some("gazette"));
     let entry = |chain: &str, subject: &str| NewAuditEntry {
         chain: chain.to_owned(),
         at: at(NOW),
@@ -92,7 +92,7 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
         detail: Some("creative: approved -> suspended; why: complaint 17".to_owned()),
     };
     let entries = vec![entry("gazette", "banner-1"), entry(ONE, "banner-2")];
-    world.server.store.record_all(entries).unwrap();
+    fixture.server.store.record_all(entries).unwrap();
     let refusal = |agent: &str, number: u32| RefusalRecord {
         error_id: format!("err_{number}"),
         agent_id: agent.to_owned(),
@@ -110,8 +110,8 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
         refused: 1,
     };
     let counts = [count("gazette"), count(ONE)];
-    world.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &counts)).unwrap();
-    let amy = world.enter("amy");
+    fixture.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &counts)).unwrap();
+    let amy = fixture.enter("amy");
     let audit = text(&amy.get("/console/audit"));
     assert!(audit.contains("<span>gazette</span>"), "{audit}");
     assert!(audit.contains("banner-1") && audit.contains("complaint 17"), "{audit}");
@@ -123,7 +123,7 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
 }
 
 /// Gives up a message to the people of a publisher, about this.
-fn give_up_message(world: &World, subject: &str) {
+fn give_up_message(fixture: &Fixture, subject: &str) {
     let planned =
         NewStaffDelivery { subject: subject.to_owned(), destination: "desk".to_owned(), place: 1 };
     let give_up = move |tx: &tradepost_store::StoreTransaction<'_>| {
@@ -132,25 +132,25 @@ fn give_up_message(world: &World, subject: &str) {
         assert!(tx.begin_delivery(1, at(NOW), at(NOW))?.is_some());
         tx.delivery_failed(1, "410 Gone", false, Err(at(NOW)))
     };
-    world.server.store.write_blocking(give_up).unwrap();
+    fixture.server.store.write_blocking(give_up).unwrap();
 }
 
 #[test]
 fn whoever_manages_all_dealers_manages_no_publisher() {
-    let world = World::new();
-    world.add("amy", StaffRole::Approver, Some("gazette"));
-    let mut amy = world.enter("amy");
+    let fixture = Fixture::new();
+    fixture.add("amy", StaffRole::Approver, Some("gazette"));
+    let mut amy = fixture.enter("amy");
     set_up(&mut amy, SignedDuration::ZERO);
-    let mut dora = world.enter("dora");
+    let mut dora = fixture.enter("dora");
     set_up(&mut dora, SignedDuration::ZERO);
-    let group = world.enter("group");
+    let group = fixture.enter("group");
     let people = text(&group.get("/console/people"));
     assert!(people.contains("Reset the second factor of dora"), "{people}");
     assert!(!people.contains("Reset the second factor of amy"), "{people}");
     let reset =
         |name: &str| group.post(&format!("/console/members/{name}/factor/reset"), &[]).status;
     assert_eq!((reset("amy"), reset("dora")), (404, 303));
-    let sessions = world.server.store.sessions(None, at(NOW)).unwrap();
+    let sessions = fixture.server.store.sessions(None, at(NOW)).unwrap();
     let session = sessions.into_iter().find(|(session, _)| session.name == "amy").unwrap().0.id;
     let end = format!("/console/sessions/{session}/end");
     assert_eq!(group.post(&end, &[]).status, 404);
@@ -159,13 +159,13 @@ fn whoever_manages_all_dealers_manages_no_publisher() {
 
 #[test]
 fn whoever_sees_all_dealers_sees_no_message_to_a_publisher() {
-    let world = World::new();
-    world.add("amy", StaffRole::Approver, Some("gazette"));
-    give_up_message(&world, "mb_1");
+    let fixture = Fixture::new();
+    fixture.add("amy", StaffRole::Approver, Some("gazette"));
+    give_up_message(&fixture, "mb_1");
     let told = "The message about mb_1 was not delivered";
-    assert!(text(&world.enter("amy").get("/console")).contains(told));
+    assert!(text(&fixture.enter("amy").get("/console")).contains(told));
     for name in ["group", "maria"] {
-        let inbox = text(&world.enter(name).get("/console"));
+        let inbox = text(&fixture.enter(name).get("/console"));
         assert!(!inbox.contains(told) && !inbox.contains("mb_1"), "{name}: {inbox}");
     }
 }

@@ -21,8 +21,8 @@ fn count(dealer: &str, days_ago: i64, code: &str, refused: i64) -> RefusalCount 
     RefusalCount { agent_id: dealer.to_owned(), hour, code: code.to_owned(), refused }
 }
 
-fn world() -> World {
-    let world = World::new();
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
     let refusals = [
         refusal("err_one", ONE, "MISSING_REQUIRED_FIELD"),
         refusal("err_two", ONE, "VEHICLE_NOT_FOUND"),
@@ -35,15 +35,15 @@ fn world() -> World {
         count(ONE, 40, "VEHICLE_NOT_FOUND", 77),
         count(TWO, 0, "INVALID_CONSENT", 5),
     ];
-    let kept = world.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &counts));
+    let kept = fixture.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &counts));
     kept.unwrap();
-    world
+    fixture
 }
 
 #[test]
 fn refusals_are_counted_by_code_and_day() {
-    let world = world();
-    let shown = text(&world.enter("egon").get("/console/refusals"));
+    let fixture = fixture();
+    let shown = text(&fixture.enter("egon").get("/console/refusals"));
     for part in [
         "1,204 refusals in 30 days",
         "<title>Apr 30: 1,203 refusals (1200 VEHICLE_NOT_FOUND, 3 MISSING_REQUIRED_FIELD)</title>",
@@ -55,16 +55,16 @@ fn refusals_are_counted_by_code_and_day() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("INVALID_CONSENT") && !shown.contains("err_theirs"), "{shown}");
-    let only = text(&world.enter("egon").get("/console/refusals?code=VEHICLE_NOT_FOUND"));
+    let only = text(&fixture.enter("egon").get("/console/refusals?code=VEHICLE_NOT_FOUND"));
     assert!(only.contains("err_two") && !only.contains("err_one"), "{only}");
-    let all = text(&world.enter("group").get("/console/refusals"));
+    let all = text(&fixture.enter("group").get("/console/refusals"));
     assert!(all.contains("err_theirs") && all.contains("err_one"), "{all}");
 }
 
 #[test]
 fn the_id_a_buyer_reads_out_leads_to_the_fault() {
-    let world = world();
-    let maria = world.enter("maria");
+    let fixture = fixture();
+    let maria = fixture.enter("maria");
     let find = |id: &str| text(&maria.get(&format!("/console/refusals?error_id={id}")));
     let shown = find("%20err_one%20");
     for part in [

@@ -13,49 +13,49 @@ fn same(answer: &Response) -> (u16, String) {
 
 #[test]
 fn a_wrong_name_and_a_wrong_password_look_alike() {
-    let world = World::new();
-    let (unknown, _) = world.try_to_enter("nobody", PASSWORD);
-    let (wrong, _) = world.try_to_enter("dora", "wrong horse battery");
+    let fixture = Fixture::new();
+    let (unknown, _) = fixture.try_to_enter("nobody", PASSWORD);
+    let (wrong, _) = fixture.try_to_enter("dora", "wrong horse battery");
     assert_eq!(unknown.status, 401);
     assert_eq!(same(&unknown), same(&wrong));
     assert!(cookie(&wrong, "tradepost-console").is_none());
     // Names are written as people write them.
-    let (answer, _) = world.try_to_enter("Dora", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("Dora", PASSWORD);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
 }
 
 #[test]
 fn whoever_guesses_is_stopped_and_comes_in_later() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for _ in 0..10 {
-        let (answer, _) = world.try_to_enter("dora", "wrong horse battery");
+        let (answer, _) = fixture.try_to_enter("dora", "wrong horse battery");
         assert!(text(&answer).contains("The name or the password is wrong"));
     }
-    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("dora", PASSWORD);
     assert_eq!(answer.status, 429);
     assert!(text(&answer).contains("Too many attempts"), "even with the right one");
-    let (answer, _) = world.try_to_enter("maria", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("maria", PASSWORD);
     assert_eq!(answer.status, 303, "others are not kept out");
     for _ in 0..10 {
-        world.try_to_enter("nobody", "wrong horse battery");
+        fixture.try_to_enter("nobody", "wrong horse battery");
     }
-    let (answer, _) = world.try_to_enter("egon", PASSWORD);
+    let (answer, _) = fixture.try_to_enter("egon", PASSWORD);
     assert!(text(&answer).contains("Too many attempts"), "one address has twenty");
-    world.hand.advance(SignedDuration::from_mins(5));
-    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    fixture.hand.advance(SignedDuration::from_mins(5));
+    let (answer, _) = fixture.try_to_enter("dora", PASSWORD);
     assert_eq!(answer.status, 303);
 }
 
 #[test]
 fn whoever_guesses_elsewhere_keeps_nobody_out() {
-    let world = World::with(|config| config.server.trust_forwarded_for = true);
+    let fixture = Fixture::with(|config| config.server.trust_forwarded_for = true);
     let try_from = |address: &str, password: &str| {
-        let page = world.get("/console/sign-in");
+        let page = fixture.get("/console/sign-in");
         let form = cookie(&page, "tradepost-form").unwrap();
         let fields =
             [("proof", proof(&page)), ("name", "dora".into()), ("password", password.into())];
         let headers = [("X-Forwarded-For", address)];
-        world.send("/console/sign-in", &form, &headers, &fields)
+        fixture.send("/console/sign-in", &form, &headers, &fields)
     };
     for _ in 0..10 {
         try_from("192.0.2.1", "wrong horse battery");
@@ -66,43 +66,43 @@ fn whoever_guesses_elsewhere_keeps_nobody_out() {
 
 #[test]
 fn a_session_ends_by_time_person_and_password() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let status = |browser: &Browser<'_>| browser.get("/console").status;
     // By doing nothing for too long; a page that looks for news by itself is nobody at work.
-    let idle = world.enter("dora");
+    let idle = fixture.enter("dora");
     let by_itself = [("Cookie", idle.cookie.as_str()), ("X-Tradepost-By-Itself", "1")];
-    world.hand.advance(SignedDuration::from_mins(119));
-    assert_eq!(client::request(world.address, "GET", "/console", &by_itself, b"").status, 200);
-    world.hand.advance(SignedDuration::from_mins(2));
+    fixture.hand.advance(SignedDuration::from_mins(119));
+    assert_eq!(client::request(fixture.address, "GET", "/console", &by_itself, b"").status, 200);
+    fixture.hand.advance(SignedDuration::from_mins(2));
     assert_eq!(status(&idle), 303);
     // However busy somebody is.
-    let busy = world.enter("dora");
+    let busy = fixture.enter("dora");
     for _ in 0..11 {
-        world.hand.advance(SignedDuration::from_mins(60));
+        fixture.hand.advance(SignedDuration::from_mins(60));
         assert_eq!(status(&busy), 200);
     }
-    world.hand.advance(SignedDuration::from_mins(60));
+    fixture.hand.advance(SignedDuration::from_mins(60));
     assert_eq!(status(&busy), 303);
     // By signing out: the cookie is of no use any more.
-    let out = world.enter("dora");
+    let out = fixture.enter("dora");
     assert_eq!(out.do_it("/console/sign-out", &[]), "/console/sign-in");
     assert_eq!(status(&out), 303);
     // By another password, and with whoever has it.
-    let changed = world.enter("dora");
+    let changed = fixture.enter("dora");
     let hashed = password::hash("another horse battery").unwrap();
-    world.server.store.write_blocking(move |tx| tx.set_password("dora", &hashed)).unwrap();
+    fixture.server.store.write_blocking(move |tx| tx.set_password("dora", &hashed)).unwrap();
     assert_eq!(status(&changed), 303);
-    let removed = world.enter("egon");
-    world.server.store.write_blocking(|tx| tx.remove_member("egon")).unwrap();
+    let removed = fixture.enter("egon");
+    fixture.server.store.write_blocking(|tx| tx.remove_member("egon")).unwrap();
     assert_eq!(status(&removed), 303);
 }
 
 #[test]
 fn sessions_are_listed_and_ended_by_owner_and_manager() {
-    let world = World::new();
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
-    let other = world.enter("other");
+    let fixture = Fixture::new();
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
+    let other = fixture.enter("other");
     let id = |browser: &Browser<'_>, name: &str| {
         let page = text(&browser.get("/console/people"));
         let row = page.split("<tr>").find(|row| row.contains(&format!("\"row\">{name}")));
@@ -119,7 +119,8 @@ fn sessions_are_listed_and_ended_by_owner_and_manager() {
     assert_eq!(maria.do_it(&of_dora, &[]), "session");
     assert_eq!(dora.get("/console").status, 303);
     assert_eq!(maria.do_it(&of_maria, &[]), "/console/sign-in", "one's own");
-    let actions: Vec<_> = world.record(ONE).into_iter().map(|(who, what, _)| (who, what)).collect();
+    let actions: Vec<_> =
+        fixture.record(ONE).into_iter().map(|(who, what, _)| (who, what)).collect();
     let action = |who: &str, what: &str| (who.to_owned(), what.to_owned());
     assert_eq!(
         actions,
@@ -134,8 +135,8 @@ fn sessions_are_listed_and_ended_by_owner_and_manager() {
 
 #[test]
 fn sign_in_leads_where_they_wanted_and_nowhere_else() {
-    let world = World::new();
-    let answer = world.get("/console/leads/lead_1");
+    let fixture = Fixture::new();
+    let answer = fixture.get("/console/leads/lead_1");
     let location = answer.header("location").unwrap();
     assert_eq!((answer.status, location), (303, "/console/sign-in?next=/console/leads/lead_1"));
     for (wanted, expected) in [
@@ -147,7 +148,7 @@ fn sign_in_leads_where_they_wanted_and_nowhere_else() {
         ("/console/\r\nSet-Cookie: a=b", "/console"),
         ("/consoles", "/console"),
     ] {
-        let page = world.get("/console/sign-in");
+        let page = fixture.get("/console/sign-in");
         let form = cookie(&page, "tradepost-form").unwrap();
         let fields = [
             ("proof", proof(&page)),
@@ -155,9 +156,9 @@ fn sign_in_leads_where_they_wanted_and_nowhere_else() {
             ("password", PASSWORD.into()),
             ("next", wanted.to_owned()),
         ];
-        let answer = world.send("/console/sign-in", &form, &[], &fields);
+        let answer = fixture.send("/console/sign-in", &form, &[], &fields);
         assert_eq!(answer.header("location"), Some(expected), "{wanted}");
-        world.hand.advance(SignedDuration::from_mins(5));
+        fixture.hand.advance(SignedDuration::from_mins(5));
     }
 }
 
@@ -165,7 +166,7 @@ fn sign_in_leads_where_they_wanted_and_nowhere_else() {
 fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
-    let world = World::on_with(store, |units| {
+    let fixture = Fixture::on_with(store, |units| {
         let photos = [
             "https://photos.example/1.jpg",
             "http://photos.example/2.jpg",
@@ -190,7 +191,7 @@ fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
         })
         .collect()
     };
-    let sign_in = world.get("/console/sign-in");
+    let sign_in = fixture.get("/console/sign-in");
     expect![[r#"
         content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
         cache-control: no-store
@@ -205,7 +206,7 @@ fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
         set-cookie: <cookie>; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict
     "#]]
     .assert_eq(&headers(&sign_in));
-    let maria = world.enter("maria");
+    let maria = fixture.enter("maria");
     for path in ["/console", "/console/leads", "/console/console.css", "/console/nothing", "/other"]
     {
         let answer = headers(&maria.get(path));
@@ -225,15 +226,15 @@ fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
 
 #[test]
 fn behind_tls_cookies_never_travel_without() {
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         let console = config.server.console.as_mut().unwrap();
         console.public_url = Some("https://desk.example".to_owned());
     });
-    let page = world.get("/console/sign-in");
+    let page = fixture.get("/console/sign-in");
     let form = cookie(&page, "__Host-tradepost-form").unwrap();
     let fields =
         [("proof", proof(&page)), ("name", "dora".into()), ("password", PASSWORD.to_owned())];
-    let answer = world.send("/console/sign-in", &form, &[], &fields);
+    let answer = fixture.send("/console/sign-in", &form, &[], &fields);
     assert_eq!(answer.status, 303);
     let set =
         answer.headers.iter().find(|(_, value)| value.starts_with("__Host-tradepost-console="));

@@ -10,17 +10,17 @@ use super::*;
 use crate::support::postgres::Scratch;
 
 /// What a day leaves behind, on whichever store.
-fn a_day(world: &World) {
-    let id = world.lead("one.example", &customer("Ada"));
+fn a_day(fixture: &Fixture) {
+    let id = fixture.lead("one.example", &customer("Ada"));
     let of = |rest: &str| format!("/console/leads/{id}{rest}");
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
-    let store = &world.server.store;
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
+    let store = &fixture.server.store;
     assert!(text(&dora.get("/console")).contains("Ada Lovelace"));
 
-    world.hand.advance(SignedDuration::from_mins(7));
+    fixture.hand.advance(SignedDuration::from_mins(7));
     assert_eq!(dora.get(&of("")).status, 200);
-    world.hand.advance(SignedDuration::from_mins(5));
+    fixture.hand.advance(SignedDuration::from_mins(5));
     assert_eq!(dora.do_it(&of("/stage"), &[("stage", "working")]), "stage");
     assert_eq!(dora.do_it(&of("/stage"), &[("stage", "working")]), "nothing");
     assert!(!text(&dora.get("/console")).contains("Ada Lovelace"), "nobody waits");
@@ -48,7 +48,7 @@ fn a_day(world: &World) {
     assert_eq!(maria.do_it(&of("/revoke"), &[]), "nothing");
     // What is erased is gone: the password of twelve minutes ago is not enough.
     assert_eq!(maria.post(&of("/erase"), &[("sure", "yes")]).status, 401);
-    let maria = world.enter("maria");
+    let maria = fixture.enter("maria");
     assert_eq!(maria.post(&of("/erase"), &[]).status, 422, "nobody has said that they are sure");
     assert_eq!(maria.do_it(&of("/erase"), &[("sure", "yes")]), "erased");
     let history = store.lead_history(&id).unwrap().unwrap();
@@ -57,7 +57,7 @@ fn a_day(world: &World) {
     assert_eq!(dora.do_it(&of("/notes"), &[("text", "Ada again")]), "nothing");
     assert!(!text(&maria.get(&of(""))).contains("Ada"));
 
-    let record: Vec<_> = world
+    let record: Vec<_> = fixture
         .record(ONE)
         .into_iter()
         .map(|(who, what, detail)| {
@@ -85,13 +85,13 @@ fn a_day(world: &World) {
 
 #[test]
 fn a_day_at_the_desk() {
-    a_day(&World::new());
+    a_day(&Fixture::new());
 }
 
 #[test]
 fn a_day_at_the_desk_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    a_day(&World::on(scratch.store()));
+    a_day(&Fixture::on(scratch.store()));
 }
 
 #[test]
@@ -100,32 +100,32 @@ fn a_day_at_the_desk_where_customers_are_encrypted() {
     let store = tradepost_store::Store::open(folder.path()).unwrap();
     let keys = tradepost_store::privacy::OperatorKeys::read(&"5".repeat(64)).unwrap();
     assert!(store.unlock(&keys, true, at(NOW)).unwrap());
-    a_day(&World::on(store));
+    a_day(&Fixture::on(store));
 }
 
 #[test]
 fn a_manager_takes_the_evidence_of_a_consent_away() {
-    let world = World::new();
-    let id = world.lead("one.example", &customer("Ada"));
-    let maria = world.enter("maria");
+    let fixture = Fixture::new();
+    let id = fixture.lead("one.example", &customer("Ada"));
+    let maria = fixture.enter("maria");
     let answer = maria.post(&format!("/console/leads/{id}/evidence"), &[]);
     let kept_as = answer.header("content-disposition").unwrap();
     assert_eq!(kept_as, format!("attachment; filename=\"evidence-{id}.html\""));
     let checked = tradepost::evidence::check(&text(&answer)).unwrap();
     assert_eq!((checked.lead_id.as_str(), checked.faults.as_slice()), (id.as_str(), [].as_slice()));
     let digest = tradepost_dealer::consent::hex(&checked.digest);
-    assert!(world.record(ONE).contains(&("maria".into(), "evidence_taken".into(), Some(digest))));
+    assert!(fixture.record(ONE).contains(&("maria".into(), "evidence_taken".into(), Some(digest))));
     assert!(text(&maria.get(&format!("/console/leads/{id}"))).contains("Evidence of consent"));
 }
 
 #[test]
 fn held_leads_wait_for_a_manager() {
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         config.dealers[0].terms.leads.agents.deny = vec!["test-agent".to_owned()];
     });
-    let id = world.lead("one.example", &customer("Ada"));
-    let dora = world.enter("dora");
-    let maria = world.enter("maria");
+    let id = fixture.lead("one.example", &customer("Ada"));
+    let dora = fixture.enter("dora");
+    let maria = fixture.enter("maria");
     let shown = text(&dora.get("/console"));
     assert!(shown.contains("Held back") && shown.contains("agent is denied"), "{shown}");
     let path = format!("/console/leads/{id}");
@@ -133,13 +133,13 @@ fn held_leads_wait_for_a_manager() {
     assert_eq!(maria.post(&format!("{path}/resend"), &[]).status, 422, "it is held back");
     assert_eq!(maria.do_it(&format!("{path}/release"), &[]), "released");
     assert_eq!(maria.do_it(&format!("{path}/release"), &[]), "nothing");
-    let history = world.server.store.lead_history(&id).unwrap().unwrap();
+    let history = fixture.server.store.lead_history(&id).unwrap().unwrap();
     assert_eq!(history.lead.state, LeadState::Received);
 }
 
 #[test]
 fn a_lead_is_delivered_again_to_those_who_want_it() {
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         let destination = |name: &str, rooftops: &[&str]| DeliveryConfig {
             destination: LeadDestination {
                 name: name.to_owned(),
@@ -160,24 +160,24 @@ fn a_lead_is_delivered_again_to_those_who_want_it() {
         config.dealers[0].deliveries =
             vec![destination("crm", &[]), destination("elsewhere", &["Nowhere"])];
     });
-    let id = world.lead("one.example", &customer("Ada"));
-    let dora = world.enter("dora");
+    let id = fixture.lead("one.example", &customer("Ada"));
+    let dora = fixture.enter("dora");
     assert_eq!(dora.do_it(&format!("/console/leads/{id}/resend"), &[]), "resent");
-    let kept = world.server.store.deliveries(None, Some(&id), None).unwrap();
+    let kept = fixture.server.store.deliveries(None, Some(&id), None).unwrap();
     let kept: Vec<_> =
         kept.iter().map(|delivery| (delivery.destination.as_str(), delivery.state)).collect();
     assert_eq!(kept, [("crm", DeliveryState::Due)]);
     let detail = |entry: &(String, String, Option<String>)| entry.2.clone();
-    assert_eq!(world.record(ONE).last().and_then(detail).as_deref(), Some("crm"));
+    assert_eq!(fixture.record(ONE).last().and_then(detail).as_deref(), Some("crm"));
     // The second dealer names no destination.
-    let theirs = world.lead("two.example", &customer("Grace"));
-    let other = world.enter("other");
+    let theirs = fixture.lead("two.example", &customer("Grace"));
+    let other = fixture.enter("other");
     assert_eq!(other.do_it(&format!("/console/leads/{theirs}/resend"), &[]), "nowhere");
 }
 
 #[test]
 fn contact_values_are_shown_where_the_consent_covers_them() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let both = with(
         customer("Ada"),
         &[
@@ -185,8 +185,8 @@ fn contact_values_are_shown_where_the_consent_covers_them() {
             ("/consent/allowed_channels", json!(["email", "sms"])),
         ],
     );
-    let id = world.lead("one.example", &both);
-    let maria = world.enter("maria");
+    let id = fixture.lead("one.example", &both);
+    let maria = fixture.enter("maria");
     let shown = text(&maria.get(&format!("/console/leads/{id}")));
     for part in ["mailto:ada@example.com", "+14155550111", "texts permitted", "You may answer me"] {
         assert!(shown.contains(part), "{part}");
@@ -200,10 +200,10 @@ fn contact_values_are_shown_where_the_consent_covers_them() {
 
 #[test]
 fn appointments_stand_in_their_day_and_take_their_room() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let asked = json!({"appointment_type": "sales", "appointment_at": "2026-05-01T18:00:00Z"});
-    world.lead("one.example", &with(customer("Ada"), &[("/appointment", asked)]));
-    let shown = text(&world.enter("dora").get("/console/appointments"));
+    fixture.lead("one.example", &with(customer("Ada"), &[("/appointment", asked)]));
+    let shown = text(&fixture.enter("dora").get("/console/appointments"));
     let day = shown.split("<section").find(|day| day.contains("Friday, May 1")).unwrap();
     assert!(day.contains("11:00 AM") && day.contains("Ada Lovelace"), "{day}");
     assert!(day.contains("places taken"), "{day}");
@@ -214,16 +214,17 @@ fn appointments_stand_in_their_day_and_take_their_room() {
 #[test]
 fn leads_beyond_those_that_are_shown_are_counted() {
     const LEADS: u32 = 130;
-    let world = World::with(|config| {
+    let fixture = Fixture::with(|config| {
         let velocity = &mut config.dealers[0].terms.leads.velocity;
         (velocity.per_address, velocity.per_contact, velocity.all) = (1_000, 1_000, 1_000);
     });
     for number in 0..LEADS {
-        world.lead("one.example", &customer(&format!("Ada{number}")));
+        fixture.lead("one.example", &customer(&format!("Ada{number}")));
     }
-    let new = world.server.store.count_leads(Some(ONE), LeadState::Received, Some(StaffStage::New));
+    let new =
+        fixture.server.store.count_leads(Some(ONE), LeadState::Received, Some(StaffStage::New));
     assert_eq!(new.unwrap(), LEADS, "none is held back");
-    let inbox = text(&world.enter("maria").get("/console"));
+    let inbox = text(&fixture.enter("maria").get("/console"));
     assert!(inbox.contains(&format!("<dd>{LEADS}</dd>")), "{inbox}");
     // Of a hundred things that are shown, one may be about prices.
     let others = inbox.matches("Price warning").count();
@@ -239,16 +240,16 @@ fn an_unreadable_lead_is_shown_as_such_on_every_page() {
     let store = Store::open(folder.path()).unwrap();
     let keys = tradepost_store::privacy::OperatorKeys::read(&"1".repeat(64)).unwrap();
     assert!(store.unlock(&keys, true, at(NOW)).unwrap());
-    let world = World::on(store);
+    let fixture = Fixture::on(store);
     let visit = json!({"appointment_type": "sales", "appointment_at": "2026-05-01T18:00:00Z"});
     let lost = with(customer("Ada"), &[("/appointment", visit)]);
-    let lost = world.lead("one.example", &lost);
-    world.lead("one.example", &customer("Grace"));
+    let lost = fixture.lead("one.example", &lost);
+    fixture.lead("one.example", &customer("Grace"));
     let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
     let cut = "UPDATE lead_submissions SET payload = substr(payload, 1, 40) WHERE lead_id = ?";
     assert_eq!(database.execute(cut, [&lost]).unwrap(), 1);
 
-    let maria = world.enter("maria");
+    let maria = fixture.enter("maria");
     let page = |path: &str| {
         let answer = maria.get(path);
         assert_eq!(answer.status, 200, "{path}: {}", text(&answer));
@@ -271,19 +272,19 @@ fn an_unreadable_lead_is_shown_as_such_on_every_page() {
 
 #[test]
 fn how_long_leads_took_is_told_in_sum() {
-    let world = World::new();
-    let seen = world.lead("one.example", &customer("Ada"));
-    world.lead("one.example", &customer("Grace"));
-    let dora = world.enter("dora");
-    world.hand.advance(SignedDuration::from_mins(7));
+    let fixture = Fixture::new();
+    let seen = fixture.lead("one.example", &customer("Ada"));
+    fixture.lead("one.example", &customer("Grace"));
+    let dora = fixture.enter("dora");
+    fixture.hand.advance(SignedDuration::from_mins(7));
     assert_eq!(dora.get(&format!("/console/leads/{seen}")).status, 200);
-    world.hand.advance(SignedDuration::from_mins(5));
+    fixture.hand.advance(SignedDuration::from_mins(5));
     let stage = format!("/console/leads/{seen}/stage");
     assert_eq!(dora.do_it(&stage, &[("stage", "working")]), "stage");
 
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tradepost"));
     command.args(["--json", "leads", "times", "--dealer", ONE, "--data"]);
-    let output = command.arg(world.server.directory.path()).output().unwrap();
+    let output = command.arg(fixture.server.directory.path()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let steps: Value = tradepost_document::json::from_slice(&output.stdout).unwrap();
     let step = |name: &str, leads: u32, seconds: Option<u32>| {

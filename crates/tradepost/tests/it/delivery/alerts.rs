@@ -14,11 +14,11 @@ use crate::support::mail::{MailServer, Manner, Secured};
 
 /// The people of a server, and the hand of their clock.
 fn alerts(
-    world: &World,
+    fixture: &Fixture,
     hand: SignedDuration,
     to: Vec<DeliveryConfig>,
 ) -> (AlertSender, ManualClock) {
-    alerts_on(&world.server.store, world.server.config(), hand, to)
+    alerts_on(&fixture.server.store, fixture.server.config(), hand, to)
 }
 
 fn alerts_on(
@@ -56,13 +56,13 @@ fn ops(url: String) -> DeliveryConfig {
 fn a_lead_given_up_is_told_once_and_when_over() {
     let refusing = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
     let mut pager = Webhook::answering(|number| if number == 0 { answer("500 No") } else { yes() });
-    let world = World::running(vec![crm(refusing.url())]);
-    let lead_id = world.send(&lead());
-    world.settled(&lead_id, 1);
+    let fixture = Fixture::running(vec![crm(refusing.url())]);
+    let lead_id = fixture.send(&lead());
+    fixture.settled(&lead_id, 1);
 
     let now = SignedDuration::ZERO;
-    let (first, hand) = alerts(&world, now, vec![ops(pager.url())]);
-    let look = |alerts: &AlertSender| world.runtime.block_on(alerts.look());
+    let (first, hand) = alerts(&fixture, now, vec![ops(pager.url())]);
+    let look = |alerts: &AlertSender| fixture.runtime.block_on(alerts.look());
     look(&first);
     look(&first);
     assert_eq!(pager.wait(1).len(), 1, "what was not taken is not sent again at once");
@@ -73,7 +73,7 @@ fn a_lead_given_up_is_told_once_and_when_over() {
     let alert = posts[1].json();
     assert_eq!(alert["type"], "tradepost.alert");
     assert_eq!(alert["all_well"], false);
-    let dealer = &world.server.config().dealers[0].terms.id;
+    let dealer = &fixture.server.config().dealers[0].terms.id;
     assert_eq!(alert["new"][0]["message"], format!("{dealer}: 1 delivery was given up"));
     let signature = posts[1].header("x-tradepost-signature").unwrap();
     let seconds = signature.split_once("t=").unwrap().1.split(',').next().unwrap();
@@ -82,19 +82,19 @@ fn a_lead_given_up_is_told_once_and_when_over() {
     assert!(!posts[1].body.contains(&lead_id) && !posts[1].body.contains("example.com"));
 
     // Another process on the same store knows what was told.
-    let (second, hand) = alerts(&world, SignedDuration::from_mins(20), vec![ops(pager.url())]);
+    let (second, hand) = alerts(&fixture, SignedDuration::from_mins(20), vec![ops(pager.url())]);
     look(&second);
     assert_eq!(pager.quiet().len(), 2, "nothing is repeated at a start");
-    let again = world.server.store.deliveries(None, Some(&lead_id), None).unwrap();
+    let again = fixture.server.store.deliveries(None, Some(&lead_id), None).unwrap();
     let wanted = tradepost_dealer::delivery::NewDelivery {
         dealer_id: dealer.clone(),
         lead_id: lead_id.clone(),
         destination: "crm".into(),
         event: again[0].event,
     };
-    world.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
-    world.wake();
-    world.until(&lead_id, |kept| {
+    fixture.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
+    fixture.wake();
+    fixture.until(&lead_id, |kept| {
         kept.iter().any(|delivery| delivery.state == DeliveryState::Delivered)
     });
     look(&second);
@@ -111,9 +111,9 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
     let refusing = Webhook::answering(|_| answer("400 No"));
     let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
     let mut room = Webhook::start();
-    let world = World::running(vec![crm(refusing.url())]);
-    let lead_id = world.send(&lead());
-    world.settled(&lead_id, 1);
+    let fixture = Fixture::running(vec![crm(refusing.url())]);
+    let lead_id = fixture.send(&lead());
+    fixture.settled(&lead_id, 1);
     let smtp = Smtp {
         host: "127.0.0.1".into(),
         port: mail.address.port(),
@@ -132,11 +132,11 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
     let http =
         Http { url: room.url(), media_type: "application/json", bearer: None, hmac_key: None };
     let (alerts, _hand) = alerts(
-        &world,
+        &fixture,
         SignedDuration::ZERO,
         vec![by_mail, destination("room", form, DeliveryMethod::Http(http))],
     );
-    world.runtime.block_on(alerts.look());
+    fixture.runtime.block_on(alerts.look());
     let mail = &mail.wait(1)[0];
     assert_eq!(mail.header("Subject"), Some("Tradepost: 1 problem"));
     assert!(mail.body().contains("New:\n- "), "{}", mail.body());

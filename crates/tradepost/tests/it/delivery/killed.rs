@@ -20,8 +20,8 @@ enum Step {
 }
 
 /// Takes a lead's delivery as far as that, and no further.
-fn go_to(world: &World, lead_id: &str, step: Step) {
-    let events = world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
+fn go_to(fixture: &Fixture, lead_id: &str, step: Step) {
+    let events = fixture.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
     let [(event, _)] = events.as_slice() else { panic!("{events:?}") };
     let now = Clock::system().now();
     let planned = NewDelivery {
@@ -47,7 +47,7 @@ fn go_to(world: &World, lead_id: &str, step: Step) {
         }
         Ok(())
     };
-    world.server.store.write_blocking(job).unwrap();
+    fixture.server.store.write_blocking(job).unwrap();
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn the_lead_arrives_marked_whatever_step_a_process_ended_at() {
         (Step::Noted, 1, &[]),
     ] {
         let mut receiver = Webhook::start();
-        let mut world = World::new(vec![crm(receiver.url())]);
-        let lead_id = world.send(&lead());
-        go_to(&world, &lead_id, step);
-        world.run();
-        let kept = world.settled(&lead_id, 1);
+        let mut fixture = Fixture::new(vec![crm(receiver.url())]);
+        let lead_id = fixture.send(&lead());
+        go_to(&fixture, &lead_id, step);
+        fixture.run();
+        let kept = fixture.settled(&lead_id, 1);
         assert_eq!(outline(&kept), [("crm", DELIVERED, attempts, "taken")], "{step:?}");
         let said: Vec<_> = receiver.quiet().iter().map(status).collect();
         assert_eq!(said, arrived, "{step:?}");

@@ -56,15 +56,15 @@ fn a_lead_reaches_each_receiver_in_its_own_words() {
     let mut oakland = DeliveryConfig { ..crm(other.url()) };
     oakland.destination.name = "oakland".into();
     oakland.destination.rooftops = vec!["Demo Honda Oakland".into()];
-    let world = World::running(vec![
+    let fixture = Fixture::running(vec![
         workshop,
         crm(crm_at.url()),
         hub(hub_at.url()),
         room(room_at.url(), false),
         oakland,
     ]);
-    let lead_id = world.send(&drive(ELEVEN));
-    let kept = world.settled(&lead_id, 3);
+    let lead_id = fixture.send(&drive(ELEVEN));
+    let kept = fixture.settled(&lead_id, 3);
     let names: Vec<_> = kept.iter().map(|record| record.destination.as_str()).collect();
     assert_eq!(names, ["crm", "hub", "room"]);
 
@@ -102,12 +102,12 @@ fn each_change_is_told_in_order_and_as_a_resend() {
     // The first attempt fails, and the change must not overtake it.
     let mut receiver =
         Webhook::answering(|number| if number == 0 { answer("503 Later") } else { yes() });
-    let mut world = World::new(vec![crm(receiver.url())]);
-    let conversation = world.server.conversation();
-    let lead_id = world.send_in(&conversation, &drive(ELEVEN));
-    assert_eq!(world.send_in(&conversation, &drive("2026-05-02T18:00:00Z")), lead_id);
-    world.run();
-    let kept = world.settled(&lead_id, 2);
+    let mut fixture = Fixture::new(vec![crm(receiver.url())]);
+    let conversation = fixture.server.conversation();
+    let lead_id = fixture.send_in(&conversation, &drive(ELEVEN));
+    assert_eq!(fixture.send_in(&conversation, &drive("2026-05-02T18:00:00Z")), lead_id);
+    fixture.run();
+    let kept = fixture.settled(&lead_id, 2);
     assert_eq!(outline(&kept), [("crm", DELIVERED, 2, "taken"), ("crm", DELIVERED, 1, "taken")]);
     let seen = receiver.wait(3).to_vec();
     assert_eq!(seen.iter().map(status).collect::<Vec<_>>(), ["new", "new", "resend"]);
@@ -127,17 +127,17 @@ fn what_is_held_back_is_told_when_it_is_released() {
         config.dealers[0].terms.leads.agents.deny = vec!["test-agent".into()];
         config.dealers[0].deliveries = vec![hub(receiver.url())];
     };
-    let mut world = World::new(Vec::new());
-    world.server = start_with(server);
-    world.run();
-    let lead_id = world.send(&lead());
-    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
-    world.until(&lead_id, |_| events().is_empty());
-    assert!(world.kept(&lead_id).is_empty());
+    let mut fixture = Fixture::new(Vec::new());
+    fixture.server = start_with(server);
+    fixture.run();
+    let lead_id = fixture.send(&lead());
+    let events = || fixture.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
+    fixture.until(&lead_id, |_| events().is_empty());
+    assert!(fixture.kept(&lead_id).is_empty());
     let now = Clock::system().now();
-    assert!(world.server.store.release_lead(lead_id.clone(), now).unwrap());
-    world.wake();
-    world.settled(&lead_id, 1);
+    assert!(fixture.server.store.release_lead(lead_id.clone(), now).unwrap());
+    fixture.wake();
+    fixture.settled(&lead_id, 1);
     let [post] = receiver.wait(1) else { panic!() };
     let body = post.json();
     assert_eq!(
@@ -151,15 +151,15 @@ fn what_is_held_back_is_told_when_it_is_released() {
 fn a_withdrawal_is_told_only_to_who_has_the_lead() {
     let mut taking = Webhook::start();
     let mut failing = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000"));
-    let world = World::running(vec![hub(taking.url()), crm(failing.url())]);
-    let lead_id = world.send(&lead());
-    world.until(&lead_id, |kept| {
+    let fixture = Fixture::running(vec![hub(taking.url()), crm(failing.url())]);
+    let lead_id = fixture.send(&lead());
+    fixture.until(&lead_id, |kept| {
         kept.len() == 2 && kept.iter().all(|record| record.answer.is_some())
     });
     let now = Clock::system().now();
-    assert!(world.server.store.revoke_consent(lead_id.clone(), now).unwrap());
-    world.wake();
-    let kept = world.settled(&lead_id, 3);
+    assert!(fixture.server.store.revoke_consent(lead_id.clone(), now).unwrap());
+    fixture.wake();
+    let kept = fixture.settled(&lead_id, 3);
     let expected = [
         ("hub", DELIVERED, 1, "taken"),
         ("crm", ENDED, 1, "HTTP 429"),
@@ -180,39 +180,39 @@ fn a_withdrawal_is_told_only_to_who_has_the_lead() {
 #[test]
 fn an_erased_lead_is_told_no_more() {
     let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000"));
-    let world = World::running(vec![crm(receiver.url())]);
-    let lead_id = world.send(&lead());
-    world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
+    let fixture = Fixture::running(vec![crm(receiver.url())]);
+    let lead_id = fixture.send(&lead());
+    fixture.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
     let now = Clock::system().now();
-    world.server.store.erase_customer(None, "email:ada@example.com", "cli:test", now).unwrap();
-    world.wake();
-    let kept = world.settled(&lead_id, 1);
+    fixture.server.store.erase_customer(None, "email:ada@example.com", "cli:test", now).unwrap();
+    fixture.wake();
+    let kept = fixture.settled(&lead_id, 1);
     assert_eq!(outline(&kept), [("crm", ENDED, 1, "HTTP 429")]);
-    assert_eq!(world.server.history(&json!(lead_id)).lead.state, LeadState::Erased);
-    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
-    world.until(&lead_id, |_| events().is_empty());
-    assert_eq!(world.kept(&lead_id).len(), 1, "nobody is told of the erasure");
+    assert_eq!(fixture.server.history(&json!(lead_id)).lead.state, LeadState::Erased);
+    let events = || fixture.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
+    fixture.until(&lead_id, |_| events().is_empty());
+    assert_eq!(fixture.kept(&lead_id).len(), 1, "nobody is told of the erasure");
     assert_eq!(receiver.quiet().len(), 1);
 }
 
 #[test]
 fn a_later_destination_hears_no_past_and_gone_ones_end() {
     let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 1"));
-    let world = World::running(Vec::new());
-    let early = world.send(&lead());
-    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
-    world.until(&early, |_| events().is_empty());
-    let mut dealers = world.server.config().dealers.clone();
+    let fixture = Fixture::running(Vec::new());
+    let early = fixture.send(&lead());
+    let events = || fixture.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
+    fixture.until(&early, |_| events().is_empty());
+    let mut dealers = fixture.server.config().dealers.clone();
     dealers[0].deliveries = vec![crm(receiver.url())];
-    let deliveries = world.deliveries.as_ref().unwrap();
+    let deliveries = fixture.deliveries.as_ref().unwrap();
     deliveries.replace(&dealers.iter().cloned().map(Arc::new).collect::<Vec<_>>()).unwrap();
-    let late = world.send(&with(lead(), &[("/customer/email", json!("grace@example.com"))]));
-    world.until(&late, |kept| kept.iter().any(|record| record.answer.is_some()));
-    assert!(world.kept(&early).is_empty());
+    let late = fixture.send(&with(lead(), &[("/customer/email", json!("grace@example.com"))]));
+    fixture.until(&late, |kept| kept.iter().any(|record| record.answer.is_some()));
+    assert!(fixture.kept(&early).is_empty());
     assert!(receiver.wait(1)[0].body.contains("grace@example.com"));
     dealers[0].deliveries = Vec::new();
     deliveries.replace(&dealers.iter().cloned().map(Arc::new).collect::<Vec<_>>()).unwrap();
-    let kept = world.settled(&late, 1);
+    let kept = fixture.settled(&late, 1);
     let why = "no such destination is configured any more";
     assert_eq!((kept[0].state, kept[0].answer.as_deref()), (DEAD, Some(why)));
 }

@@ -28,9 +28,9 @@ pub fn mailbox(server: &MailServer) -> DeliveryConfig {
 #[test]
 fn a_lead_is_a_mail_whose_body_is_the_document() {
     let mut server = MailServer::start(Secured::No, |_| Manner::Take);
-    let world = World::running(vec![mailbox(&server)]);
-    let lead_id = world.send(&drive(ELEVEN));
-    let kept = world.settled(&lead_id, 1);
+    let fixture = Fixture::running(vec![mailbox(&server)]);
+    let lead_id = fixture.send(&drive(ELEVEN));
+    let kept = fixture.settled(&lead_id, 1);
     assert_eq!(outline(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
     let [mail] = server.wait(1) else { panic!() };
     assert_eq!(mail.from, "MAIL FROM:<leads@dealer.example>");
@@ -78,9 +78,9 @@ fn each_mail_servers_answer_decides_what_becomes_of_a_delivery() {
                     if number == 0 { manner } else { Manner::Take }
                 },
             );
-        let world = World::running(vec![mailbox(&server)]);
-        let lead_id = world.send(&lead());
-        let kept = world.settled(&lead_id, 1);
+        let fixture = Fixture::running(vec![mailbox(&server)]);
+        let lead_id = fixture.send(&lead());
+        let kept = fixture.settled(&lead_id, 1);
         assert_eq!(outline(&kept), [("mail", state, attempts, last)], "{manner:?}");
         let mails = server.wait(arrived.len());
         for (mail, status) in mails.iter().zip(arrived) {
@@ -121,8 +121,8 @@ fn the_password_is_said_only_to_trusted_servers() {
             smtp.ca_file = Some(ca_file.clone());
             smtp.login = Some(("leads".into(), ConfigSecret::File(password.clone())));
         }
-        let world = World::running(vec![delivery]);
-        let kept = world.settled(&world.send(&lead()), 1);
+        let fixture = Fixture::running(vec![delivery]);
+        let kept = fixture.settled(&fixture.send(&lead()), 1);
         let state = if delivered { DELIVERED } else { DEAD };
         assert_eq!(outline(&kept), [("mail", state, 1, last)], "{tls:?}");
         if delivered {

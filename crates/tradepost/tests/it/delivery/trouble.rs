@@ -26,24 +26,24 @@ fn after_a_day_of_failures_the_lead_arrives_once() {
     let well = Arc::clone(&is_well);
     let answers = move |_| if well.load(Ordering::SeqCst) { yes() } else { answer("500 Oops") };
     let mut receiver = Webhook::answering(answers);
-    let mut world = World::new(vec![DeliveryConfig { attempts: 100, ..crm(receiver.url()) }]);
+    let mut fixture = Fixture::new(vec![DeliveryConfig { attempts: 100, ..crm(receiver.url()) }]);
     let (clock, hand) = Clock::manual(at(NOW));
-    world.run_by(clock);
-    let lead_id = world.send(&lead());
+    fixture.run_by(clock);
+    let lead_id = fixture.send(&lead());
     let mut attempts = 0;
     for _ in 0..24 {
-        world.wake();
+        fixture.wake();
         let waits = |kept: &[DeliveryRecord]| {
             kept.iter().any(|delivery| {
                 delivery.state == DeliveryState::Due && delivery.attempts > attempts
             })
         };
-        attempts = world.until(&lead_id, waits)[0].attempts;
+        attempts = fixture.until(&lead_id, waits)[0].attempts;
         hand.advance(SignedDuration::from_hours(1));
     }
     is_well.store(true, Ordering::SeqCst);
-    world.wake();
-    let kept = world.settled(&lead_id, 1);
+    fixture.wake();
+    let kept = fixture.settled(&lead_id, 1);
     assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, false));
     let seen = receiver.wait(kept[0].attempts as usize);
     assert!(seen.len() > 24 && seen.iter().all(|one| status(one) == "new"), "none was taken");
@@ -58,15 +58,15 @@ fn a_slow_receiver_holds_up_nobody_else() {
         yes()
     });
     let fast = Webhook::start();
-    let world = World::running(vec![crm(slow.url()), hub(fast.url())]);
-    let lead_id = world.send(&lead());
+    let fixture = Fixture::running(vec![crm(slow.url()), hub(fast.url())]);
+    let lead_id = fixture.send(&lead());
     let fast_is_done =
         |kept: &[DeliveryRecord]| kept.iter().any(|delivery| delivery.state == DELIVERED);
-    let kept = world.until(&lead_id, fast_is_done);
+    let kept = fixture.until(&lead_id, fast_is_done);
     let expected = [("crm", DeliveryState::Sending, 1, ""), ("hub", DELIVERED, 1, "taken")];
     assert_eq!(outline(&kept), expected);
     go.send(()).unwrap();
-    let kept = world.settled(&lead_id, 2);
+    let kept = fixture.settled(&lead_id, 2);
     assert_eq!(outline(&kept)[0], ("crm", DELIVERED, 1, "taken"));
     assert_eq!(slow.quiet().len(), 1);
 }
@@ -79,43 +79,43 @@ fn an_absent_mail_server_gets_the_lead_when_back() {
     if let DeliveryMethod::Smtp(smtp) = &mut delivery.by {
         smtp.port = place.address().port();
     }
-    let mut world = World::new(vec![DeliveryConfig { attempts: 2, ..delivery }]);
-    world.run();
-    let lead_id = world.send(&lead());
-    let kept = world.settled(&lead_id, 1);
+    let mut fixture = Fixture::new(vec![DeliveryConfig { attempts: 2, ..delivery }]);
+    fixture.run();
+    let lead_id = fixture.send(&lead());
+    let kept = fixture.settled(&lead_id, 1);
     assert_eq!(outline(&kept), [("mail", DEAD, 2, "no connection")]);
 
     // Who asks for it again is not told that it may be there.
-    let mut dealers = world.server.config().dealers.clone();
+    let mut dealers = fixture.server.config().dealers.clone();
     dealers[0].deliveries = vec![mailbox(&server)];
     let dealers: Vec<_> = dealers.into_iter().map(Arc::new).collect();
-    world.deliveries.as_ref().unwrap().replace(&dealers).unwrap();
-    again(&world, &kept[0]);
-    world.settled(&lead_id, 2);
+    fixture.deliveries.as_ref().unwrap().replace(&dealers).unwrap();
+    again(&fixture, &kept[0]);
+    fixture.settled(&lead_id, 2);
     assert!(server.wait(1)[0].body().contains("<prospect status=\"new\">"));
 }
 
 /// Has a delivery made again, as `leads resend` does.
-fn again(world: &World, delivery: &DeliveryRecord) {
+fn again(fixture: &Fixture, delivery: &DeliveryRecord) {
     let wanted = NewDelivery {
         dealer_id: delivery.dealer_id.clone(),
         lead_id: delivery.lead_id.clone(),
         destination: delivery.destination.clone(),
         event: delivery.event,
     };
-    world.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
-    world.wake();
+    fixture.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
+    fixture.wake();
 }
 
 #[test]
 fn what_a_receiver_lost_comes_again_only_when_asked_for() {
     let mut server = MailServer::start(Secured::No, |_| Manner::Take);
-    let world = World::running(vec![mailbox(&server)]);
-    let lead_id = world.send(&lead());
-    let kept = world.settled(&lead_id, 1);
+    let fixture = Fixture::running(vec![mailbox(&server)]);
+    let lead_id = fixture.send(&lead());
+    let kept = fixture.settled(&lead_id, 1);
     assert_eq!(outline(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
-    again(&world, &kept[0]);
-    let kept = world.settled(&lead_id, 2);
+    again(&fixture, &kept[0]);
+    let kept = fixture.settled(&lead_id, 2);
     assert_eq!(outline(&kept)[1], ("mail", DELIVERED, 1, "SMTP 250"));
     let said: Vec<_> =
         server.wait(2).iter().map(|mail| mail.body().contains("status=\"resend\"")).collect();
@@ -126,20 +126,20 @@ fn what_a_receiver_lost_comes_again_only_when_asked_for() {
 fn on_a_full_disk_deliveries_wait_or_become_resends() {
     for state in ["sending", "delivered"] {
         let mut receiver = Webhook::start();
-        let mut world = World::new(vec![crm(receiver.url())]);
-        let lead_id = world.send(&lead());
-        let path = world.server.directory.path().join("tradepost.sqlite");
+        let mut fixture = Fixture::new(vec![crm(receiver.url())]);
+        let lead_id = fixture.send(&lead());
+        let path = fixture.server.directory.path().join("tradepost.sqlite");
         let database = rusqlite::Connection::open(path).unwrap();
         database.execute_batch(&full(state)).unwrap();
         let (clock, hand) = Clock::manual(at(NOW));
-        world.run_by(clock);
+        fixture.run_by(clock);
         // Until it is sure that nobody is sending it any more.
         let later = || {
             hand.advance(SignedDuration::from_mins(10));
-            world.wake();
+            fixture.wake();
         };
         if state == "sending" {
-            world.until(&lead_id, |kept| {
+            fixture.until(&lead_id, |kept| {
                 kept.iter().any(|delivery| delivery.state == DeliveryState::Due)
             });
         } else {
@@ -149,7 +149,7 @@ fn on_a_full_disk_deliveries_wait_or_become_resends() {
         }
         database.execute_batch("DROP TRIGGER is_full").unwrap();
         later();
-        let kept = world.settled(&lead_id, 1);
+        let kept = fixture.settled(&lead_id, 1);
         assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, state == "delivered"), "{state}");
         let said: Vec<_> = receiver.quiet().iter().map(status).collect();
         assert_eq!(said[0], "new");

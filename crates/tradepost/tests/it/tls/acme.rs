@@ -28,7 +28,7 @@ use crate::support::tls;
 const NAMES: [&str; 2] = ["cars.example", "trucks.example"];
 
 /// A server, what orders its certificate, and the authority.
-struct World {
+struct Fixture {
     authority: Authority,
     settings: Acme,
     address: SocketAddr,
@@ -40,7 +40,7 @@ struct World {
     folder: tempfile::TempDir,
 }
 
-impl Drop for World {
+impl Drop for Fixture {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -49,7 +49,7 @@ impl Drop for World {
 }
 
 /// A server that has begun to order, from an authority that behaves so.
-fn world(manner: impl FnOnce(&mut Manner)) -> World {
+fn fixture(manner: impl FnOnce(&mut Manner)) -> Fixture {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let authority = Authority::start(&runtime);
@@ -75,7 +75,7 @@ fn world(manner: impl FnOnce(&mut Manner)) -> World {
     authority.manner().looks_at = Some(address);
     manner(&mut authority.manner());
     let orders = Arc::new(Orders::new(settings.clone(), clock.clone(), edge()));
-    let world = World {
+    let fixture = Fixture {
         authority,
         settings,
         address,
@@ -86,8 +86,8 @@ fn world(manner: impl FnOnce(&mut Manner)) -> World {
         runtime: Some(runtime),
         folder,
     };
-    world.run(&world.orders);
-    world
+    fixture.run(&fixture.orders);
+    fixture
 }
 
 /// Looks all the time, and draws the middle.
@@ -108,7 +108,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
     panic!("{what} did not happen within a minute");
 }
 
-impl World {
+impl Fixture {
     fn run(&self, orders: &Arc<Orders>) {
         let orders = Arc::clone(orders);
         let identity = Arc::clone(&self.identity);
@@ -173,164 +173,164 @@ fn visit(
 
 #[test]
 fn a_certificate_is_ordered_shown_kept_and_renewed() {
-    let world = world(|_| {});
-    world.until_issued(1);
+    let fixture = fixture(|_| {});
+    fixture.until_issued(1);
     for name in NAMES {
-        world.visit(name).unwrap();
+        fixture.visit(name).unwrap();
     }
-    let refused = world.visit("other.example").unwrap_err();
+    let refused = fixture.visit("other.example").unwrap_err();
     assert!(refused.contains("not valid for name"), "{refused}");
     {
-        let manner = world.authority.manner();
+        let manner = fixture.authority.manner();
         assert_eq!((manner.accounts, &manner.contact[0]), (1, &"mailto:it@cars.example".into()));
         let orders = manner.asked.iter().filter(|path| *path == "new-order").count();
         assert_eq!(orders, 1, "{:?}", manner.asked);
     }
     // Everything is its owner's alone, and nothing is left of what the authority was shown.
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&world.settings.folder), 0o700);
-    for file in std::fs::read_dir(&world.settings.folder).unwrap() {
+    assert_eq!(mode(&fixture.settings.folder), 0o700);
+    for file in std::fs::read_dir(&fixture.settings.folder).unwrap() {
         let path = file.unwrap().path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
-    assert!(!world.texts().contains("challenge") && !world.texts().contains(".new"));
+    assert!(!fixture.texts().contains("challenge") && !fixture.texts().contains(".new"));
 
     // Of three years one is left when it is renewed, and half of a tenth of them by what is drawn here.
     let wait = |days: i64| {
-        world.hand.advance(SignedDuration::from_hours(24 * days));
+        fixture.hand.advance(SignedDuration::from_hours(24 * days));
         std::sync::mpsc::channel::<()>().1.recv_timeout(10 * tls::MOMENT).unwrap_err();
     };
     wait(600);
-    assert_eq!(world.authority.manner().issued, 1, "not yet");
-    world.authority.manner().years = (2027, 2030);
+    assert_eq!(fixture.authority.manner().issued, 1, "not yet");
+    fixture.authority.manner().years = (2027, 2030);
     wait(100);
-    world.until_issued(2);
+    fixture.until_issued(2);
     let end: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
-    until("the new one is shown", || world.identity.expires_at() == Some(end));
-    assert_eq!(world.authority.manner().accounts, 1, "the account is the same");
+    until("the new one is shown", || fixture.identity.expires_at() == Some(end));
+    assert_eq!(fixture.authority.manner().accounts, 1, "the account is the same");
 
     // Another process finds all that.
-    let again = Arc::new(Orders::new(world.settings.clone(), world.clock.clone(), edge()));
-    world.run(&again);
+    let again = Arc::new(Orders::new(fixture.settings.clone(), fixture.clock.clone(), edge()));
+    fixture.run(&again);
     wait(1);
-    assert_eq!(world.authority.manner().issued, 2);
+    assert_eq!(fixture.authority.manner().issued, 2);
 }
 
 #[test]
 fn a_nonce_that_is_refused_is_no_failure() {
-    let world = world(|manner| manner.bad_nonces = 2);
-    world.until_issued(1);
-    assert_eq!(world.authority.manner().bad_nonces, 0);
-    assert_eq!(world.standing().failures, 0);
-    world.visit(NAMES[0]).unwrap();
+    let fixture = fixture(|manner| manner.bad_nonces = 2);
+    fixture.until_issued(1);
+    assert_eq!(fixture.authority.manner().bad_nonces, 0);
+    assert_eq!(fixture.standing().failures, 0);
+    fixture.visit(NAMES[0]).unwrap();
 }
 
 #[test]
 fn names_that_lead_elsewhere_are_told_and_nobody_served() {
-    let world = world(|manner| manner.looks_at = None);
-    let standing = world.until_failed(1);
+    let fixture = fixture(|manner| manner.looks_at = None);
+    let standing = fixture.until_failed(1);
     assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
     assert_eq!(
         standing.says,
         NAMES.map(|name| format!("{name}: connection: nobody is there")),
         "every name, and why"
     );
-    let refused = world.visit(NAMES[0]).unwrap_err();
+    let refused = fixture.visit(NAMES[0]).unwrap_err();
     assert!(refused.contains("AccessDenied"), "{refused}");
-    let (what, is_bad) = world.orders.amiss(&world.identity).unwrap();
+    let (what, is_bad) = fixture.orders.amiss(&fixture.identity).unwrap();
     assert!(is_bad && what.contains("ACME_NAME_UNPROVEN") && what.contains("443"), "{what}");
     // Nothing is tried again before its time, also after a start; then it is, later each time.
-    let now = world.clock.now();
+    let now = fixture.clock.now();
     let first = standing.next_at.unwrap().duration_since(now);
     assert_eq!(first, SignedDuration::from_secs(15 * 60 * 3 / 4));
-    let again = Arc::new(Orders::new(world.settings.clone(), world.clock.clone(), edge()));
+    let again = Arc::new(Orders::new(fixture.settings.clone(), fixture.clock.clone(), edge()));
     assert_eq!(again.failures(), 1);
-    world.hand.advance(first);
-    let second = world.until_failed(2).next_at.unwrap().duration_since(world.clock.now());
+    fixture.hand.advance(first);
+    let second = fixture.until_failed(2).next_at.unwrap().duration_since(fixture.clock.now());
     assert_eq!(second, first * 2);
     // Who has mended it need not wait.
-    world.authority.manner().looks_at = Some(world.address);
-    world.orders.hurry();
-    world.until_issued(1);
-    assert_eq!(world.orders.amiss(&world.identity), None);
-    world.visit(NAMES[1]).unwrap();
+    fixture.authority.manner().looks_at = Some(fixture.address);
+    fixture.orders.hurry();
+    fixture.until_issued(1);
+    assert_eq!(fixture.orders.amiss(&fixture.identity), None);
+    fixture.visit(NAMES[1]).unwrap();
 }
 
 #[test]
 fn a_failure_leaves_the_certificate_that_is_there() {
-    let world = world(|_| {});
-    world.until_issued(1);
-    world.authority.manner().looks_at = None;
+    let fixture = fixture(|_| {});
+    fixture.until_issued(1);
+    fixture.authority.manner().looks_at = None;
     let limited = |detail: &str| {
         format!(r#"{{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "{detail}"}}"#)
     };
-    world.authority.manner().refuses = Some((429, Some("108000"), limited("too many")));
-    world.hand.advance(SignedDuration::from_hours(24 * 700));
-    let standing = world.until_failed(1);
+    fixture.authority.manner().refuses = Some((429, Some("108000"), limited("too many")));
+    fixture.hand.advance(SignedDuration::from_hours(24 * 700));
+    let standing = fixture.until_failed(1);
     assert_eq!(
         (standing.code, standing.says),
         (Some(AcmeErrorCode::Limited), vec!["rateLimited: too many".to_owned()])
     );
-    let wait = standing.next_at.unwrap().duration_since(world.clock.now());
+    let wait = standing.next_at.unwrap().duration_since(fixture.clock.now());
     assert_eq!(wait, SignedDuration::from_hours(30), "as long as the authority wants");
-    assert_eq!(world.orders.amiss(&world.identity), None, "there is time");
-    world.visit(NAMES[0]).unwrap();
+    assert_eq!(fixture.orders.amiss(&fixture.identity), None, "there is time");
+    fixture.visit(NAMES[0]).unwrap();
 
     // What stands in the place of an authority is not repeated.
     let page = "<html>it was eyJhbGciOi</html>".to_owned();
-    world.authority.manner().refuses = Some((503, None, page));
-    world.hand.advance(wait);
-    let standing = world.until_failed(2);
+    fixture.authority.manner().refuses = Some((503, None, page));
+    fixture.hand.advance(wait);
+    let standing = fixture.until_failed(2);
     assert_eq!(standing.code, Some(AcmeErrorCode::Unreachable));
     assert_eq!(standing.says, ["the answer has the status 503"]);
-    world.authority.manner().refuses = None;
-    world.orders.hurry();
-    let standing = world.until_failed(3);
+    fixture.authority.manner().refuses = None;
+    fixture.orders.hurry();
+    let standing = fixture.until_failed(3);
     assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
-    let (what, is_bad) = world.orders.amiss(&world.identity).unwrap();
+    let (what, is_bad) = fixture.orders.amiss(&fixture.identity).unwrap();
     assert!(!is_bad && what.contains("several times"), "{what}");
-    world.visit(NAMES[0]).unwrap();
+    fixture.visit(NAMES[0]).unwrap();
 
     // A certificate that is for somebody else is not put in place.
-    world.authority.manner().looks_at = Some(world.address);
-    world.authority.manner().issues_for = Some(vec![NAMES[0].to_owned()]);
-    world.orders.hurry();
-    let standing = world.until_failed(4);
+    fixture.authority.manner().looks_at = Some(fixture.address);
+    fixture.authority.manner().issues_for = Some(vec![NAMES[0].to_owned()]);
+    fixture.orders.hurry();
+    let standing = fixture.until_failed(4);
     assert_eq!(standing.code, Some(AcmeErrorCode::Unusable));
     assert_eq!(standing.says, [format!("it is not for {}", NAMES[1])]);
-    world.visit(NAMES[1]).unwrap();
-    let log = std::fs::read_to_string(world.settings.folder.join("orders.json")).unwrap();
+    fixture.visit(NAMES[1]).unwrap();
+    let log = std::fs::read_to_string(fixture.settings.folder.join("orders.json")).unwrap();
     assert!(!log.contains("token") && !log.contains("PRIVATE"), "{log}");
-    world.authority.manner().issues_for = None;
-    world.authority.manner().years = (2027, 2030);
-    world.orders.hurry();
-    world.until_issued(3);
+    fixture.authority.manner().issues_for = None;
+    fixture.authority.manner().years = (2027, 2030);
+    fixture.orders.hurry();
+    fixture.until_issued(3);
 }
 
 #[test]
 fn an_account_that_its_authority_has_forgotten_is_made_anew() {
-    let world = world(|_| {});
-    world.until_issued(1);
-    world.authority.manner().forgets_accounts = true;
-    world.hand.advance(SignedDuration::from_hours(24 * 700));
-    world.until_issued(2);
-    assert_eq!(world.authority.manner().accounts, 2);
+    let fixture = fixture(|_| {});
+    fixture.until_issued(1);
+    fixture.authority.manner().forgets_accounts = true;
+    fixture.hand.advance(SignedDuration::from_hours(24 * 700));
+    fixture.until_issued(2);
+    assert_eq!(fixture.authority.manner().accounts, 2);
 }
 
 #[test]
 fn another_authority_and_other_names_are_ordered_at_once() {
-    let world = world(|_| {});
-    world.until_issued(1);
-    let other = Authority::start(world.runtime.as_ref().unwrap());
-    other.manner().looks_at = Some(world.address);
+    let fixture = fixture(|_| {});
+    fixture.until_issued(1);
+    let other = Authority::start(fixture.runtime.as_ref().unwrap());
+    other.manner().looks_at = Some(fixture.address);
     let settings = Acme {
         directory: other.directory(),
         contact: vec!["new@cars.example".to_owned()],
-        ..world.settings.clone()
+        ..fixture.settings.clone()
     };
-    let orders = Arc::new(Orders::new(settings.clone(), world.clock.clone(), edge()));
-    world.hand.advance(SignedDuration::from_mins(11));
-    world.run(&orders);
+    let orders = Arc::new(Orders::new(settings.clone(), fixture.clock.clone(), edge()));
+    fixture.hand.advance(SignedDuration::from_mins(11));
+    fixture.run(&orders);
     until("an order with the other", || other.manner().issued == 1);
     until("it is noted", || {
         acme::standing(&settings).issued_by.as_deref() == Some(settings.directory.as_str())
@@ -340,45 +340,45 @@ fn another_authority_and_other_names_are_ordered_at_once() {
 
 #[test]
 fn only_an_authority_during_an_order_sees_a_challenge() {
-    let world = world(|_| {});
-    world.until_issued(1);
+    let fixture = fixture(|_| {});
+    fixture.until_issued(1);
     let none = || RootCertStore::empty();
     for name in [NAMES[0], "other.example", "localhost"] {
-        let refused = visit(world.address, name, none(), &["acme-tls/1"]).unwrap_err();
+        let refused = visit(fixture.address, name, none(), &["acme-tls/1"]).unwrap_err();
         assert!(refused.contains("NoApplicationProtocol"), "{name}: {refused}");
     }
-    let folder = &world.settings.folder;
-    let challenges = acme::challenges(&world.settings);
+    let folder = &fixture.settings.folder;
+    let challenges = acme::challenges(&fixture.settings);
     assert_eq!(challenges.file("../orders"), None);
     assert_eq!(challenges.file("CARS.example"), Some(folder.join("challenge-cars.example.pem")));
     // While there is one, other clients get the certificate.
     let mine = tls::Authority::new("ourselves").server();
     std::fs::write(challenges.file(NAMES[0]).unwrap(), format!("{}{}", mine.key, mine.certificate))
         .unwrap();
-    let refused = visit(world.address, NAMES[0], none(), &["acme-tls/1"]).unwrap_err();
+    let refused = visit(fixture.address, NAMES[0], none(), &["acme-tls/1"]).unwrap_err();
     assert!(refused.contains("UnknownIssuer"), "it is shown: {refused}");
-    world.visit(NAMES[0]).unwrap();
-    let mixed = visit(world.address, NAMES[0], none(), &["acme-tls/1", "h2"]).unwrap_err();
+    fixture.visit(NAMES[0]).unwrap();
+    let mixed = visit(fixture.address, NAMES[0], none(), &["acme-tls/1", "h2"]).unwrap_err();
     assert!(mixed.contains("UnknownIssuer"), "the usual certificate: {mixed}");
 }
 
 #[test]
 fn an_unusable_folder_and_a_damaged_account_are_said() {
-    let world = world(|manner| manner.looks_at = None);
-    world.until_failed(1);
-    let account = world.texts();
+    let fixture = fixture(|manner| manner.looks_at = None);
+    fixture.until_failed(1);
+    let account = fixture.texts();
     let account = account.split(' ').find(|name| name.starts_with("account-")).unwrap();
-    std::fs::write(world.settings.folder.join(account), "damaged").unwrap();
-    world.orders.hurry();
-    let standing = world.until_failed(2);
+    std::fs::write(fixture.settings.folder.join(account), "damaged").unwrap();
+    fixture.orders.hurry();
+    let standing = fixture.until_failed(2);
     assert_eq!(standing.code, Some(AcmeErrorCode::Folder));
     assert_eq!(standing.says, [format!("{account}: cannot be read")]);
-    let file = world.folder.path().join("file");
+    let file = fixture.folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let settings = Acme { folder: file.join("acme"), ..world.settings.clone() };
-    let orders = Arc::new(Orders::new(settings, world.clock.clone(), edge()));
-    let amiss = || orders.amiss(&world.identity).map(|(what, _)| what);
-    world.run(&orders);
+    let settings = Acme { folder: file.join("acme"), ..fixture.settings.clone() };
+    let orders = Arc::new(Orders::new(settings, fixture.clock.clone(), edge()));
+    let amiss = || orders.amiss(&fixture.identity).map(|(what, _)| what);
+    fixture.run(&orders);
     until("it is said", || amiss().is_some_and(|what| what.contains("ACME_FOLDER_UNUSABLE")));
 }
 

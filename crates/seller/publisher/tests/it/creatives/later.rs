@@ -179,7 +179,7 @@ fn where_a_person_reviews_nothing_is_approved_by_itself() {
     let review = CreativePolicy { review: CreativeReview::Person, ..demo::catalogue().creatives };
     let mut script = Script::from_catalogue(demanding(review));
     script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
-    script.desk.now += SignedDuration::from_hours(24 * 365);
+    script.harness.now += SignedDuration::from_hours(24 * 365);
     let seen = script.ask(AdcpTool::ListCreatives, json!({}));
     assert_eq!(seen["creatives"][0]["status"], "pending_review");
 }
@@ -193,7 +193,7 @@ fn a_review_ends_when_its_time_has_come() {
     assert_eq!(made["creatives"][0]["status"], "pending_review");
     let filter = json!({"filters": {"statuses": ["approved"]}});
     assert_eq!(script.ask(AdcpTool::ListCreatives, filter.clone())["creatives"], json!([]));
-    script.desk.now += SignedDuration::from_secs(60);
+    script.harness.now += SignedDuration::from_secs(60);
     let seen = script.ask(AdcpTool::ListCreatives, filter);
     assert_eq!(seen["creatives"][0]["status"], "approved");
 }
@@ -203,7 +203,7 @@ fn a_library_is_searched_sorted_and_read_page_by_page() {
     let mut script = Script::new();
     for (id, tags) in [("a", vec!["x"]), ("b", vec!["x", "y"]), ("c", vec!["y"])] {
         script.ask(AdcpTool::SyncCreatives, json!({"creatives": [but(id, json!({"tags": tags}))]}));
-        script.desk.now += SignedDuration::from_hours(1);
+        script.harness.now += SignedDuration::from_hours(1);
     }
     let table = [
         ("all", json!({}), "c b a"),
@@ -372,7 +372,7 @@ fn an_assignment_has_the_moment_at_which_it_was_made() {
         let answer = script.ask(AdcpTool::SyncCreatives, request);
         let listed =
             script.ask(AdcpTool::ListCreatives, json!({"filters": {"creative_ids": ["new"]}}));
-        script.desk.now += SignedDuration::from_hours(1);
+        script.harness.now += SignedDuration::from_hours(1);
         let moment = &listed["creatives"][0]["assignments"]["assigned_packages"][0];
         format!("{} {}", answer["creatives"][0]["action"], moment["assigned_date"])
     };

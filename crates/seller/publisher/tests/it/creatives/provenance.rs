@@ -14,7 +14,7 @@ use tradepost_publisher::store::{EntityKind, Query, StoreTx, TxEnd};
 
 use super::{banner, but};
 use crate::support::script::Script;
-use crate::support::{Desk, Meanwhile, profile};
+use crate::support::{Harness, Meanwhile, profile};
 
 const VERIFIER: &str = "https://verify.example/agent";
 
@@ -59,9 +59,13 @@ fn photograph(id: &str, url: &str) -> Value {
 fn live(policy: Value) -> Script {
     let catalogue = selling(policy);
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let desk =
-        Desk::from_profile(PublisherProfile { catalogue, onboarding, sandbox: false, ..profile() });
-    let opened = desk.ask(
+    let harness = Harness::from_profile(PublisherProfile {
+        catalogue,
+        onboarding,
+        sandbox: false,
+        ..profile()
+    });
+    let opened = harness.ask(
         AdcpTool::SyncAccounts,
         json!({"idempotency_key": "the-account-of-acme", "accounts": [{
             "brand": {"domain": "acmeoutdoor.example"}, "operator": "pinnacle.example",
@@ -69,12 +73,12 @@ fn live(policy: Value) -> Script {
         }]}),
     );
     assert_eq!(opened.document()["accounts"][0]["status"], "active", "{:?}", opened.document());
-    Script::at(desk)
+    Script::at(harness)
 }
 
 fn says(script: &Script, answer: Value) {
     let answer = answer.as_object().unwrap().clone();
-    script.desk.services.verifiers.lock().unwrap().push(Ok(answer));
+    script.harness.services.verifiers.lock().unwrap().push(Ok(answer));
 }
 
 /// Action, status and code of the first row.
@@ -106,7 +110,7 @@ fn an_unassigned_creative_is_judged_by_all_products_taking_it() {
     let said = json!({"provenance": {"digital_source_type": "digital_capture"}});
     let answer = script.ask(AdcpTool::SyncCreatives, sent(but("said", said)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
-    assert!(script.desk.services.asked.lock().unwrap().is_empty(), "there is no verifier");
+    assert!(script.harness.services.asked.lock().unwrap().is_empty(), "there is no verifier");
 }
 
 #[test]
@@ -159,7 +163,7 @@ fn a_contradicted_creative_is_refused_in_the_sellers_own_words() {
           "adcp_version": "3.1"
         }
     "##]]);
-    let asked = script.desk.services.asked.lock().unwrap().clone();
+    let asked = script.harness.services.asked.lock().unwrap().clone();
     assert_eq!(
         Value::from(asked.into_iter().map(Value::Object).collect::<Vec<_>>()),
         json!([{
@@ -212,14 +216,14 @@ fn a_verifiers_answer_counts_only_if_sure_and_asked_for() {
 #[test]
 fn a_silent_verifier_is_not_asked_again_and_people_decide() {
     let mut script = live(policy());
-    script.desk.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
+    script.harness.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let sent = json!({"creatives": [photograph]});
     let answer = script.ask(AdcpTool::SyncCreatives, sent.clone());
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
     let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("unchanged", "pending_review", ""), "{answer}");
-    assert_eq!(script.desk.services.asked.lock().unwrap().len(), 1);
+    assert_eq!(script.harness.services.asked.lock().unwrap().len(), 1);
 }
 
 #[test]
@@ -408,7 +412,7 @@ fn a_sandbox_asks_nobody_and_tells_tests_what_was_noted() {
           "adcp_version": "3.1"
         }
     "##]]);
-    assert!(script.desk.services.asked.lock().unwrap().is_empty());
+    assert!(script.harness.services.asked.lock().unwrap().is_empty());
 }
 
 /// The verifier's word for something that a machine made.
@@ -425,7 +429,7 @@ fn answers_about_a_second_row_say_nothing_of_the_first() {
     let sent = json!({"creatives": [first, but("sunset", honest)], "validation_mode": "lenient"});
     let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("failed", "", "PROVENANCE_CLAIM_CONTRADICTED"), "{answer}");
-    assert_eq!(script.desk.services.asked.lock().unwrap().len(), 1);
+    assert_eq!(script.harness.services.asked.lock().unwrap().len(), 1);
 }
 
 #[test]
@@ -558,7 +562,7 @@ fn new_assignments_meet_todays_policies_and_earlier_ones_stay() {
         categories: vec!["banners".to_owned()],
         ..Forbidden::default()
     });
-    script.desk.publisher = script.desk.publisher.selling(catalogue);
+    script.harness.publisher = script.harness.publisher.selling(catalogue);
     let assign = |creatives: Value| {
         let changed = json!({"package_id": package, "creative_assignments": creatives});
         json!({"media_buy_id": id, "packages": [changed]})
@@ -585,7 +589,7 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
 
     // Somebody else says meanwhile of the same creative that a machine made it.
-    let store = Arc::clone(&script.desk.store);
+    let store = Arc::clone(&script.harness.store);
     let edit = move || {
         let edit = |tx: &dyn StoreTx| {
             for mut record in tx.list(EntityKind::Creative, &Query::default()).unwrap() {
@@ -598,7 +602,7 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
         // A store in memory runs a job at once.
         drop(store.write(Box::new(edit)));
     };
-    *script.desk.services.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
+    *script.harness.services.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
     says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
     let moved = json!({"creatives": [{
         "creative_id": "sunset", "name": "Sunset",
@@ -630,7 +634,7 @@ fn sent_before_anybody_looked() -> (Script, Value) {
     let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": photographs}));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
     let bought = script.ask(AdcpTool::CreateMediaBuy, order(&["harbour"]));
-    script.desk.publisher = script.desk.publisher.selling(selling(policy()));
+    script.harness.publisher = script.harness.publisher.selling(selling(policy()));
     (script, bought)
 }
 
@@ -650,7 +654,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
     let both = update(json!([{"creative_id": "harbour"}, {"creative_id": "sunset"}]));
     let sync = json!({"creatives": [photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg")],
         "assignments": [{"creative_id": "sunset", "package_id": package}]});
-    let asked = |script: &Script| script.desk.services.asked.lock().unwrap().len();
+    let asked = |script: &Script| script.harness.services.asked.lock().unwrap().len();
     for (tool, request, field) in [
         (
             AdcpTool::CreateMediaBuy,
@@ -692,7 +696,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
 fn a_silent_verifier_permits_assigning_only_what_goes_to_people() {
     let (mut script, _) = sent_before_anybody_looked();
     let silent = |script: &Script| {
-        script.desk.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
+        script.harness.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
     };
     silent(&script);
     let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));

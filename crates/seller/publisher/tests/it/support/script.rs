@@ -7,12 +7,12 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 
-use super::{Desk, profile};
+use super::{Harness, profile};
 
-/// A publisher at a desk, and what was said so far.
+/// A publisher in its harness, and what was said so far.
 pub(crate) struct Script {
     /// It.
-    pub(crate) desk: Desk,
+    pub(crate) harness: Harness,
     said: String,
     keys: u32,
 }
@@ -37,13 +37,14 @@ impl Script {
     /// The same with another catalogue.
     pub(crate) fn from_catalogue(catalogue: Catalogue) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::from_profile(PublisherProfile { catalogue, onboarding, ..profile() });
-        Self::at(desk)
+        let harness =
+            Harness::from_profile(PublisherProfile { catalogue, onboarding, ..profile() });
+        Self::at(harness)
     }
 
-    /// At a desk that is set up.
-    pub(crate) fn at(desk: Desk) -> Self {
-        Self { desk, said: String::new(), keys: 0 }
+    /// In a harness that is set up.
+    pub(crate) fn at(harness: Harness) -> Self {
+        Self { harness, said: String::new(), keys: 0 }
     }
 
     /// The answer of somebody's request, which is completed with a fresh key and, where there is
@@ -75,7 +76,7 @@ impl Script {
         } else if !accountless {
             members.entry("account").or_insert(account);
         }
-        self.desk.ask_as(&self.desk.caller(principal), tool, arguments).document()
+        self.harness.ask_as(&self.harness.caller(principal), tool, arguments).document()
     }
 
     /// The same for `acme`.

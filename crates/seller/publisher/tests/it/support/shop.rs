@@ -11,15 +11,15 @@ use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::store::{EntityKind, New, Query, Stored, own_id};
 
-use super::{Desk, profile};
+use super::{Harness, profile};
 
 /// The account that requests are for.
 pub(crate) const ACCOUNT: &str = "acc_acme";
 
-/// A publisher that sells, at a desk with accounts and creatives.
+/// A publisher that sells, in a harness with accounts and creatives.
 pub(crate) struct Shop {
-    /// The desk.
-    pub(crate) desk: Desk,
+    /// The harness.
+    pub(crate) harness: Harness,
     keys: std::cell::Cell<u32>,
 }
 
@@ -155,13 +155,16 @@ impl Shop {
         change: impl FnOnce(&mut Account),
     ) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk =
-            Desk::from_profile(PublisherProfile { catalogue: catalogue(), onboarding, ..profile });
+        let harness = Harness::from_profile(PublisherProfile {
+            catalogue: catalogue(),
+            onboarding,
+            ..profile
+        });
         let brand = json!({"domain": "acmeoutdoor.example"});
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);
-        let now = desk.now;
-        desk.put(move |tx| {
+        let now = harness.now;
+        harness.put(move |tx| {
             let owner = "agent:acme";
             let id = ACCOUNT;
             tx.add(New { id, owner, account: Some(id), state: "", now }, &account)?;
@@ -198,7 +201,7 @@ impl Shop {
             }
             Ok(())
         });
-        Self { desk, keys: std::cell::Cell::new(0) }
+        Self { harness, keys: std::cell::Cell::new(0) }
     }
 
     /// One whose account has so much to spend.
@@ -233,7 +236,7 @@ impl Shop {
             let account = if principal == "nova" { "acc_nova" } else { ACCOUNT };
             members.entry("account").or_insert(json!({"account_id": account}));
         }
-        self.desk.ask_as(&self.desk.caller(principal), tool, arguments).document()
+        self.harness.ask_as(&self.harness.caller(principal), tool, arguments).document()
     }
 
     /// The request for a buy of one package of `display` for 1000 dollars in July; what `changes` has
@@ -265,27 +268,27 @@ impl Shop {
 
     /// Everything of a kind that is kept, as it lies there.
     pub(crate) fn kept(&self, kind: EntityKind) -> Vec<Value> {
-        let listed = self.desk.store.look(|reader| reader.list(kind, &Query::default()));
+        let listed = self.harness.store.look(|reader| reader.list(kind, &Query::default()));
         let records: Result<_, tradepost_document::fault::InternalError> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
     pub(crate) fn buy(&self, id: &str) -> Stored<MediaBuy> {
-        let found = self.desk.store.look(|reader| reader.find::<MediaBuy>(id));
+        let found = self.harness.store.look(|reader| reader.find::<MediaBuy>(id));
         let found: Result<_, tradepost_document::fault::InternalError> = found;
         found.unwrap().unwrap()
     }
 
     /// Lets time pass.
     pub(crate) fn wait(&mut self, hours: i64) {
-        self.desk.now += jiff::SignedDuration::from_hours(hours);
+        self.harness.now += jiff::SignedDuration::from_hours(hours);
     }
 
     /// Lets the publisher do what has come due; how many tasks ended.
     pub(crate) fn tick(&self) -> usize {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(self.desk.publisher.tick(self.desk.now))
+        runtime.block_on(self.harness.publisher.tick(self.harness.now))
     }
 }
 
