@@ -2,7 +2,7 @@
 //! rear view camera is a backup camera. The texts of listings are classified when an index is
 //! built, and the words of a question when it is read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::fold::words;
@@ -32,6 +32,8 @@ pub(crate) struct FeatureConcepts {
     by_word: HashMap<String, Vec<usize>>,
     /// Concepts by the phrases of shoppers, without spaces.
     asked: HashMap<String, Vec<&'static str>>,
+    /// First words of the phrases of shoppers.
+    starts: HashSet<String>,
     /// Nouns that end a phrase: `heated steering wheel and leather seats` has no heated seats.
     nouns: Vec<String>,
 }
@@ -61,6 +63,12 @@ impl FeatureConcepts {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// Returns true when a phrase of a question may begin with a word. Most words are ruled out by
+    /// it.
+    pub(super) fn may_start(&self, word: &str) -> bool {
+        self.starts.contains(singular(word))
     }
 
     /// Returns the concept that a phrase of a question names, by its words in lower case. The one
@@ -177,6 +185,7 @@ impl FeatureConcepts {
         let words = singulars(kept.join(" ").trim_start_matches('?'));
         let Some(first) = words.first().cloned() else { return };
         if is_asked {
+            self.starts.insert(first.clone());
             let known = self.asked.entry(words.concat()).or_default();
             // A later line is more specific: `panoramic roof` after `sunroof`.
             if !known.contains(&concept) {

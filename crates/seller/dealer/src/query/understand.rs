@@ -10,6 +10,8 @@ mod negation;
 mod particle;
 mod unknown;
 
+use std::cell::OnceCell;
+
 use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_document::catalog::Vocabulary as _;
 
@@ -48,7 +50,7 @@ pub(crate) fn understand(
     words.truncate(MAX_WORDS);
     let language = languages::translate(&mut words, lexicon);
     let mut reader = Interpreter {
-        names_both_drives: facts::names_both_drives(&words),
+        names_both_drives: OnceCell::new(),
         tokens: words,
         lexicon,
         inventory,
@@ -103,7 +105,7 @@ struct Interpreter<'a> {
     /// Words that mean nothing here.
     unknown_words: Vec<String>,
     /// True when the query names all-wheel drive and four-wheel drive.
-    names_both_drives: bool,
+    names_both_drives: OnceCell<bool>,
     /// Token after a word for the interior: a colour there is the interior's.
     interior_end: Option<usize>,
     /// Token of a word for the interior that a colour before it has used.
@@ -229,6 +231,9 @@ impl Interpreter<'_> {
     /// Reads a wish that is no condition: an order, a comparison, a place, a payment, or a wish
     /// that no listing can be found by.
     fn read_wish(&mut self, key: &str, at: usize, length: usize) -> bool {
+        if !vocabulary().has_meaning(key) {
+            return false;
+        }
         let meaning = |kind: &str| vocabulary().meaning_of(kind, key);
         if meaning("vague").is_some() {
             let text = self.shown(at, length);

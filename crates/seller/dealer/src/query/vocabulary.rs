@@ -15,14 +15,22 @@ static TABLES: LazyLock<QueryVocabulary> = LazyLock::new(QueryVocabulary::read);
 /// Squeezed phrases with their meanings.
 pub(super) type PhraseTable = HashMap<String, &'static str>;
 
+/// A meaning of a phrase in a query, with the kind of its line.
+#[derive(Debug, Clone, Copy)]
+struct KindMeaning {
+    kind: &'static str,
+    meaning: &'static str,
+}
+
 /// A phrase that classifies the values it occurs in.
 type ClassifyingPhrase = (Vec<String>, &'static str);
 
 /// The tables of `data/words`.
 #[derive(Debug, Default)]
 pub(crate) struct QueryVocabulary {
-    /// Meanings of phrases in queries, by kind of line.
-    meanings: HashMap<&'static str, PhraseTable>,
+    /// Meanings of squeezed phrases in queries. Most words of a query have none, so that one lookup
+    /// answers for all kinds.
+    meanings: HashMap<String, Vec<KindMeaning>>,
     /// Squeezed phrases that are written as several words.
     spaced: HashSet<String>,
     /// Meanings of whole values, by kind of line.
@@ -58,7 +66,13 @@ impl QueryVocabulary {
 
     /// Returns the meaning of a squeezed phrase in a query.
     pub(crate) fn meaning_of(&self, kind: &str, key: &str) -> Option<&'static str> {
-        self.meanings.get(kind)?.get(key).copied()
+        let mut meanings = self.meanings.get(key)?.iter();
+        meanings.find(|meaning| meaning.kind == kind).map(|meaning| meaning.meaning)
+    }
+
+    /// Returns true when a squeezed phrase has a meaning of any kind in a query.
+    pub(super) fn has_meaning(&self, key: &str) -> bool {
+        self.meanings.contains_key(key)
     }
 
     /// Returns true when a squeezed phrase is written as several words.
@@ -68,9 +82,8 @@ impl QueryVocabulary {
 
     /// Iterates over every phrase about cars, for the correction of misspellings.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = &str> {
-        let kinds = KINDS.iter().filter_map(|(kind, _)| self.meanings.get(kind));
-        let meanings = kinds.flat_map(HashMap::keys);
-        meanings.chain(self.colours.keys()).map(String::as_str)
+        let classes = self.meanings.keys().filter(|key| self.is_class(key));
+        classes.chain(self.colours.keys()).map(String::as_str)
     }
 
     /// Returns true when a squeezed text is a phrase about cars.
@@ -80,8 +93,8 @@ impl QueryVocabulary {
 
     /// Returns true when a squeezed text is a word of the trade, other than a colour.
     pub(super) fn is_class(&self, key: &str) -> bool {
-        let mut kinds = KINDS.iter().filter_map(|(kind, _)| self.meanings.get(kind));
-        kinds.any(|phrases| phrases.contains_key(key))
+        let meanings = self.meanings.get(key).map_or(&[][..], Vec::as_slice);
+        meanings.iter().any(|meaning| KINDS.iter().any(|(kind, _)| *kind == meaning.kind))
     }
 
     /// Returns additional meanings of a word.
@@ -204,7 +217,6 @@ impl QueryVocabulary {
     }
 
     fn read_meaning(&mut self, kind: &'static str, meaning: &'static str, phrases: &'static str) {
-        let meanings = self.meanings.entry(kind).or_default();
         let whole = self.whole.entry(kind).or_default();
         let marks = self.marks.entry(kind).or_default();
         for phrase in std::iter::once(meaning).chain(list(phrases)) {
@@ -216,7 +228,10 @@ impl QueryVocabulary {
                     whole.insert(squeeze(alone), meaning);
                 }
                 None => {
-                    meanings.insert(squeeze(phrase), meaning);
+                    let meanings = self.meanings.entry(squeeze(phrase)).or_default();
+                    // Of two lines of a kind the later counts.
+                    meanings.retain(|known| known.kind != kind);
+                    meanings.push(KindMeaning { kind, meaning });
                     whole.insert(squeeze(phrase), meaning);
                     marks.push((words(phrase), meaning));
                 }

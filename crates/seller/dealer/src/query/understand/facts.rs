@@ -25,7 +25,8 @@ impl Interpreter<'_> {
         let mut values = Vec::new();
         let mut names = vec![class];
         let is_drive = matches!(class, "awd" | "4wd");
-        if !is_drive || !self.names_both_drives {
+        let both = || *self.names_both_drives.get_or_init(|| names_both_drives(&self.tokens));
+        if !is_drive || !both() {
             names.extend(vocabulary().also(attribute.field(), class));
         }
         for class in &names {
@@ -214,6 +215,9 @@ impl Interpreter<'_> {
     /// Reads a phrase that names features by concept. Returns true when it is one.
     pub(super) fn read_concepts(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
+        if !run.first().is_some_and(|first| concepts().may_start(&first.text)) {
+            return false;
+        }
         let words: Vec<&str> = run.iter().map(|token| token.text.as_str()).collect();
         let mut found: Vec<&'static str> = concepts().of_phrase(&words).into_iter().collect();
         if found.is_empty() {
@@ -307,7 +311,7 @@ pub(super) fn family(word: &str) -> Option<&'static str> {
 
 /// Returns true when a query names all-wheel drive and four-wheel drive, which are one wish
 /// otherwise.
-pub(super) fn names_both_drives(tokens: &[QueryToken]) -> bool {
+fn names_both_drives(tokens: &[QueryToken]) -> bool {
     let names = |drive: &str| {
         (1..=4).any(|length| {
             let mut runs = tokens.windows(length);
