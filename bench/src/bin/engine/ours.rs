@@ -64,7 +64,8 @@ impl Engine for Ours {
 
     fn page(&self, search: &Search) -> Fallible<Page> {
         let policy = SearchPolicy { default_limit: PAGE, max_limit: 100 };
-        let ReplyData::Page(page) = skills::search(&self.0, search, policy, this_year())?.data else {
+        let ReplyData::Page(page) = skills::search(&self.0, search, policy, this_year())?.data
+        else {
             return Err("a search is answered otherwise".into());
         };
         let listings = page.vehicles.iter().map(|vehicle| vehicle.as_json().to_owned());

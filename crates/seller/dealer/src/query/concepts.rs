@@ -107,8 +107,9 @@ impl FeatureConcepts {
                 found.push(phrase.concept);
             }
         }
-        let is_read = |(word, covered): (&&str, &bool)| *covered || is_filler(word);
-        if run.iter().zip(&covered).all(is_read) { found } else { Vec::new() }
+        let mut words = run.iter().zip(&covered);
+        let is_read = words.all(|pair| *pair.1 || is_filler(pair.0));
+        if is_read { found } else { Vec::new() }
     }
 
     /// Iterates over the words of shoppers that are one word, for the correction of misspellings.

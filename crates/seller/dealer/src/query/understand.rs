@@ -307,6 +307,7 @@ impl Interpreter<'_> {
             let text = self.shown(at, length);
             let text = self.with_negation(text, at + length);
             self.remark(QueryRemark::Unstated(text));
+            self.negation.forget_or();
             return;
         }
         if matches!(number, NumericAttribute::Seats | NumericAttribute::Rows) {
@@ -330,6 +331,7 @@ impl Interpreter<'_> {
         let text = self.shown(at, length);
         let text = self.with_negation(text, at + length);
         self.remark(remark(text));
+        self.negation.forget_or();
     }
 
     /// Records the order that a query asks for. The first one counts.

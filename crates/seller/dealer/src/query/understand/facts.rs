@@ -227,6 +227,8 @@ impl Interpreter<'_> {
             let values = self.lexicon.concept(concept).to_vec();
             if values.is_empty() {
                 self.report_unknown((*concept).to_owned(), at + length);
+                // The other side of an `or` is not the phrase after it.
+                self.negation.forget_or();
                 continue;
             }
             let label = format!("{} {concept}", Attribute::Feature);

@@ -70,6 +70,13 @@ impl Negation {
         self.link
     }
 
+    /// Forgets an `or` whose other side was left out.
+    pub(super) fn forget_or(&mut self) {
+        if self.link == PhraseLink::Or {
+            self.link = PhraseLink::And;
+        }
+    }
+
     /// Returns true when a negation waits for its phrase.
     pub(super) fn is_pending(&self) -> bool {
         self.pending.is_some()
