@@ -17,6 +17,9 @@ use crate::query::{
     QueryInterpretation, RequiredPhrase, understand,
 };
 
+/// Maximum length of a query in characters (AAP 1.1, inventory-search-request schema).
+const LONGEST_QUERY: usize = 200;
+
 /// A search as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryReading {
@@ -145,7 +148,7 @@ impl SearchIndex {
             && again.highest == highest
             && again.order.is_none()
             && rest.iter().all(|want| again.wants.iter().any(|again| means_the_same(again, want)));
-        if is_same {
+        if is_same && text.chars().count() <= LONGEST_QUERY {
             reading.rest = Some(text);
             return reading;
         }

@@ -222,6 +222,7 @@ fn a_reading_that_is_resent_finds_the_same_cars() {
             let (page, _) = inventory.search(search, policy, CurrentYear::TEST).unwrap();
             page.vehicles.iter().map(|raw| raw.as_json().to_owned()).collect::<Vec<_>>()
         };
+        assert!(reading.rest.as_ref().is_none_or(|rest| rest.chars().count() <= 200), "{question}");
         asked += 1;
         unreadable += usize::from(reading.rest.as_deref() == Some(question));
         assert_eq!(ids(&search), ids(&again), "{question}: {reading:?}");
