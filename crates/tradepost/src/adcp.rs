@@ -100,7 +100,7 @@ pub fn open(
     });
     let web = published::GuardedWeb::new(egress.apart(), clock.clone());
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
-    let publisher_store = store::StoreVault::new(Arc::clone(store), &profile.id);
+    let publisher_store = store::SqlPublisherStore::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
         publisher_store: Arc::new(publisher_store.clone()),
         notify: publisher_store.notify(),

@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
     use crate::store::PublisherStore;
-    use crate::store::memory::MemoryVault;
+    use crate::store::memory::MemoryPublisherStore;
 
     fn change(
         store: &dyn PublisherStore,
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn days_have_one_holder_until_they_are_given_back() {
-        let memory = MemoryVault::default();
+        let memory = MemoryPublisherStore::default();
         let store: &dyn PublisherStore = &memory;
         let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
         let later: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();

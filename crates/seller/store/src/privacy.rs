@@ -217,7 +217,7 @@ impl Unlocked {
 
 impl fmt::Debug for ColumnCipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Vault").field(&self.key()).finish()
+        f.debug_tuple("ColumnCipher").field(&self.key()).finish()
     }
 }
 

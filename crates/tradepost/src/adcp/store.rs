@@ -12,13 +12,13 @@ use tradepost_store::Store;
 
 /// Part of the store that belongs to one publisher.
 #[derive(Debug, Clone)]
-pub struct StoreVault {
+pub struct SqlPublisherStore {
     store: Arc<Store>,
     publisher: Arc<str>,
     notify: Arc<Notify>,
 }
 
-impl StoreVault {
+impl SqlPublisherStore {
     /// Returns the part of the publisher with this id.
     #[must_use]
     pub fn new(store: Arc<Store>, publisher: &str) -> Self {
@@ -38,7 +38,7 @@ impl StoreVault {
     }
 }
 
-impl PublisherStore for StoreVault {
+impl PublisherStore for SqlPublisherStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         let mut read = || self.store.read_for_publisher(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());

@@ -23,7 +23,7 @@ use super::operator::{admin, failure};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config};
-use crate::adcp::store::StoreVault;
+use crate::adcp::store::SqlPublisherStore;
 use crate::config::{self, Config, read};
 
 mod decider;
@@ -331,7 +331,7 @@ impl PublisherOptions {
         }
         let store = Arc::new(self.place.open(Some(&config), context)?);
         let open = |config: config::PublisherConfig| {
-            let publisher_store = StoreVault::new(Arc::clone(&store), &config.profile.id);
+            let publisher_store = SqlPublisherStore::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);
             let publisher = Publisher::new(
                 profile,
@@ -367,7 +367,7 @@ pub(super) fn several() -> CommandFailure {
 }
 
 /// Publisher with its store.
-type Publishing = (StoreVault, Publisher);
+type Publishing = (SqlPublisherStore, Publisher);
 
 fn fields(text: &str) -> Result<(String, BTreeSet<String>), String> {
     let pair = text.split_once('=').filter(|(task, fields)| !task.is_empty() && !fields.is_empty());

@@ -27,7 +27,7 @@ pub struct OutgoingMessage {
 
 impl fmt::Debug for OutgoingMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Letter").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("OutgoingMessage").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,7 @@ use tradepost_publisher::services::{
     BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
     Unavailable,
 };
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 
 /// Id of the publisher.
 pub(crate) const GAZETTE: &str = "gazette";
@@ -36,7 +36,11 @@ pub(crate) fn gazette() -> Publisher {
         signing: Signing::default(),
         endpoints: Vec::new(),
     };
-    Publisher::new(Arc::new(profile), Arc::new(MemoryVault::default()), Arc::new(NoServices))
+    Publisher::new(
+        Arc::new(profile),
+        Arc::new(MemoryPublisherStore::default()),
+        Arc::new(NoServices),
+    )
 }
 
 /// Services of a publisher without callers.

@@ -16,7 +16,7 @@ use crate::services::BoxFuture;
 
 /// In-memory store.
 #[derive(Debug, Default)]
-pub struct MemoryVault(Mutex<MemoryState>);
+pub struct MemoryPublisherStore(Mutex<MemoryState>);
 
 #[derive(Debug, Clone, Default)]
 struct MemoryState {
@@ -28,7 +28,7 @@ struct MemoryState {
     version: u64,
 }
 
-impl MemoryVault {
+impl MemoryPublisherStore {
     /// Returns the recorded decisions, oldest first.
     #[must_use]
     pub fn decisions(&self) -> Vec<DecisionEntry> {
@@ -130,7 +130,7 @@ fn read(record: &EntityRecord) -> EntityRecord {
     EntityRecord { terms: Vec::new(), ..record.clone() }
 }
 
-impl PublisherStore for MemoryVault {
+impl PublisherStore for MemoryPublisherStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         job(&MemoryTx(RefCell::new(state)));

@@ -11,7 +11,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::fitting;
@@ -20,7 +20,7 @@ use crate::support::{Harness, profile};
 /// A store that is somewhere else.
 #[derive(Debug, Default)]
 struct Far {
-    store: MemoryVault,
+    store: MemoryPublisherStore,
     is_away: AtomicBool,
     asked: AtomicUsize,
 }
@@ -29,7 +29,7 @@ impl Far {
     fn check(&self) -> Result<(), InternalError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         match self.is_away.load(Ordering::SeqCst) {
-            true => Err(InternalError::new("asking the vault", "nobody answers").transient()),
+            true => Err(InternalError::new("asking the store", "nobody answers").transient()),
             false => Ok(()),
         }
     }

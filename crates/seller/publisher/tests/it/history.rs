@@ -15,7 +15,7 @@ use tradepost_publisher::buy::force;
 use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
     Query, StoreRead, StoreTx, Tally,
@@ -27,17 +27,17 @@ const ACCOUNT: &str = "acc_1";
 
 /// A store in memory that counts the records that are read.
 #[derive(Debug, Default)]
-struct CountingVault {
-    store: MemoryVault,
+struct CountingStore {
+    store: MemoryPublisherStore,
     read: Arc<AtomicUsize>,
 }
 
-struct CountingShelf<'a, S: ?Sized> {
+struct CountingTx<'a, S: ?Sized> {
     inner: &'a S,
     read: &'a AtomicUsize,
 }
 
-impl<S: StoreRead + ?Sized> StoreRead for CountingShelf<'_, S> {
+impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.inner.whose(kind, id)
     }
@@ -62,7 +62,7 @@ impl<S: StoreRead + ?Sized> StoreRead for CountingShelf<'_, S> {
     }
 }
 
-impl<S: StoreTx + ?Sized> StoreTx for CountingShelf<'_, S> {
+impl<S: StoreTx + ?Sized> StoreTx for CountingTx<'_, S> {
     fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.inner.put(record)
     }
@@ -84,14 +84,14 @@ impl<S: StoreTx + ?Sized> StoreTx for CountingShelf<'_, S> {
     }
 }
 
-impl PublisherStore for CountingVault {
+impl PublisherStore for CountingStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.store.read(&mut |inner| job(&CountingShelf { inner, read: &self.read }))
+        self.store.read(&mut |inner| job(&CountingTx { inner, read: &self.read }))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         let read = Arc::clone(&self.read);
-        self.store.write(Box::new(move |inner| job(&CountingShelf { inner, read: &read })))
+        self.store.write(Box::new(move |inner| job(&CountingTx { inner, read: &read })))
     }
 }
 
@@ -107,7 +107,7 @@ fn creative(number: usize) -> Value {
 
 /// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
 fn with_buys(buys: usize) -> (Harness, Arc<AtomicUsize>) {
-    let store = CountingVault::default();
+    let store = CountingStore::default();
     let read = Arc::clone(&store.read);
     let harness = Harness::on(
         PublisherProfile { catalogue: demo::catalogue(), ..profile() },

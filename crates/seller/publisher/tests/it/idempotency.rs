@@ -9,7 +9,7 @@ use tradepost_adcp::{AdcpAnswer, AdcpTool};
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::services::{BoxFuture, RateClass};
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 
 use crate::products::gazette;
@@ -331,7 +331,7 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
 /// A store that lets a write wait until it is told to go on.
 #[derive(Debug)]
 struct Waiting {
-    store: MemoryVault,
+    store: MemoryPublisherStore,
     begun: Mutex<mpsc::Sender<()>>,
     go: Mutex<mpsc::Receiver<()>>,
 }
@@ -356,8 +356,11 @@ fn answer(harness: &Harness, request: &Value) -> AdcpAnswer {
 fn a_key_in_use_is_not_worked_on_again() {
     let (begun, has_begun) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
-    let store =
-        Waiting { store: MemoryVault::default(), begun: Mutex::new(begun), go: Mutex::new(may_go) };
+    let store = Waiting {
+        store: MemoryPublisherStore::default(),
+        begun: Mutex::new(begun),
+        go: Mutex::new(may_go),
+    };
     let harness = Arc::new(Harness::on(profile(), Arc::new(store)));
     let first = std::thread::spawn({
         let harness = Arc::clone(&harness);
@@ -420,7 +423,7 @@ fn of_many_at_once_one_has_an_effect() {
 fn a_request_that_breaks_leaves_the_key_free() {
     /// A store whose first write fails.
     #[derive(Debug, Default)]
-    struct Failing(MemoryVault, Mutex<bool>);
+    struct Failing(MemoryPublisherStore, Mutex<bool>);
 
     impl PublisherStore for Failing {
         fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {

@@ -10,7 +10,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, Supply};
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, StoreRead};
 
 use crate::products::{fitting, gazette};
@@ -480,7 +480,7 @@ fn what_has_been_sold_out_since_cannot_be_promised() {
 /// A store in memory that counts transactions.
 #[derive(Debug, Default)]
 struct Counted {
-    store: MemoryVault,
+    store: MemoryPublisherStore,
     transactions: AtomicUsize,
 }
 

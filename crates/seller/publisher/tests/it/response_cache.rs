@@ -17,7 +17,7 @@ use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAge
 use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, RateClass, Stale, Supply, Unavailable};
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, StoreRead};
 
 use crate::support::{Harness, profile, shop};
@@ -25,7 +25,7 @@ use crate::support::{Harness, profile, shop};
 /// A store in memory that counts who reads it.
 #[derive(Debug, Default)]
 struct Watched {
-    store: MemoryVault,
+    store: MemoryPublisherStore,
     reads: AtomicUsize,
     /// Whether it tells that nothing has changed.
     tells: bool,

@@ -19,7 +19,7 @@ use tradepost_publisher::services::{
     BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
     Unavailable,
 };
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{PublisherStore, StoreTx};
 use tradepost_publisher::tool_call::{BuyerCaller, ToolCall};
 
@@ -167,7 +167,7 @@ impl Harness {
 
     /// A publisher like this.
     pub(crate) fn from_profile(profile: PublisherProfile) -> Self {
-        Self::on(profile, Arc::new(MemoryVault::default()))
+        Self::on(profile, Arc::new(MemoryPublisherStore::default()))
     }
 
     /// A publisher like this that keeps what it keeps there.

@@ -18,7 +18,7 @@ use tradepost_publisher::agent::Billing;
 use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
     Query, StoreRead, StoreTx, Tally, own_id,
@@ -42,7 +42,7 @@ type Calls = Arc<Mutex<Vec<String>>>;
 
 #[derive(Debug)]
 struct Recorder {
-    store: MemoryVault,
+    store: MemoryPublisherStore,
     calls: Calls,
 }
 
@@ -134,7 +134,7 @@ impl PublisherStore for Recorder {
 /// `acme` has an account with a media buy and a session; `nova` has one of everything by the same id.
 fn furnished() -> (Harness, Calls) {
     let calls = Calls::default();
-    let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
+    let store = Recorder { store: MemoryPublisherStore::default(), calls: Arc::clone(&calls) };
     let profile = PublisherProfile { catalogue: shop::catalogue(), ..profile() };
     let harness = Harness::on(profile, Arc::new(store));
     let now = harness.now;
@@ -483,7 +483,8 @@ fn a_blocked_agent_and_an_unknown_credential_cost_the_same() {
     for (tool, request) in probes() {
         let work = |principal: &str| {
             let calls = Calls::default();
-            let store = Recorder { store: MemoryVault::default(), calls: Arc::clone(&calls) };
+            let store =
+                Recorder { store: MemoryPublisherStore::default(), calls: Arc::clone(&calls) };
             let harness = Harness::on(terms.clone(), Arc::new(store));
             let request = filled(&request, NOTHING);
             let answer = harness.ask_as(&harness.caller(principal), tool, request).document();

@@ -19,7 +19,7 @@ use tradepost_server::clock::Clock;
 
 use super::{PublisherOptions, details};
 use crate::adcp::sales::{self, Format};
-use crate::adcp::store::StoreVault;
+use crate::adcp::store::SqlPublisherStore;
 use crate::cli::leads::since;
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, explained, unsaved};
@@ -149,7 +149,7 @@ fn check(subject: Subject, filter: &Filter) -> Outcome {
 }
 
 fn read(
-    publisher_store: &StoreVault,
+    publisher_store: &SqlPublisherStore,
     publisher: &Publisher,
     subject: Subject,
     filter: &Filter,
@@ -223,7 +223,7 @@ impl Export<'_> {
     /// deleted.
     fn write(
         &self,
-        publisher_store: &StoreVault,
+        publisher_store: &SqlPublisherStore,
         publisher: &Publisher,
         out: Option<PathBuf>,
         context: &Context,
@@ -247,7 +247,7 @@ impl Export<'_> {
 
     fn each(
         &self,
-        publisher_store: &StoreVault,
+        publisher_store: &SqlPublisherStore,
         publisher: &Publisher,
         take: &mut dyn FnMut(&[u8]) -> Outcome,
     ) -> Outcome {

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tradepost::adcp::keys::WebhookKey;
 use tradepost::adcp::notices::{Notices, NotificationDeps};
 use tradepost::adcp::published::GuardedWeb;
-use tradepost::adcp::store::StoreVault;
+use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
 use tradepost_client::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
 use tradepost_document::fault::InternalError;
@@ -78,7 +78,7 @@ async fn receive(State(receiver): State<Receiver>, request: Request) -> Response
 
 /// A publisher's notifications and one receiver.
 struct Fixture {
-    publisher_store: StoreVault,
+    publisher_store: SqlPublisherStore,
     key: Arc<WebhookKey>,
     receiver: Receiver,
     url: String,
@@ -96,7 +96,7 @@ impl Fixture {
     fn judged(answers: &[Said], judge: Option<Authenticity>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(directory.path()).unwrap());
-        let publisher_store = StoreVault::new(store, "gazette");
+        let publisher_store = SqlPublisherStore::new(store, "gazette");
         let key = Arc::new(WebhookKey::passing().unwrap());
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -270,7 +270,7 @@ fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
 
 /// A store whose disk stands still while something is written.
 #[derive(Debug)]
-struct Stuck(StoreVault, Arc<Notify>);
+struct Stuck(SqlPublisherStore, Arc<Notify>);
 
 impl PublisherStore for Stuck {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use tradepost_document::json::json;
 use tradepost_publisher::refusals::{ToolError, invalid};
-use tradepost_publisher::store::memory::MemoryVault;
+use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     Changes, EntityKind, EntityRecord, IndexField, IndexTerm, KeyRow, Order, PublisherStore, Query,
     StoreRead, StoreTx,
 };
 use tradepost_store::Store;
 
-use tradepost::adcp::store::StoreVault;
+use tradepost::adcp::store::SqlPublisherStore;
 
 use crate::support::postgres::Scratch;
 
@@ -307,9 +307,9 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
-        let kept = StoreVault::new(Arc::clone(&store), "one");
-        let other = StoreVault::new(store, "another");
-        let memory = MemoryVault::default();
+        let kept = SqlPublisherStore::new(Arc::clone(&store), "one");
+        let other = SqlPublisherStore::new(store, "another");
+        let memory = MemoryPublisherStore::default();
         let untouched = everything(&other);
         for (steps, refuse) in chapters {
             write(&kept, steps.clone(), refuse);
@@ -329,8 +329,8 @@ proptest! {
     ) {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
-        let publisher_stores = stores.map(|store| StoreVault::new(store, "one"));
-        let memory = MemoryVault::default();
+        let publisher_stores = stores.map(|store| SqlPublisherStore::new(store, "one"));
+        let memory = MemoryPublisherStore::default();
         for (number, (steps, refuse)) in chapters.into_iter().enumerate() {
             write(&publisher_stores[number % 2], steps.clone(), refuse);
             write(&memory, steps, refuse);
@@ -353,7 +353,7 @@ fn a_budget_is_spent_once_by_many_at_two_servers() {
     const BUDGET: u64 = 150;
     let Some(scratch) = Scratch::new() else { return };
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
-    let publisher_stores = stores.map(|store| StoreVault::new(store, "one"));
+    let publisher_stores = stores.map(|store| SqlPublisherStore::new(store, "one"));
     let put = |tx: &dyn StoreTx, left: u64| {
         tx.put(EntityRecord {
             kind: EntityKind::MediaBuy,

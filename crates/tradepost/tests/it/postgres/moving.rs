@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::adcp::store::StoreVault;
+use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_document::json::Value;
 use tradepost_store::{NotMoved, Store};
 
@@ -28,14 +28,14 @@ proptest! {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let folder = tempfile::tempdir().unwrap();
         let source = Arc::new(Store::open(folder.path()).unwrap());
-        let publisher_store = StoreVault::new(Arc::clone(&source), "one");
+        let publisher_store = SqlPublisherStore::new(Arc::clone(&source), "one");
         for (things, tasks) in &chapters {
             write(&publisher_store, things.clone(), false);
             let _ = logs::perform(&*source, tasks, false);
         }
         let target = Arc::new(scratch.store());
         source.move_to(&target, |_| ()).unwrap();
-        let moved = StoreVault::new(Arc::clone(&target), "one");
+        let moved = SqlPublisherStore::new(Arc::clone(&target), "one");
         prop_assert_eq!(everything(&moved), everything(&publisher_store));
         prop_assert_eq!(logs::everything(&*target), logs::everything(&*source));
         // And it goes on alike.

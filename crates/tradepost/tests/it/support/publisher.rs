@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::SignedDuration;
-use tradepost::adcp::store::StoreVault;
+use tradepost::adcp::store::SqlPublisherStore;
 use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
 use tradepost::gate::Scopes;
@@ -49,7 +49,7 @@ pub struct Publisher {
     pub hand: ManualClock,
     config: Config,
     directory: tempfile::TempDir,
-    publisher_store: StoreVault,
+    publisher_store: SqlPublisherStore,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -110,7 +110,8 @@ fn launch_on(
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let server = config.server.clone();
-    let publisher_store = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
+    let publisher_store =
+        SqlPublisherStore::new(Arc::clone(&store), &config.publishers[0].profile.id);
     let entered = runtime.enter();
     let named = named.unwrap_or(address);
     let registry = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().registry;
