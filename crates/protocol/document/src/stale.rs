@@ -96,7 +96,7 @@ impl<T, E> StaleValue<T, E> {
     /// Returns the last answer while it serves in place of a new one.
     #[must_use]
     pub fn usable(&self, now: Duration) -> Option<&T> {
-        self.latest().filter(|_| self.age(now).is_some_and(|age| age <= self.terms.usable_for))
+        self.latest().filter(|_| self.age(now).is_some_and(|age| age < self.terms.usable_for))
     }
 
     /// Returns true when the dependency may be asked: it has neither failed nor answered just now. A fresh answer
@@ -168,7 +168,7 @@ impl<K: Hash + Eq, V> StaleCache<K, V> {
         let usable_for = self.usable_for;
         let entry = self.entries.get(key)?;
         // An answer from far ahead was read before the clock was set back, and must not outlive its time.
-        let is_usable = now.abs_diff(entry.read_at) <= usable_for;
+        let is_usable = now.abs_diff(entry.read_at) < usable_for;
         is_usable.then_some(&*entry)
     }
 
@@ -295,7 +295,7 @@ mod tests {
             row(20, Step::Fail, "usable", false),
             row(25, Step::Fail, "usable", false),
             row(69, Step::Wait, "usable", true),
-            row(70, Step::Fail, "usable", false),
+            row(70, Step::Fail, "latest", false),
             row(75, Step::Wait, "latest", true),
             row(75, Step::Fail, "none", false),
             row(80, Step::Succeed, "fresh", false),
@@ -319,7 +319,7 @@ mod tests {
     fn answers_of_a_cache_serve_for_their_time() {
         let mut cache = StaleCache::new(2, seconds(60), Backoff::constant(seconds(1)));
         cache.insert("a", 1, seconds(100));
-        for (at, is_usable) in [(39, false), (41, true), (100, true), (160, true), (161, false)] {
+        for (at, is_usable) in [(39, false), (41, true), (100, true), (159, true), (160, false)] {
             assert_eq!(cache.usable("a", seconds(at)).is_some(), is_usable, "{at}");
         }
         cache.insert("a", 2, seconds(160));

@@ -306,14 +306,14 @@ impl Publisher {
         if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
             return self.carry_out(call, request).await;
         }
-        if self.recent.is_away(call.now)
+        if self.recent.is_away(call.elapsed)
             && let Some(recalled) = self.recall(call, request).await
         {
             return Ok(recalled);
         }
         let done = self.carry_out(call, request).await;
         let is_away = matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
-        self.recent.answered(!is_away, call.now);
+        self.recent.answered(!is_away, call.elapsed);
         if is_away && let Some(recalled) = self.recall(call, request).await {
             return Ok(recalled);
         }
@@ -324,7 +324,7 @@ impl Publisher {
     /// would store something.
     async fn recall(&self, call: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
         // One reader for all, so that the age covers what the admission reads, too.
-        let reader = StaleReader::new(&self.recent, call.now);
+        let reader = StaleReader::new(&self.recent, call.elapsed);
         let entered = self.enter(call, StorePhase::Look(&reader));
         let Ok(Entered::New { admitted, key: None }) = entered else { return None };
         // An account that is not open yet would be opened.
@@ -360,7 +360,7 @@ impl Publisher {
             return self.look(call, job).await;
         }
         let noting = |reader: &dyn StoreRead| {
-            job(&RecordingReader { reader, recent: &self.recent, now: call.now })
+            job(&RecordingReader { reader, recent: &self.recent, now: call.elapsed })
         };
         self.look(call, noting).await
     }

@@ -170,6 +170,8 @@ fn insert(state: &mut ResponseCacheState, kept: CachedResponse) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tradepost_adcp::AdcpTaskStatus;
     use tradepost_document::json::{Map, json};
 
@@ -181,7 +183,14 @@ mod tests {
         let caller = BuyerCaller { principal: principal.to_owned(), agent: None };
         let credential = None;
         let now = Timestamp::UNIX_EPOCH;
-        ToolCall { tool: AdcpTool::GetProducts, arguments, caller, credential, now }
+        ToolCall {
+            tool: AdcpTool::GetProducts,
+            arguments,
+            caller,
+            credential,
+            now,
+            elapsed: Duration::ZERO,
+        }
     }
 
     fn question(principal: &str, brief: &str) -> ToolCall {

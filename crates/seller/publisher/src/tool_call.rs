@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tradepost_adcp::{AdcpTool, credentials};
@@ -22,6 +23,8 @@ pub struct ToolCall {
     pub credential: Option<Credential>,
     /// Time of the request.
     pub now: Timestamp,
+    /// The same moment by a monotonic clock, which measures the age of what is answered from memory.
+    pub elapsed: Duration,
 }
 
 /// A credential, which is never logged.

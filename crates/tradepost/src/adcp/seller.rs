@@ -171,7 +171,9 @@ impl PublisherAgent {
     pub async fn answer(&self, caller: &Caller, tool: AdcpTool, arguments: Map) -> AdcpAnswer {
         let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
         let now = self.clock.now();
-        let call = ToolCall { tool, arguments, caller: self.caller(caller), credential, now };
+        let caller = self.caller(caller);
+        let elapsed = self.clock.elapsed();
+        let call = ToolCall { tool, arguments, caller, credential, now, elapsed };
         let context = call.arguments.get("context").cloned();
         // A panic in a tool is an internal error like any other: the caller gets an error id.
         let publisher = self.publisher();

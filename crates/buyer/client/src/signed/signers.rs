@@ -272,7 +272,10 @@ impl<W> Signer<W> {
         let held = self.held();
         let keys = match &self.agent.keys.source {
             KeyLocation::File(_) => held.latest(),
-            KeyLocation::Published(_) => held.usable(elapsed),
+            // Keys of exactly this age still serve.
+            KeyLocation::Published(_) => held
+                .latest()
+                .filter(|_| held.age(elapsed).is_some_and(|age| age <= TERMS.usable_for)),
         };
         let held = keys.cloned()?;
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;

@@ -29,11 +29,11 @@ fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
         change_key(&context, &egon, ChangeKey { keys: &keys, clock: &now }, |_| {}).unwrap();
     assert_eq!(changed.key, id);
     assert!(changed.other_keys.is_empty(), "{changed:?}");
-    assert_eq!(show_encryption(&context, &egon).unwrap().keys, [id.clone()]);
+    assert_eq!(show_encryption(&context, &egon).unwrap().keys, std::slice::from_ref(&id));
     assert_eq!(scene.record("*"), [format!("cli:egon key_changed {id} 0 rows")]);
 
-    let lost = [id.clone()];
-    let given = find_lost_data(&context, &egon, LostKeys { lost: &lost, keys: &keys });
+    let lost = std::slice::from_ref(&id);
+    let given = find_lost_data(&context, &egon, LostKeys { lost, keys: &keys });
     let is_given = matches!(given, Err(AdminError::Refused(PrivacyRefusal::KeyGiven(_))));
     assert!(is_given, "{given:?}");
     let unknown = ["0123".to_owned()];

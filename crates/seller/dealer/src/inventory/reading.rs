@@ -20,6 +20,9 @@ use crate::query::{
 /// Maximum length of a query in characters (AAP 1.1, inventory-search-request schema).
 const LONGEST_QUERY: usize = 200;
 
+/// Query that finds nothing.
+const NOTHING: &str = "?";
+
 /// A search as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryReading {
@@ -153,8 +156,30 @@ impl SearchIndex {
             return reading;
         }
         // The words of the query are the only certain ones.
-        let rest = filters.query.as_deref().map(repeatable_words);
+        let rest = filters.query.as_deref().map(|text| self.repeatable(text, query, this_year));
         QueryReading { filters: plain, sort, rest }
+    }
+
+    /// Returns the words of a query that an answer may repeat, and that are read as the query is: without e-mail
+    /// addresses, and without numbers as long as those of telephones unless they identify a vehicle.
+    fn repeatable(
+        &self,
+        text: &str,
+        query: &QueryInterpretation,
+        this_year: CurrentYear,
+    ) -> String {
+        let addressless = words_with(text, |word| !word.contains('@'));
+        let short = words_with(&addressless, |word| !is_long_number(word));
+        let again = understand(&short, &self.lexicon, self, this_year);
+        let is_same = again.wants.len() == query.wants.len()
+            && again
+                .wants
+                .iter()
+                .zip(&query.wants)
+                .all(|(again, want)| means_the_same(again, want));
+        let text = if is_same { short } else { addressless };
+        // A query without words finds nothing, and no query would find everything.
+        if text.is_empty() { NOTHING.to_owned() } else { text }
     }
 
     /// Returns words that are read as a condition, or the most likely ones.
@@ -310,17 +335,17 @@ fn add_range(filters: &mut Filters, number: NumericAttribute, bounds: NumberRang
     true
 }
 
-/// Returns the words of a query that an answer may repeat: without e-mail addresses and numbers as long as those of
-/// telephones, and without control characters.
-fn repeatable_words(text: &str) -> String {
-    const SHORTEST_PHONE_NUMBER: usize = 7;
-    let may_be_repeated = |word: &&str| {
-        let digits = word.chars().filter(char::is_ascii_digit).count();
-        !word.contains('@') && digits < SHORTEST_PHONE_NUMBER
-    };
+/// Returns the words of a text that are `wanted`, without control characters.
+fn words_with(text: &str, wanted: impl Fn(&str) -> bool) -> String {
     let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let words = text.split_whitespace().filter(may_be_repeated);
+    let words = text.split_whitespace().filter(|word| wanted(word));
     words.collect::<Vec<_>>().join(" ").chars().map(plain).collect()
+}
+
+/// Returns true for a word with as many digits as a telephone number.
+fn is_long_number(word: &str) -> bool {
+    const SHORTEST_PHONE_NUMBER: usize = 7;
+    word.chars().filter(char::is_ascii_digit).count() >= SHORTEST_PHONE_NUMBER
 }
 
 /// Returns true when two conditions hold for the same vehicles.
@@ -403,4 +428,20 @@ fn value_words(label: &str) -> String {
         }
     }
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_telephone_numbers_are_not_repeated() {
+        let kept =
+            |text: &str| words_with(text, |word| !word.contains('@') && !is_long_number(word));
+        assert_eq!(
+            kept("suv a@b.example 303-555-0123 under\t20000\u{7}"),
+            "suv under 20000\u{fffd}"
+        );
+        assert_eq!(kept("  "), "");
+    }
 }

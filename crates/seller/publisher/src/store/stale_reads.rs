@@ -5,7 +5,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tradepost_document::backoff::Backoff;
 use tradepost_document::fault::InternalError;
 use tradepost_document::stale::{StaleCache, StaleEntry};
@@ -60,40 +59,35 @@ impl Default for RecentReads {
     }
 }
 
-/// Returns a moment as the time since 1970, which is how a cache counts.
-fn moment(now: Timestamp) -> Duration {
-    Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
-}
-
 impl RecentReads {
     fn with<T>(&self, work: impl FnOnce(&mut RecentResults) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns true when the store failed so recently that it is not tried again yet.
-    pub(crate) fn is_away(&self, now: Timestamp) -> bool {
-        self.with(|recent| !recent.breaker().try_ask(moment(now)))
+    pub(crate) fn is_away(&self, now: Duration) -> bool {
+        self.with(|recent| !recent.breaker().try_ask(now))
     }
 
     /// Records whether the store has answered.
-    pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
+    pub(crate) fn answered(&self, has_answered: bool, now: Duration) {
         self.with(|recent| {
             if has_answered {
                 recent.breaker().succeeded();
             } else {
-                recent.breaker().failed(moment(now), ());
+                recent.breaker().failed(now, ());
             }
         });
     }
 
-    fn note(&self, asked: RecentQuery, found: RecentResult, now: Timestamp) {
+    fn note(&self, asked: RecentQuery, found: RecentResult, now: Duration) {
         self.with(|recent| {
             let size = found.size();
             // One long list must not displace the rest of the cache.
             if size > MOST / 10 {
                 recent.remove(&asked);
             } else {
-                recent.insert_weighed(asked, found, moment(now), size);
+                recent.insert_weighed(asked, found, now, size);
             }
         });
     }
@@ -103,7 +97,7 @@ impl RecentReads {
 pub(crate) struct RecordingReader<'a> {
     pub(crate) reader: &'a dyn StoreRead,
     pub(crate) recent: &'a RecentReads,
-    pub(crate) now: Timestamp,
+    pub(crate) now: Duration,
 }
 
 impl StoreRead for RecordingReader<'_> {
@@ -149,8 +143,8 @@ pub(crate) struct StaleReader<'a> {
 }
 
 impl<'a> StaleReader<'a> {
-    pub(crate) fn new(recent: &'a RecentReads, now: Timestamp) -> Self {
-        Self { recent, now: moment(now), oldest: RefCell::default(), lacked: Cell::new(false) }
+    pub(crate) fn new(recent: &'a RecentReads, now: Duration) -> Self {
+        Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
     }
 
     /// Age in seconds of the oldest entry read; `None` when some read was not cached.
@@ -216,7 +210,7 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded_and_counted_once() {
         let recent = RecentReads::default();
-        let now = Timestamp::UNIX_EPOCH;
+        let now = Duration::ZERO;
         let note = |id: usize, now| {
             recent.note(
                 RecentQuery::Whose(EntityKind::Account, id.to_string()),
@@ -236,18 +230,5 @@ mod tests {
             recent.with(|recent| recent.usable(&asked, Duration::ZERO).is_some())
         };
         assert!(!knows(0) && knows(1) && knows(MOST), "what was read longest ago goes first");
-    }
-
-    #[test]
-    fn a_clock_set_back_prolongs_neither_pause_nor_lifetime() {
-        let recent = RecentReads::default();
-        let before = Timestamp::from_second(2 * 86_400).unwrap();
-        let after = Timestamp::from_second(86_400).unwrap();
-        let asked = RecentQuery::Whose(EntityKind::Account, "one".to_owned());
-        recent.note(asked, RecentResult::Whose(None), before);
-        recent.answered(false, before);
-        let finds = |now| StaleReader::new(&recent, now).whose(EntityKind::Account, "one").is_ok();
-        assert!(recent.is_away(before) && finds(before));
-        assert!(!recent.is_away(after) && !finds(after));
     }
 }

@@ -204,7 +204,10 @@ impl Harness {
         arguments: Value,
     ) -> ToolCall {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        ToolCall { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
+        let caller = caller.clone();
+        let since_1970 = self.now.duration_since(Timestamp::UNIX_EPOCH);
+        let elapsed = Duration::try_from(since_1970).unwrap();
+        ToolCall { tool, arguments, caller, credential: None, now: self.now, elapsed }
     }
 
     /// Puts something in the store, past the publisher.
