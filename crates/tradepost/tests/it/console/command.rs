@@ -196,13 +196,12 @@ fn the_demo_says_how_to_get_in() {
     let folder = tempfile::tempdir().unwrap();
     let server =
         Process::start(folder.path(), &["--demo", "--demo-size", "5", "--listen", "127.0.0.1:0"]);
-    let said = server.said("console: ");
+    // The log names a module of this name, too.
+    let said = server.said("console: http://");
     let (url, rest) = said.split_once(" (name demo, password ").unwrap();
     let password = rest.trim_end().trim_end_matches(')');
     assert_eq!(password.len(), 43, "nobody guesses it");
-    let address =
-        url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/console")).unwrap();
-    let address: std::net::SocketAddr = address.parse().unwrap();
+    let address: std::net::SocketAddr = url.strip_suffix("/console").unwrap().parse().unwrap();
     assert!(address.ip().is_loopback());
     let page = client::request(address, "GET", "/console/sign-in", &[], b"");
     let fields = [("proof", &*proof(&page)), ("name", "demo"), ("password", password)];
