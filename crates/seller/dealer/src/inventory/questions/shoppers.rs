@@ -231,9 +231,8 @@ fn a_reading_that_is_resent_finds_the_same_cars() {
     assert!(asked > 600 && unreadable * 6 < asked, "{unreadable} of {asked}");
 }
 
-#[expect(clippy::disallowed_methods, reason = "the time that a search takes is what is tested")]
 #[test]
-fn long_questions_and_operators_alone_are_answered_quickly() {
+fn long_questions_and_operators_alone_are_answered() {
     let (inventory, _) = labelled_inventory();
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
     for words in [
