@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tradepost_aap::inventory::Sort;
 use tradepost_aap::{
     AapReply, Facets, Filters, RawJson, Search, SearchPage, Vehicle, VehicleQuery,
 };
@@ -233,6 +234,18 @@ impl Inventory {
         let filters = &search.filters;
         let query = self.index.understand(filters, this_year);
         self.index.reading(filters, search.sort, query.as_ref(), this_year)
+    }
+
+    /// Returns the reading of a query that was interpreted for its answer; `None` without a query.
+    pub(super) fn reading_of(
+        &self,
+        filters: &Filters,
+        sort: Option<Sort>,
+        notes: &AnswerNotes,
+        this_year: CurrentYear,
+    ) -> Option<QueryReading> {
+        let query = notes.query.as_ref()?;
+        Some(self.index.reading(filters, sort, Some(query), this_year))
     }
 
     /// Counts values over the matches. Values that fold to the same text are counted together,

@@ -173,6 +173,12 @@ impl RequiredPhrase {
         Self { any: vec![Predicate::Values(unique(values))], negated: false, attribute, label }
     }
 
+    /// Creates a condition on a number.
+    fn number(number: NumericAttribute, bounds: NumberRange) -> Self {
+        let any = vec![Predicate::Number(number, bounds)];
+        Self { any, negated: false, attribute: None, label: number.in_filters(bounds) }
+    }
+
     /// Creates a condition on a stock number or on a part of a VIN.
     fn identifier(meaning: fn(String) -> Predicate, kind: &str, key: &str) -> Self {
         let label = format!("{kind} {}", key.to_uppercase());

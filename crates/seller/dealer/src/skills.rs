@@ -9,7 +9,6 @@ use tradepost_aap::{
     AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
 };
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::Map;
 
 use crate::inventory::{CacheKey, CurrentYear, Inventory, SnapshotError, Tombstone, VehicleLookup};
 use crate::settings::{DealerSettings, SearchPolicy};
@@ -91,11 +90,12 @@ pub fn search(
 ) -> Result<AapReply, SnapshotError> {
     let (page, notes) = inventory.search(search, policy, this_year)?;
     let message = messages::sentence(&notes, &search.filters);
+    let reading = inventory.reading_of(&search.filters, search.sort, &notes, this_year);
     Ok(AapReply {
         skill: Skill::InventorySearch,
         data: ReplyData::Page(page),
         message: Some(message),
-        reading: reading(inventory, search, this_year),
+        reading: reading.map(|reading| reading.to_request()),
     })
 }
 
@@ -104,22 +104,13 @@ pub fn search(
 pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) -> AapReply {
     let (facets, notes) = inventory.facets(filters, this_year);
     let message = messages::sentence(&notes, filters);
+    let reading = inventory.reading_of(filters, None, &notes, this_year);
     AapReply {
         skill: Skill::InventoryFacets,
         data: ReplyData::Facets(facets),
         message: Some(message),
-        reading: reading(
-            inventory,
-            &Search { filters: filters.clone(), ..Search::default() },
-            this_year,
-        ),
+        reading: reading.map(|reading| reading.to_request()),
     }
-}
-
-/// Returns how the text query of a search was read, as members of a request; `None` without a query.
-fn reading(inventory: &Inventory, search: &Search, this_year: CurrentYear) -> Option<Map> {
-    search.filters.query.as_ref()?;
-    Some(inventory.reading(search, this_year).to_request())
 }
 
 /// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.

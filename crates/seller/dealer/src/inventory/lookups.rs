@@ -8,7 +8,7 @@ use crate::query::{
 
 impl SearchIndex {
     /// Returns the rows that satisfy every one of some conditions.
-    fn rows_of(&self, wants: &[&RequiredPhrase]) -> Bitmap {
+    fn rows_of<'a>(&self, wants: impl IntoIterator<Item = &'a RequiredPhrase>) -> Bitmap {
         let all = self.by_id.len();
         let mut set = Bitmap::full(all);
         for want in wants {
@@ -45,8 +45,7 @@ impl InventoryLookups for SearchIndex {
     }
 
     fn resemblance(&self, names: &[RequiredPhrase]) -> Option<Resemblance> {
-        let names: Vec<&RequiredPhrase> = names.iter().collect();
-        let rows = self.rows_of(&names);
+        let rows = self.rows_of(names);
         if rows.len() == 0 {
             return None;
         }
@@ -68,12 +67,11 @@ impl InventoryLookups for SearchIndex {
     }
 
     fn makes(&self, names: &[RequiredPhrase]) -> Vec<AttributeValue> {
-        let names: Vec<&RequiredPhrase> = names.iter().collect();
-        self.values_among(Attribute::Make, &self.rows_of(&names))
+        self.values_among(Attribute::Make, &self.rows_of(names))
     }
 
     fn has_both(&self, one: &RequiredPhrase, other: &RequiredPhrase) -> bool {
-        self.rows_of(&[one, other]).len() > 0
+        self.rows_of([one, other]).len() > 0
     }
 
     fn has_stock(&self, key: &str) -> bool {

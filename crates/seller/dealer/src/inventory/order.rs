@@ -42,12 +42,10 @@ impl SearchIndex {
         let column = self.column(sort.field);
         match matches {
             Matches::All(_) => cut(slices(column, sort.order, None), skip, limit),
-            Matches::Few(rows) => {
-                self.select(column, sort.order, rows.iter().copied(), skip, limit)
-            }
+            Matches::Few(_) => self.select_matches(column, sort.order, matches, skip, limit),
             Matches::Many(set, count) => self
                 .try_walk(column, sort, filters, set, *count, PageSpan { skip, limit })
-                .unwrap_or_else(|| self.select(column, sort.order, set.rows(), skip, limit)),
+                .unwrap_or_else(|| self.select_matches(column, sort.order, matches, skip, limit)),
         }
     }
 
@@ -65,7 +63,18 @@ impl SearchIndex {
             return Vec::new();
         }
         let column = &self.number(number).rows;
-        let order = SortOrder::Desc;
+        self.select_matches(column, SortOrder::Desc, matches, skip, limit)
+    }
+
+    /// Returns the rows of a page by comparing all matches.
+    fn select_matches(
+        &self,
+        column: &Codes,
+        order: SortOrder,
+        matches: &Matches,
+        skip: usize,
+        limit: usize,
+    ) -> Vec<u32> {
         match matches {
             Matches::All(rows) => self.select(column, order, 0..*rows, skip, limit),
             Matches::Few(rows) => self.select(column, order, rows.iter().copied(), skip, limit),

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::fold::words;
+use super::fold::{plural_stem, words};
 use super::vocabulary::vocabulary;
 
 const FEATURES: &str = include_str!("../../data/words/features.txt");
@@ -14,6 +14,9 @@ static CONCEPTS: LazyLock<FeatureConcepts> = LazyLock::new(FeatureConcepts::read
 
 /// Maximum number of words between two words of a phrase: `heated driver and passenger seats`.
 const LONGEST_GAP: usize = 3;
+
+/// Words that show a concept in a question, and in a listing only with the exclusions of its line.
+const BARE: [&str; 1] = ["leather"];
 
 /// A phrase that shows a concept.
 #[derive(Debug)]
@@ -45,8 +48,7 @@ pub(crate) fn concepts() -> &'static FeatureConcepts {
 
 /// Returns a word without the ending of a plural.
 fn singular(word: &str) -> &str {
-    let stem = word.strip_suffix('s').unwrap_or(word);
-    if stem.chars().count() > 2 { stem } else { word }
+    plural_stem(word).unwrap_or(word)
 }
 
 fn singulars(text: &str) -> Vec<String> {
@@ -58,7 +60,8 @@ impl FeatureConcepts {
     pub(crate) fn of_text(&self, text: &str) -> Vec<&'static str> {
         let mut found = Vec::new();
         for part in text.split([',', ';', '(', ')', '|']) {
-            self.collect(&singulars(part), &mut found);
+            let words = singulars(part);
+            found.extend(self.phrases_in(&words).map(|phrase| phrase.concept));
         }
         found.sort_unstable();
         found.dedup();
@@ -112,22 +115,18 @@ impl FeatureConcepts {
         if is_read { found } else { Vec::new() }
     }
 
-    /// Iterates over the words of shoppers that are one word, for the correction of misspellings.
+    /// Iterates over the first words of phrases, for the correction of misspellings.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.by_word.keys().map(String::as_str)
     }
 
-    /// Iterates over the phrases of shoppers.
+    /// Iterates over the concepts.
     #[cfg(test)]
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         let mut names: Vec<&'static str> =
             self.phrases.iter().map(|phrase| phrase.concept).collect();
         names.dedup();
         names.into_iter()
-    }
-
-    fn collect(&self, text: &[String], found: &mut Vec<&'static str>) {
-        found.extend(self.phrases_in(text).map(|phrase| phrase.concept));
     }
 
     /// Iterates over the phrases that a text has.
@@ -201,9 +200,6 @@ impl FeatureConcepts {
         }
     }
 }
-
-/// Words that show a concept in a question, and in a listing only with the exclusions of its line.
-const BARE: [&str; 1] = ["leather"];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,9 @@
 //! Folding of texts to keys (C-39): spellings that differ in case, white space, punctuation or by a
 //! synonym of the vocabulary have the same key. Keys are compared and sorted, never displayed.
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
 use super::vocabulary::vocabulary;
 
 /// Kind of text; it determines the synonyms.
@@ -42,21 +45,14 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(lower).collect()
 }
 
-/// Returns a text in lower case without the accents of Latin letters.
+/// Returns a text in lower case without the accents of its letters.
 pub(crate) fn without_accents(text: &str) -> String {
-    let plain = |c: char| match c {
-        'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ó' | 'ò' | 'ô' | 'ö' | 'õ' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        'ñ' => 'n',
-        'ç' => 'c',
-        other => other,
-    };
-    // A combining mark follows its letter.
-    let is_mark = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
-    lower(text).chars().filter(|c| !is_mark(c)).map(plain).collect()
+    lower(text).nfd().filter(|letter| !is_combining_mark(*letter)).nfc().collect()
+}
+
+/// Returns a word without the `s` of a plural, unless little remains of it.
+pub(super) fn plural_stem(word: &str) -> Option<&str> {
+    word.strip_suffix('s').filter(|stem| stem.chars().count() > 2)
 }
 
 /// Trims a text and collapses repeated white space, for display.

@@ -15,13 +15,12 @@ use std::cell::OnceCell;
 use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_document::catalog::Vocabulary as _;
 
+use super::fold::plural_stem;
 use super::lexicon::{Attribute, Lexicon};
 use super::numbers::{self, NumberPhrase, NumberRange, NumericAttribute};
 use super::tokens::{QueryToken, together, tokens};
 use super::vocabulary::vocabulary;
-use super::{
-    CurrentYear, InventoryLookups, Predicate, QueryInterpretation, QueryRemark, RequiredPhrase,
-};
+use super::{CurrentYear, InventoryLookups, QueryInterpretation, QueryRemark, RequiredPhrase};
 use alternatives::OpenSides;
 use likeness::Likeness;
 use negation::{Negation, PhraseLink, complement};
@@ -137,10 +136,10 @@ impl Interpreter<'_> {
                     self.number(NumericAttribute::Year, bounds, at, length);
                 }
                 NumberPhrase::Payment => {
-                    self.answer_without_member(at, length, QueryRemark::Payment)
+                    self.answer_without_condition(at, length, QueryRemark::Payment)
                 }
                 NumberPhrase::Distance => {
-                    self.answer_without_member(at, length, QueryRemark::Place)
+                    self.answer_without_condition(at, length, QueryRemark::Place)
                 }
             }
             return length;
@@ -187,7 +186,7 @@ impl Interpreter<'_> {
             }
         }
         // The exact word first, because Lexus and Prius are no plurals.
-        let singular = key.strip_suffix('s').filter(|key| key.chars().count() > 2);
+        let singular = plural_stem(&key);
         std::iter::once(key.as_str()).chain(singular).any(|key| self.read_key(key, at, length))
     }
 
@@ -245,9 +244,9 @@ impl Interpreter<'_> {
         } else if meaning("accidents").is_some() {
             self.number(NumericAttribute::Accidents, (Some(0), Some(0)), at, length);
         } else if meaning("payment").is_some() {
-            self.answer_without_member(at, length, QueryRemark::Payment);
+            self.answer_without_condition(at, length, QueryRemark::Payment);
         } else if meaning("place").is_some() {
-            self.answer_without_member(at, length, QueryRemark::Place);
+            self.answer_without_condition(at, length, QueryRemark::Place);
         } else if meaning("othermake").is_some() {
             self.ask_for_other_makes(at, length);
         } else if meaning("tradein").is_some() {
@@ -304,10 +303,7 @@ impl Interpreter<'_> {
     /// Adds a condition on a number, or says that no listing states it.
     fn number(&mut self, number: NumericAttribute, bounds: NumberRange, at: usize, length: usize) {
         if !number.has_filter() && !self.inventory.states(number) {
-            let text = self.shown(at, length);
-            let text = self.with_negation(text, at + length);
-            self.remark(QueryRemark::Unstated(text));
-            self.negation.forget_or();
+            self.answer_without_condition(at, length, QueryRemark::Unstated);
             return;
         }
         if matches!(number, NumericAttribute::Seats | NumericAttribute::Rows) {
@@ -316,13 +312,11 @@ impl Interpreter<'_> {
         if number == NumericAttribute::Doors {
             self.remark(QueryRemark::UsualDoors);
         }
-        let label = number.in_filters(bounds);
-        let any = vec![Predicate::Number(number, bounds)];
-        self.push(RequiredPhrase { any, negated: false, attribute: None, label });
+        self.push(RequiredPhrase::number(number, bounds));
     }
 
-    /// Records a phrase for which AAP has no member.
-    fn answer_without_member(
+    /// Records a phrase that is answered by a remark, because no listing can be found by it.
+    fn answer_without_condition(
         &mut self,
         at: usize,
         length: usize,
@@ -374,10 +368,9 @@ impl Interpreter<'_> {
     }
 
     /// Adds a condition, or an alternative to the one before.
-    fn push(&mut self, mut want: RequiredPhrase) {
+    fn push(&mut self, want: RequiredPhrase) {
         self.has_meaning = true;
-        let Some(compared) = self.compare_with(want) else { return };
-        want = compared;
+        let Some(mut want) = self.compare_with(want) else { return };
         if self.narrows_excluded(&want, self.at) {
             return;
         }

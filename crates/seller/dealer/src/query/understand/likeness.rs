@@ -120,19 +120,13 @@ impl Interpreter<'_> {
         }
         if let Some(seats) = resemblance.seats {
             let bounds = (Some(seats.saturating_sub(1)), Some(seats.saturating_add(1)));
-            self.add_number(NumericAttribute::Seats, bounds);
+            self.add(RequiredPhrase::number(NumericAttribute::Seats, bounds));
         }
         if let Some(price) = resemblance.price {
             let third = price / 10 * 3;
             let bounds = (Some(price.saturating_sub(third)), Some(price.saturating_add(third)));
-            self.add_number(NumericAttribute::Price, bounds);
+            self.add(RequiredPhrase::number(NumericAttribute::Price, bounds));
         }
-    }
-
-    fn add_number(&mut self, number: NumericAttribute, bounds: super::NumberRange) {
-        let label = number.in_filters(bounds);
-        let any = vec![Predicate::Number(number, bounds)];
-        self.add(RequiredPhrase { any, negated: false, attribute: None, label });
     }
 
     fn add(&mut self, want: RequiredPhrase) {
