@@ -100,10 +100,8 @@ impl FeedSource {
 pub struct FeedStatus<'a> {
     /// Its configuration.
     pub feed: &'a FeedConfig,
-    /// Its state in the store.
-    pub state: FeedState,
-    /// Its last run, if there was one.
-    pub last: Option<FeedRun>,
+    /// Its state in the store, and its last run.
+    pub standing: FeedStanding,
 }
 
 impl<'a> FeedStatus<'a> {
@@ -114,23 +112,15 @@ impl<'a> FeedStatus<'a> {
     pub fn of_all(store: &Store, dealer: &'a DealerConfig) -> Result<Vec<Self>, InternalError> {
         let id = &dealer.terms.id;
         let of = |feed: &'a FeedConfig| {
-            let standing = FeedStanding::read(store, id, &feed.name)?;
-            Ok(Self::from_standing(feed, standing))
+            Ok(Self { feed, standing: FeedStanding::read(store, id, &feed.name)? })
         };
         dealer.feeds.iter().map(of).collect()
-    }
-
-    /// Creates the status of a configured feed.
-    #[must_use]
-    pub fn from_standing(feed: &'a FeedConfig, standing: FeedStanding) -> Self {
-        let FeedStanding { state, last } = standing;
-        Self { feed, state, last }
     }
 
     /// Returns the last run if its feed was not stored.
     #[must_use]
     pub fn not_taken(&self) -> Option<&FeedRun> {
-        self.last.as_ref().filter(|run| run.outcome != FeedOutcome::Taken)
+        self.standing.last.as_ref().filter(|run| run.outcome != FeedOutcome::Taken)
     }
 }
 

@@ -185,11 +185,7 @@ pub fn add_dealers<R: DealerReader>(
         let detail = (!dealer.hosts.is_empty()).then(|| dealer.hosts.join(", "));
         NewAuditEntry { detail, ..context.entry(actor, id, AuditAction::DealerAdded, Some(id)) }
     };
-    // In the order of ids, as in the other transactions on several records, so that none of them waits
-    // for another that waits for it.
-    let entries: BTreeMap<String, NewAuditEntry> =
-        fresh.iter().map(|dealer| (dealer.dealer_id.clone(), entry(dealer))).collect();
-    let entries: Vec<NewAuditEntry> = entries.into_values().collect();
+    let entries: Vec<NewAuditEntry> = fresh.iter().map(entry).collect();
     let now = context.now;
     context.store.decide(move |tx| -> Hosted {
         let revision = tx.host_dealers(&fresh, may_reuse, now)?;

@@ -164,22 +164,19 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
     let input = ListFeeds { feeds: sources.iter().map(FeedSource::name).collect() };
     let standings = list_feeds(&admin(&store, &[]), &context.operator(), input);
     let standings = standings.map_err(refused)?;
-    let found = sources.into_iter().zip(standings).map(|(source, standing)| {
-        let FeedStanding { state, last } = standing;
-        KnownFeed { source, state, last }
-    });
-    let found: Vec<_> = found.collect();
+    let found = sources.into_iter().zip(standings);
+    let found: Vec<_> = found.map(|(source, standing)| KnownFeed { source, standing }).collect();
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let stale = |state: &FeedState| if state.stale_since.is_some() { "stale" } else { "" };
     let columns: [Cells<'_, KnownFeed>; 7] = [
         (Text("dealer"), &|known| known.source.dealer.terms.id.clone()),
         (Text("feed"), &|known| known.source.feed.name.clone()),
         (Text("from"), &|known| known.source.feed.from.name().to_owned()),
-        (Text("taken at"), &|known| moment(known.state.taken_at)),
-        (Text(""), &|known| stale(&known.state).to_owned()),
-        (Text("last run"), &|known| moment(known.last.as_ref().map(|run| run.ended_at))),
+        (Text("taken at"), &|known| moment(known.standing.state.taken_at)),
+        (Text(""), &|known| stale(&known.standing.state).to_owned()),
+        (Text("last run"), &|known| moment(known.standing.last.as_ref().map(|run| run.ended_at))),
         (Text("outcome"), &|known| {
-            known.last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
+            known.standing.last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
         }),
     ];
     let nothing = "no feeds are configured; docs/feeds.md explains how to configure them";
@@ -190,12 +187,12 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
 /// Feed with its state and its last run.
 struct KnownFeed {
     source: FeedSource,
-    state: FeedState,
-    last: Option<FeedRun>,
+    standing: FeedStanding,
 }
 
 fn about(known: &KnownFeed) -> Value {
-    let KnownFeed { source, state, last } = known;
+    let KnownFeed { source, standing } = known;
+    let FeedStanding { state, last } = standing;
     json!({
         "dealer": source.dealer.terms.id,
         "feed": source.feed.name,

@@ -208,9 +208,9 @@ fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) ->
 fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) -> SellingPoint {
     let place = "tradepost import, more often, or [[dealers.feeds]]";
     let todo = |text: String| point(false, "Your inventory is not up to date", text, place);
-    if let Some(standing) = feeds.iter().find(|standing| standing.state.stale_since.is_some()) {
-        let name = &standing.feed.name;
-        return todo(format!("The feed {name} {}", last_taken(standing, now)));
+    if let Some(status) = feeds.iter().find(|status| status.standing.state.stale_since.is_some()) {
+        let name = &status.feed.name;
+        return todo(format!("The feed {name} {}", last_taken(status, now)));
     }
     if let Some(age) = summary.stale_for(feeds, now) {
         return todo(format!("No listing was confirmed for {}.", lasting(age)));

@@ -102,21 +102,20 @@ impl Console {
             let standings = list_feeds(&self.admin(&[]), &visitor.actor(), input);
             let standings = standings.map_err(refused)?;
             let configured = seller.dealer.feeds.iter().zip(standings);
-            let standings: Vec<_> = configured
-                .map(|(feed, standing)| FeedStatus::from_standing(feed, standing))
-                .collect();
-            let row = |standing: &FeedStatus<'_>| FeedRow {
-                name: standing.feed.name.clone(),
-                href: address(&seller, &standing.feed.name, None),
-                way: standing.feed.from.name(),
-                state: state(standing),
-                taken: standing.state.taken_at.map(|at| here.when(at)),
-                last: standing
+            let row = |status: FeedStatus<'_>| FeedRow {
+                name: status.feed.name.clone(),
+                href: address(&seller, &status.feed.name, None),
+                way: status.feed.from.name(),
+                state: state(&status),
+                taken: status.standing.state.taken_at.map(|at| here.when(at)),
+                last: status
+                    .standing
                     .last
                     .as_ref()
                     .map(|run| (outcome(run.outcome), here.when(run.ended_at))),
             };
-            let feeds = standings.iter().map(row).collect();
+            let feeds =
+                configured.map(|(feed, standing)| row(FeedStatus { feed, standing })).collect();
             dealers.push(FeedsDealer { name: seller.dealer.terms.name.clone(), feeds });
         }
         Ok(ConsoleReply::page(&FeedsPage { frame: self.frame(visitor, "Feeds")?, dealers }))
@@ -135,8 +134,8 @@ impl Console {
         let history = show_feed(&self.admin(&[]), &visitor.actor(), input).map_err(refused)?;
         let FeedHistory { state: feed_state, runs, shown } = history;
         let last = runs.first().cloned();
-        let standing =
-            FeedStatus::from_standing(configured, FeedStanding { state: feed_state, last });
+        let standing = FeedStanding { state: feed_state, last };
+        let status = FeedStatus { feed: configured, standing };
         let here = self.local(std::slice::from_ref(&seller));
         let run = |run: &FeedRun| FeedRunView {
             href: address(&seller, name, Some(&run.run_id)),
@@ -145,8 +144,8 @@ impl Console {
             when: here.when(run.ended_at),
             is_here: shown.as_ref().is_some_and(|shown| shown.run_id == run.run_id),
         };
-        let from = standing.feed.from.name();
-        let extent = match standing.feed.extent {
+        let from = status.feed.from.name();
+        let extent = match status.feed.extent {
             Extent::Full => "whole inventory",
             Extent::Delta => "changes",
         };
@@ -155,7 +154,7 @@ impl Console {
             dealer: dealer.to_owned(),
             name: name.to_owned(),
             about: format!("{} of {}, by {from}", headed(extent), seller.dealer.terms.name),
-            state: state(&standing),
+            state: state(&status),
             runs: runs.iter().map(run).collect(),
             shown: shown.as_ref().map(|run| report(run, name, &here)),
         };
@@ -177,11 +176,12 @@ pub(super) fn address(seller: &DealerAgent, feed: &str, run: Option<&str>) -> St
     link("feeds/runs", [("dealer", dealer), ("feed", Some(feed)), ("run", run)])
 }
 
-fn state(standing: &FeedStatus<'_>) -> Mark {
-    let (class, label) = match (standing.state.stale_since, standing.feed.stale_after) {
+fn state(status: &FeedStatus<'_>) -> Mark {
+    let stored = &status.standing.state;
+    let (class, label) = match (stored.stale_since, status.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
         // A feed without any run is neither fresh nor stale.
-        (None, _) if standing.state.taken_at.is_none() => ("", "never imported"),
+        (None, _) if stored.taken_at.is_none() => ("", "never imported"),
         (None, Some(_)) => ("good", "fresh"),
         (None, None) => ("", "no age limit"),
     };
@@ -199,8 +199,8 @@ pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
 }
 
 /// Returns when a feed was last stored, as the end of a sentence about the feed.
-pub(super) fn last_taken(standing: &FeedStatus<'_>, now: Timestamp) -> String {
-    match standing.state.taken_at {
+pub(super) fn last_taken(status: &FeedStatus<'_>, now: Timestamp) -> String {
+    match status.standing.state.taken_at {
         Some(at) => format!("was last imported {}.", ago(at, now)),
         None => "has never been imported.".to_owned(),
     }

@@ -198,20 +198,20 @@ impl Console {
             let here = self.local(std::slice::from_ref(&seller));
             let latest = summary.latest.unwrap_or(now);
             let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
-            for standing in &feeds {
-                let name = &standing.feed.name;
+            for status in &feeds {
+                let name = &status.feed.name;
                 let href = if StaffPermission::Operate.is_of(visitor.member.role) {
                     address(&seller, name, None)
                 } else {
                     format!("{PATH}/inventory")
                 };
-                if let Some(since) = standing.state.stale_since {
+                if let Some(since) = status.standing.state.stale_since {
                     let title = format!("The feed {name} of {} is stale", terms.name);
-                    let detail = format!("It {}", last_taken(standing, now));
+                    let detail = format!("It {}", last_taken(status, now));
                     let href = href.clone();
                     items.push(item(&here, since, InboxItemKind::Stale, title, detail, href));
                 }
-                if let Some(run) = standing.not_taken() {
+                if let Some(run) = status.not_taken() {
                     let how = not_taken_because(run.outcome);
                     let title = format!("The feed {name} of {} {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
