@@ -1,7 +1,7 @@
 //! Resolve, then authorize: the only way to an entity by its id. An absent entity and another tenant's are
 //! the same value, the same bytes and the same work (`U-1` to `U-10`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -124,8 +124,9 @@ impl Rights {
         tenant: &str,
         reader: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
-        let term = Some(Account::natural_key(&key.domain, &key.operator));
-        let mut accounts = reader.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
+        let term = Account::natural_key(&key.domain, &key.operator);
+        let query = Query::of_owner(tenant).led_to_by(term.field, &term.value);
+        let mut accounts = reader.all::<Account>(&query)?;
         accounts.extend(self.granted(tenant, reader)?);
         accounts.retain(|account| key.may_mean(&account.thing));
         accounts.sort_by_key(|account| account.record.place);
@@ -304,6 +305,24 @@ impl CallerReach {
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
         if is_there && permitted { reader.find(id) } else { Ok(None) }
+    }
+
+    /// Finds the caller's entities with these ids, to read them, by one look into the store. For ids from
+    /// records that the caller reaches; see [`get_many`](StoreRead::get_many).
+    pub(crate) fn find_many<T: Entity>(
+        &self,
+        reader: &dyn StoreRead,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = reader.find_many::<T>(ids)?;
+        found.retain(|kept| {
+            let EntityRecord { owner, account, .. } = &kept.record;
+            self.permits(&EntityOwner { owner: owner.clone(), account: account.clone() })
+        });
+        Ok(found)
     }
 
     /// Finds the caller's entity with this id, or refuses with this code. `field` is the member that named

@@ -1,6 +1,7 @@
 //! Store of the publisher. Entities of all owners are stored alike, by kind and id: looking up an absent one,
 //! another tenant's and one's own is the same work (`U-7`, `U-9`).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +18,7 @@ pub mod index;
 pub mod memory;
 pub(crate) mod stale_reads;
 
-pub use index::{Changes, FoundBy, IndexField, IndexTerm, Order, Query, Tally};
+pub use index::{Changes, FoundBy, IndexField, IndexTerm, IndexTerms, Order, Query, Tally};
 
 tradepost_document::words! {
     /// Kind of a stored entity, by its name in the store.
@@ -201,6 +202,18 @@ pub trait StoreRead {
     /// When the store fails.
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError>;
 
+    /// Returns the entities with these ids, of any owner, in the order in which they were stored. Absent
+    /// ones are left out. For ids from records that the caller reaches, and not for ids that a request
+    /// names: the time it takes tells how many there are.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError>;
+
     /// Returns entities, in the order that the query asks for.
     ///
     /// # Errors
@@ -262,6 +275,17 @@ impl dyn StoreRead + '_ {
     /// When the store fails, or the stored entity is not of this type.
     pub fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
         self.get(T::KIND, id)?.map(Stored::read).transpose()
+    }
+
+    /// Returns the entities with these ids, typed; see [`get_many`](StoreRead::get_many).
+    ///
+    /// # Errors
+    /// When the store fails, or a stored entity is not of this type.
+    pub fn find_many<T: Entity>(
+        &self,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
+        self.get_many(T::KIND, ids)?.into_iter().map(Stored::read).collect()
     }
 
     /// Returns entities of a type, in the order that the query asks for.

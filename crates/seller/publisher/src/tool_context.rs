@@ -178,6 +178,25 @@ impl ToolContext<'_> {
         self.admitted.reach.find(self.reader, id)
     }
 
+    /// Finds the caller's entities with these ids, to read them, by one look into the store. For ids from
+    /// records that the caller reaches, and not for ids that the request names.
+    pub(crate) fn find_many<T: Entity>(
+        &self,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
+        self.admitted.reach.find_many(self.reader, ids)
+    }
+
+    /// Returns the accounts of these entities by id.
+    pub(crate) fn accounts_of<T>(
+        &self,
+        entities: &[Stored<T>],
+    ) -> Result<BTreeMap<String, Account>, InternalError> {
+        let ids = entities.iter().filter_map(|kept| kept.record.account.clone()).collect();
+        let found = self.reader.find_many::<Account>(&ids)?;
+        Ok(found.into_iter().map(|kept| (kept.record.id, kept.thing)).collect())
+    }
+
     /// Finds the caller's entity with this id, to change it, or refuses with this code; see
     /// [`require`](crate::resolve::CallerReach::require).
     pub(crate) fn require<T: Entity>(

@@ -230,7 +230,7 @@ impl Connection {
     }
 
     /// Returns a query for the elements of a JSON array, which is the value with this number.
-    pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
+    pub(crate) fn elements(&self, value: usize, kind: &'static str) -> String {
         let each = match &self.link {
             SqlBackend::Sqlite(_) => format!("json_each(${value})"),
             SqlBackend::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),

@@ -13,14 +13,14 @@ use crate::store::{Stored, own_id};
 /// is offline and no other can take its place.
 pub(crate) fn impairments(
     buy: &MediaBuy,
-    library: &[Stored<Creative>],
+    library: &[&Stored<Creative>],
     now: Timestamp,
 ) -> Vec<Value> {
     if buy.status_at(now).is_terminal() {
         return Vec::new();
     }
     let gone = library.iter().filter(|creative| is_offline(creative.thing.status_at(now)));
-    let impairment = |creative: &Stored<Creative>| {
+    let impairment = |creative: &&Stored<Creative>| {
         let id = &creative.thing.creative_id;
         let suffering = buy.packages.iter().filter(|package| {
             assigned(package).any(|one| one == id) && !can_run(package, library, now)
@@ -42,7 +42,7 @@ fn assigned(package: &Package) -> impl Iterator<Item = &str> {
 }
 
 /// Returns true if a package has a creative that is available, or may be soon.
-fn can_run(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> bool {
+fn can_run(package: &Package, library: &[&Stored<Creative>], now: Timestamp) -> bool {
     let known = |id: &str| library.iter().find(|creative| creative.thing.creative_id == id);
     assigned(package).filter_map(known).any(|creative| !is_offline(creative.thing.status_at(now)))
 }

@@ -146,7 +146,10 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
             ("plan", buy.plan_id.clone().map(Value::from)),
             ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
             ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
-            ("impairments", Some(health::impairments(buy, &library, now).into())),
+            (
+                "impairments",
+                Some(health::impairments(buy, &library.iter().collect::<Vec<_>>(), now).into()),
+            ),
             ("delivery", Some(figures.into())),
             ("history", Some(history.into())),
         ]),

@@ -7,6 +7,7 @@
 //! those few and computes the current status of each.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
@@ -45,6 +46,28 @@ impl IndexTerm {
     #[must_use]
     pub fn new(field: IndexField, value: &str) -> Self {
         Self { field, value: value.to_owned() }
+    }
+}
+
+/// Values of one field, by any of which records are found.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IndexTerms {
+    /// Field that the values are of.
+    pub field: IndexField,
+    /// The values.
+    pub values: BTreeSet<String>,
+}
+
+impl IndexTerms {
+    /// Returns true when a term is one of these.
+    pub(crate) fn contain(&self, term: &IndexTerm) -> bool {
+        term.field == self.field && self.values.contains(&term.value)
+    }
+}
+
+impl From<IndexTerm> for IndexTerms {
+    fn from(term: IndexTerm) -> Self {
+        Self { field: term.field, values: BTreeSet::from([term.value]) }
     }
 }
 
@@ -117,8 +140,8 @@ pub struct Query {
     pub states: Vec<String>,
     /// Only records of this class.
     pub class: Option<String>,
-    /// Only records with this index term.
-    pub term: Option<IndexTerm>,
+    /// Only records with one of these index terms.
+    pub terms: Option<IndexTerms>,
     /// Only records whose stored state is outdated, or only those where it is current. Outdated ones are
     /// sorted by the moment of the change.
     pub changes: Option<Changes>,
@@ -155,7 +178,18 @@ impl Query {
     /// Narrows the query to records with an index term.
     #[must_use]
     pub fn led_to_by(self, field: IndexField, value: &str) -> Self {
-        Self { term: Some(IndexTerm::new(field, value)), ..self }
+        self.led_to_by_any(field, std::iter::once(value))
+    }
+
+    /// Narrows the query to records with an index term of any of these values.
+    #[must_use]
+    pub fn led_to_by_any<'v>(
+        self,
+        field: IndexField,
+        values: impl Iterator<Item = &'v str>,
+    ) -> Self {
+        let values = values.map(ToOwned::to_owned).collect();
+        Self { terms: Some(IndexTerms { field, values }), ..self }
     }
 
     /// Returns the query with the skipped records included: for results that are merged with those

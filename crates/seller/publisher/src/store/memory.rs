@@ -1,7 +1,7 @@
 //! In-memory store for tests.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -49,12 +49,27 @@ impl StoreRead for MemoryTx {
         Ok(self.0.borrow().records.get(&(kind, id.to_owned())).map(read))
     }
 
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        let state = self.0.borrow();
+        let named = ids.iter().filter_map(|id| state.records.get(&(kind, id.clone())).map(read));
+        let mut found: Vec<_> = named.collect();
+        found.sort_by_key(|record| record.place);
+        Ok(found)
+    }
+
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let wanted = |record: &&EntityRecord| {
             record.kind == kind
                 && query.selects(record)
                 && query.reaches(record)
-                && query.term.as_ref().is_none_or(|term| record.terms.contains(term))
+                && query
+                    .terms
+                    .as_ref()
+                    .is_none_or(|terms| record.terms.iter().any(|term| terms.contain(term)))
                 && match query.changes {
                     None => true,
                     Some(Changes::By(now)) => record.changes_at.is_some_and(|at| at <= now),

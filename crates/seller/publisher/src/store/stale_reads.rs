@@ -2,6 +2,7 @@
 //! and its reply says how old the data is.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -115,6 +116,20 @@ impl StoreRead for RecordingReader<'_> {
         Ok(found)
     }
 
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        let found = self.reader.get_many(kind, ids)?;
+        for id in ids {
+            let records = found.iter().filter(|record| record.id == *id).cloned().collect();
+            let asked = RecentQuery::Get(kind, id.clone());
+            self.recent.note(asked, RecentResult::Records(records), self.now);
+        }
+        Ok(found)
+    }
+
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.reader.list(kind, query)?;
         let asked = RecentQuery::List(kind, query.clone());
@@ -188,6 +203,19 @@ impl StoreRead for StaleReader<'_> {
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         Ok(self.records(&RecentQuery::Get(kind, id.to_owned()))?.into_iter().next())
+    }
+
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.get(kind, id)?);
+        }
+        found.sort_by_key(|record| record.place);
+        Ok(found)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {

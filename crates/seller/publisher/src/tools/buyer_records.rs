@@ -31,11 +31,7 @@ pub(super) fn library<T: Entity>(
             reader.all(&query)?
         }
         Wanted::Named(ids) => {
-            let mut found = Vec::new();
-            for id in ids {
-                found.extend(reader.find::<T>(&own_id(owner, account, id))?);
-            }
-            found
+            reader.find_many::<T>(&ids.iter().map(|id| own_id(owner, account, id)).collect())?
         }
     };
     Ok(found.into_iter().map(|kept| (chosen(&kept.thing).clone(), kept)).collect())

@@ -1,6 +1,6 @@
 //! The creative library: `sync_creatives` and `list_creatives`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
@@ -9,7 +9,7 @@ use crate::admit::Admitted;
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::creative::Creative;
 use crate::forms::creatives::SyncCreatives;
-use crate::store::{EntityRecord, IndexField, IndexTerm, Query, StoreRead, Stored};
+use crate::store::{EntityRecord, IndexField, Query, StoreRead, Stored};
 use crate::tools::buyer_records::Wanted;
 
 mod demand;
@@ -39,12 +39,13 @@ impl Buys {
         packages: impl Iterator<Item = &'a str>,
         creatives: impl Iterator<Item = &'a str>,
     ) -> Result<Self, InternalError> {
-        let packages = packages.map(|id| IndexTerm::new(IndexField::Package, id));
-        let creatives = creatives.map(|id| IndexTerm::new(IndexField::Creative, id));
-        let terms: BTreeSet<IndexTerm> = packages.chain(creatives).collect();
+        let with_package = Query::default().led_to_by_any(IndexField::Package, packages);
+        let with_creative = Query::default().led_to_by_any(IndexField::Creative, creatives);
         let mut found: BTreeMap<u64, Stored<MediaBuy>> = BTreeMap::new();
-        for term in terms {
-            let query = Query { term: Some(term), ..Query::default() };
+        for query in [with_package, with_creative] {
+            if query.terms.as_ref().is_none_or(|terms| terms.values.is_empty()) {
+                continue;
+            }
             for buy in admitted.reach.all::<MediaBuy>(reader, &query)? {
                 found.insert(buy.record.place, buy);
             }

@@ -10,7 +10,6 @@ use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::typed;
 
 use super::buys;
-use crate::account::Account;
 use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::catalogue::{PricingOption, Product};
@@ -40,9 +39,13 @@ pub(super) fn perform(
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut sandbox = false;
+    let accounts = work.accounts_of(&buys)?;
+    let ids = buys.iter().map(|kept| kept.record.id.clone()).collect();
+    let delivered = work.reader.find_many::<BuyDelivery>(&ids)?;
+    let mut delivered: BTreeMap<String, BuyDelivery> =
+        delivered.into_iter().map(|kept| (kept.record.id, kept.thing)).collect();
     for kept in &buys {
-        let delivery = work.reader.find::<BuyDelivery>(&kept.record.id)?;
-        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+        let delivery = delivered.remove(&kept.record.id).unwrap_or_default();
         let reports: Vec<DeliveryReport> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
             // Not limited to the lifetime: a report may be about a time outside of the flight.
@@ -52,8 +55,8 @@ pub(super) fn perform(
         // used up.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
-        let account = Account::find_for(&kept.record, work.reader)?;
-        sandbox |= account.is_some_and(|account| account.thing.sandbox);
+        let account = kept.record.account.as_ref().and_then(|id| accounts.get(id));
+        sandbox |= account.is_some_and(|account| account.sandbox);
     }
     let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
     currencies.dedup();

@@ -1,6 +1,7 @@
 //! What a request costs does not grow with what its buyer has bought before, and statuses that change with the
 //! time are found by how they stand now.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,35 +26,60 @@ use crate::support::{Harness, profile};
 
 const ACCOUNT: &str = "acc_1";
 
-/// A store in memory that counts the records that are read.
+/// A store in memory that counts the records that are read, and the statements that read them.
 #[derive(Debug, Default)]
 struct CountingStore {
     store: MemoryPublisherStore,
-    read: Arc<AtomicUsize>,
+    counts: Arc<ReadCounts>,
+}
+
+#[derive(Debug, Default)]
+struct ReadCounts {
+    records: AtomicUsize,
+    statements: AtomicUsize,
+}
+
+impl ReadCounts {
+    fn add(&self, records: usize) {
+        self.records.fetch_add(records, Ordering::Relaxed);
+        self.statements.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 struct CountingTx<'a, S: ?Sized> {
     inner: &'a S,
-    read: &'a AtomicUsize,
+    counts: &'a ReadCounts,
 }
 
 impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        self.counts.add(0);
         self.inner.whose(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
-        self.read.fetch_add(1, Ordering::Relaxed);
+        self.counts.add(1);
         self.inner.get(kind, id)
+    }
+
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        let found = self.inner.get_many(kind, ids)?;
+        self.counts.add(found.len());
+        Ok(found)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.inner.list(kind, query)?;
-        self.read.fetch_add(found.len(), Ordering::Relaxed);
+        self.counts.add(found.len());
         Ok(found)
     }
 
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+        self.counts.add(0);
         self.inner.count(kind, query)
     }
 
@@ -86,12 +112,12 @@ impl<S: StoreTx + ?Sized> StoreTx for CountingTx<'_, S> {
 
 impl PublisherStore for CountingStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.store.read(&mut |inner| job(&CountingTx { inner, read: &self.read }))
+        self.store.read(&mut |inner| job(&CountingTx { inner, counts: &self.counts }))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
-        let read = Arc::clone(&self.read);
-        self.store.write(Box::new(move |inner| job(&CountingTx { inner, read: &read })))
+        let counts = Arc::clone(&self.counts);
+        self.store.write(Box::new(move |inner| job(&CountingTx { inner, counts: &counts })))
     }
 }
 
@@ -106,9 +132,9 @@ fn creative(number: usize) -> Value {
 }
 
 /// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
-fn with_buys(buys: usize) -> (Harness, Arc<AtomicUsize>) {
+fn with_buys(buys: usize) -> (Harness, Arc<ReadCounts>) {
     let store = CountingStore::default();
-    let read = Arc::clone(&store.read);
+    let counts = Arc::clone(&store.counts);
     let harness = Harness::on(
         PublisherProfile { catalogue: demo::catalogue(), ..profile() },
         Arc::new(store),
@@ -145,7 +171,7 @@ fn with_buys(buys: usize) -> (Harness, Arc<AtomicUsize>) {
         let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
         ask(&harness, AdcpTool::SyncCreatives, sync);
     }
-    (harness, read)
+    (harness, counts)
 }
 
 fn put(
@@ -237,13 +263,50 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
     let few = with_buys(60);
     let many = with_buys(240);
     for (tool, arguments) in table {
-        let [of_few, of_many] = [&few, &many].map(|(harness, read)| {
-            let before = read.load(Ordering::Relaxed);
+        let [of_few, of_many] = [&few, &many].map(|(harness, counts)| {
+            let before = counts.records.load(Ordering::Relaxed);
             ask(harness, tool, arguments.clone());
-            read.load(Ordering::Relaxed) - before
+            counts.records.load(Ordering::Relaxed) - before
         });
         assert_eq!(of_few, of_many, "{tool:?} {arguments}");
     }
+}
+
+#[test]
+fn a_longer_page_needs_no_more_statements() {
+    let ids = |count: usize| (0..count).map(|number| format!("creative_{number}"));
+    let (harness, counts) = with_buys(240);
+    let statements = |tool, arguments: Value| {
+        let before = counts.statements.load(Ordering::Relaxed);
+        ask(&harness, tool, arguments);
+        counts.statements.load(Ordering::Relaxed) - before
+    };
+    for (tool, arguments) in [
+        (AdcpTool::GetMediaBuys, json!({})),
+        (AdcpTool::GetMediaBuys, json!({"include_snapshot": true})),
+        (AdcpTool::ListCreatives, json!({})),
+        (AdcpTool::ListTasks, json!({})),
+        (AdcpTool::ListPropertyLists, json!({})),
+    ] {
+        let [short, long] = [2, 20].map(|rows| {
+            let mut arguments = arguments.clone();
+            arguments["pagination"] = json!({"max_results": rows});
+            statements(tool, arguments)
+        });
+        assert_eq!(short, long, "{tool:?} {arguments}");
+    }
+    let [few, many] = [2, 20].map(|count| {
+        let creatives: Vec<Value> = (0..count).map(creative).collect();
+        let account = json!({"account_id": ACCOUNT});
+        statements(AdcpTool::SyncCreatives, json!({"account": account, "creatives": creatives}))
+    });
+    // Each creative is written for itself.
+    assert!(many - few <= 20 - 2, "{few} {many}");
+    let [few, many] = [2, 20].map(|count| {
+        let filters = json!({"creative_ids": ids(count).collect::<Vec<_>>()});
+        statements(AdcpTool::ListCreatives, json!({"filters": filters}))
+    });
+    assert_eq!(few, many);
 }
 
 #[test]

@@ -68,6 +68,15 @@ impl<S: StoreRead + ?Sized> StoreRead for Recorded<'_, S> {
         self.inner.get(kind, id)
     }
 
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        self.note(format!("get many {} {ids:?}", kind.name()));
+        self.inner.get_many(kind, ids)
+    }
+
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         self.note(format!("list {} {query:?}", kind.name()));
         self.inner.list(kind, query)

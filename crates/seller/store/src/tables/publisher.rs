@@ -1,10 +1,12 @@
 //! Data of publishers: entities of every kind in one table, and idempotency keys.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::json::Value;
+use tradepost_document::json::{self, Value};
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, DecisionStep};
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexTerm, KeyRow, Query, StoreRead, StoreTx, Tally,
@@ -138,6 +140,26 @@ impl StoreRead for PublisherTx<'_> {
         row.map(UnparsedRow::parse).transpose()
     }
 
+    fn get_many(
+        &self,
+        kind: EntityKind,
+        ids: &BTreeSet<String>,
+    ) -> Result<Vec<EntityRecord>, InternalError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM publisher_things t
+             WHERE t.publisher = $1 AND t.kind = $2 AND t.id IN ({}) ORDER BY t.place",
+            self.connection.elements(3, "TEXT")
+        );
+        let ids = json::to_string(ids).map_err(InternalError::on("naming things"))?;
+        let rows: Vec<UnparsedRow> = self.connection.all(
+            "reading things",
+            &sql,
+            params![self.publisher, kind.name(), ids],
+            |row| read(kind, row),
+        )?;
+        rows.into_iter().map(UnparsedRow::parse).collect()
+    }
+
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let Listing { sql, values } = Listing::new(self.connection, self.publisher, kind, query);
         // Bodies are parsed after the rows are released, so that parsing holds no read open.
@@ -180,7 +202,7 @@ impl StoreRead for PublisherTx<'_> {
             params![self.publisher, scope, key],
             |row| Ok((row.get("hash")?, row.get("reply")?, row.get("used_at")?)),
         )?;
-        row.map(|(hash, reply, used_at)| Ok(KeyRow { hash, reply: json(&reply)?, used_at }))
+        row.map(|(hash, reply, used_at)| Ok(KeyRow { hash, reply: read_json(&reply)?, used_at }))
             .transpose()
     }
 }
@@ -444,7 +466,7 @@ struct UnparsedRow {
 
 impl UnparsedRow {
     fn parse(self) -> Result<EntityRecord, InternalError> {
-        Ok(EntityRecord { body: json(&self.body)?, ..self.record })
+        Ok(EntityRecord { body: read_json(&self.body)?, ..self.record })
     }
 }
 
@@ -475,9 +497,8 @@ fn read(kind: EntityKind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
     Ok(UnparsedRow { record, body: row.get("body")? })
 }
 
-fn json(text: &str) -> Result<Value, InternalError> {
-    tradepost_document::json::from_str(text)
-        .map_err(|error| InternalError::new("reading what was kept", error))
+fn read_json(text: &str) -> Result<Value, InternalError> {
+    json::from_str(text).map_err(|error| InternalError::new("reading what was kept", error))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::creative::{Creative, CreativeStatus as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refusals::{self, ToolError};
 use crate::reply::{ToolReply, object};
-use crate::store::{Query, Stored};
+use crate::store::{Query, Stored, own_id};
 use crate::tool_context::ToolContext;
 use crate::tools::page::{self, ListPage, PageSize};
 
@@ -28,15 +28,11 @@ pub(in crate::tools) fn perform(
 ) -> Result<ToolReply, ToolError> {
     let page = page(work, form)?;
     let offer = work.publisher.products(work.reader)?;
-    let mut known = Known::default();
-    let mut shown = Vec::new();
-    let mut sandbox = false;
-    for kept in &page.items {
-        let account = known.account(work, kept)?;
-        sandbox |= account.as_ref().is_some_and(|account| account.sandbox);
-        let library = known.creatives(work, kept)?;
-        shown.push(row(work, form, kept, account.as_ref(), &offer, &library)?);
-    }
+    let related = RelatedRecords::read(work, form, &page.items)?;
+    let rows = page.items.iter().map(|kept| row(work, form, kept, &offer, &related));
+    let shown: Vec<Map> = rows.collect();
+    let accounts = page.items.iter().filter_map(|kept| related.account(kept));
+    let sandbox = accounts.into_iter().any(|account| account.sandbox);
     let body = object!({
         "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
     });
@@ -70,51 +66,89 @@ fn in_status(statuses: &[MediaBuyStatus]) -> Query {
     Query { states, ..Query::default() }
 }
 
-/// Cache of the records that media buys of a page share.
-#[derive(Default)]
-struct Known {
-    accounts: BTreeMap<String, Option<Account>>,
-    creatives: BTreeMap<(Option<String>, String), Option<Stored<Creative>>>,
+/// Creative that a buyer chose for a package, by account and the buyer's id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ChosenCreative {
+    account: Option<String>,
+    id: String,
 }
 
-impl Known {
-    /// Returns the account of a media buy.
-    fn account(
-        &mut self,
+/// Records that the rows of a page show beside their media buys. They are read for all rows at once, so that
+/// a page of a hundred needs no more statements than a page of one.
+struct RelatedRecords {
+    accounts: BTreeMap<String, Account>,
+    creatives: BTreeMap<ChosenCreative, Stored<Creative>>,
+    /// Delivery by the id of the media buy; empty when no snapshot is requested.
+    deliveries: BTreeMap<String, BuyDelivery>,
+}
+
+impl RelatedRecords {
+    /// Reads the records of these media buys.
+    fn read(
         work: &ToolContext<'_>,
-        buy: &Stored<MediaBuy>,
-    ) -> Result<Option<Account>, InternalError> {
-        let Some(id) = &buy.record.account else { return Ok(None) };
-        if let Some(known) = self.accounts.get(id) {
-            return Ok(known.clone());
+        form: &GetMediaBuys,
+        buys: &[Stored<MediaBuy>],
+    ) -> Result<Self, InternalError> {
+        let mut deliveries = BTreeMap::new();
+        if form.include_snapshot {
+            let ids = buys.iter().map(|kept| kept.record.id.clone()).collect();
+            for kept in work.reader.find_many::<BuyDelivery>(&ids)? {
+                deliveries.insert(kept.record.id, kept.thing);
+            }
         }
-        let account = Account::find_for(&buy.record, work.reader)?.map(|account| account.thing);
-        self.accounts.insert(id.clone(), account.clone());
-        Ok(account)
+        let accounts = work.accounts_of(buys)?;
+        Ok(Self { accounts, creatives: creatives(work, buys)?, deliveries })
+    }
+
+    fn account(&self, buy: &Stored<MediaBuy>) -> Option<&Account> {
+        self.accounts.get(buy.record.account.as_ref()?)
     }
 
     /// Returns the creatives of a media buy's packages, oldest first.
-    fn creatives(
-        &mut self,
-        work: &ToolContext<'_>,
-        buy: &Stored<MediaBuy>,
-    ) -> Result<Vec<Stored<Creative>>, InternalError> {
-        let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
-        let ids = assigned.filter_map(|assigned| assigned.creative_id.as_ref());
-        let ids: BTreeSet<&String> = ids.collect();
-        let mut library = Vec::new();
-        for id in ids {
-            let place = (buy.record.account.clone(), id.clone());
-            if !self.creatives.contains_key(&place) {
-                let reach = &work.admitted.reach;
-                let found = reach.chosen::<Creative>(work.reader, Some(&buy.record), id)?;
-                self.creatives.insert(place.clone(), found);
-            }
-            library.extend(self.creatives.get(&place).cloned().flatten());
-        }
+    fn library(&self, buy: &Stored<MediaBuy>) -> Vec<&Stored<Creative>> {
+        let mut library: Vec<_> =
+            chosen_creatives(buy).iter().filter_map(|chosen| self.creatives.get(chosen)).collect();
         library.sort_by_key(|kept| kept.record.place);
-        Ok(library)
+        library
     }
+}
+
+/// Returns the creatives that the packages of a media buy name.
+fn chosen_creatives(buy: &Stored<MediaBuy>) -> BTreeSet<ChosenCreative> {
+    let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+    let ids = assigned.filter_map(|assigned| assigned.creative_id.clone());
+    ids.map(|id| ChosenCreative { account: buy.record.account.clone(), id }).collect()
+}
+
+/// Reads the creatives of media buys. Most are on the account of their media buy; the others are looked for
+/// one by one.
+fn creatives(
+    work: &ToolContext<'_>,
+    buys: &[Stored<MediaBuy>],
+) -> Result<BTreeMap<ChosenCreative, Stored<Creative>>, InternalError> {
+    let mut near: BTreeMap<String, ChosenCreative> = BTreeMap::new();
+    let mut elsewhere: BTreeMap<ChosenCreative, &Stored<MediaBuy>> = BTreeMap::new();
+    for buy in buys {
+        for chosen in chosen_creatives(buy) {
+            if let Some(account) = &chosen.account {
+                near.insert(own_id(&buy.record.owner, account, &chosen.id), chosen.clone());
+            }
+            elsewhere.insert(chosen, buy);
+        }
+    }
+    let mut found = BTreeMap::new();
+    for kept in work.find_many::<Creative>(&near.keys().cloned().collect())? {
+        if let Some(chosen) = near.remove(&kept.record.id) {
+            elsewhere.remove(&chosen);
+            found.insert(chosen, kept);
+        }
+    }
+    for (chosen, buy) in elsewhere {
+        let reach = &work.admitted.reach;
+        let creative = reach.chosen::<Creative>(work.reader, Some(&buy.record), &chosen.id)?;
+        found.extend(creative.map(|creative| (chosen, creative)));
+    }
+    Ok(found)
 }
 
 /// Returns the media buys that a request means: those with these ids on any account, or all that the
@@ -153,11 +187,11 @@ fn row(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
     kept: &Stored<MediaBuy>,
-    account: Option<&Account>,
     offer: &[Product],
-    library: &[Stored<Creative>],
-) -> Result<Map, InternalError> {
+    related: &RelatedRecords,
+) -> Map {
     let buy = &kept.thing;
+    let library = related.library(kept);
     let now = work.call.now;
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
     // Rows name it `status`; the longer name only distinguishes it from the status of a task.
@@ -168,7 +202,7 @@ fn row(
         let latest = buy.history.iter().rev().take(most);
         latest.map(buy::BuyChange::published).collect::<Vec<_>>()
     });
-    let impairments = health::impairments(buy, library, now);
+    let impairments = health::impairments(buy, &library, now);
     let health = if impairments.is_empty() { "ok" } else { "impaired" };
     row.extend(object([
         ("status", Some(buy.status_at(now).name().into())),
@@ -185,29 +219,26 @@ fn row(
         ("history", history.map(Value::from)),
         ("health", Some(health.into())),
         ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
-        ("packages", Some(packages(work, kept, library, form.include_snapshot)?)),
-        ("account", account.map(|account| account.published().into())),
+        ("packages", Some(packages(work, form, kept, related))),
+        ("account", related.account(kept).map(|account| account.published().into())),
     ]));
-    Ok(row)
+    row
 }
 
 /// Returns the packages with the approval of their creatives and, on request, a snapshot of their
 /// delivery.
 fn packages(
     work: &ToolContext<'_>,
+    form: &GetMediaBuys,
     kept: &Stored<MediaBuy>,
-    library: &[Stored<Creative>],
-    snapshot: bool,
-) -> Result<Value, InternalError> {
+    related: &RelatedRecords,
+) -> Value {
     let buy = &kept.thing;
     let now = work.call.now;
-    let shares = if snapshot {
-        let delivery = work.reader.find::<BuyDelivery>(&kept.record.id)?;
-        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
-        report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>())
-    } else {
-        Vec::new()
-    };
+    let library = related.library(kept);
+    let delivery = related.deliveries.get(&kept.record.id);
+    let reports: Vec<_> = delivery.iter().flat_map(|delivery| &delivery.reports).collect();
+    let shares = if form.include_snapshot { report::shares(buy, &reports) } else { Vec::new() };
     let mut snapshots = shares.iter().map(report::metrics).map(|metrics| {
         object!({
             "as_of": now,
@@ -220,7 +251,7 @@ fn packages(
     });
     let shown = buy.packages.iter().map(|package| {
         let mut shown = package.published(buy);
-        let approvals = approvals(package, library, now);
+        let approvals = approvals(package, &library, now);
         if let Some(members) = shown.as_object_mut() {
             members.extend(object([
                 ("currency", Some(json!(buy.currency))),
@@ -230,10 +261,10 @@ fn packages(
         }
         shown
     });
-    Ok(shown.collect())
+    shown.collect()
 }
 
-fn approvals(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> Vec<Value> {
+fn approvals(package: &Package, library: &[&Stored<Creative>], now: Timestamp) -> Vec<Value> {
     let approval = |assignment: &Assigned| {
         let id = assignment.creative_id.as_ref()?;
         let mut library = library.iter().map(|kept| &kept.thing);

@@ -9,7 +9,6 @@ use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed::Typed as _;
 
 use super::Buys;
-use crate::account::Account;
 use crate::buy::{MediaBuy, Package};
 use crate::creative::{Creative, CreativeStatus};
 use crate::forms::Direction;
@@ -155,14 +154,10 @@ fn candidates(
 ) -> Result<Vec<Stored<Creative>>, ToolError> {
     let Some(ids) = named_ids(work, filters)? else { return Ok(work.all_of_account()?) };
     let account = work.admitted.account_id();
-    let mut found = Vec::new();
-    for id in ids {
-        let query = Query::default().led_to_by(IndexField::ChosenId, &id);
-        let mut creatives = work.admitted.reach.all::<Creative>(work.reader, &query)?;
-        creatives.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
-        found.extend(creatives);
-    }
-    found.sort_by_key(|kept| kept.record.place);
+    let ids = ids.iter().map(String::as_str);
+    let query = Query::default().led_to_by_any(IndexField::ChosenId, ids);
+    let mut found = work.admitted.reach.all::<Creative>(work.reader, &query)?;
+    found.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
     Ok(found)
 }
 
@@ -205,14 +200,9 @@ fn rows(
     work: &ToolContext<'_>,
     creatives: Vec<Stored<Creative>>,
 ) -> Result<Vec<CreativeRow>, ToolError> {
-    let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
-    for id in creatives.iter().filter_map(|kept| kept.record.account.as_ref()) {
-        if !accounts.contains_key(id)
-            && let Some(account) = work.reader.find::<Account>(id)?
-        {
-            accounts.insert(id.clone(), json!(account.thing.published()));
-        }
-    }
+    let accounts = work.accounts_of(&creatives)?;
+    let accounts: BTreeMap<String, Value> =
+        accounts.into_iter().map(|(id, account)| (id, json!(account.published()))).collect();
     let ids = creatives.iter().map(|kept| kept.thing.creative_id.as_str());
     let buys = if creatives.len() > LOOKED_UP {
         Buys::all(&work.admitted, work.reader)?
@@ -264,12 +254,18 @@ fn namesakes(
         }
     }
     let mut found = BTreeSet::new();
+    let mut unlisted: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (owner, account, id) in asked {
         let place = own_id(&owner, &account, &id);
-        let is_listed = listed.get(id.as_str()).is_some_and(|kept| kept.record.id == place);
-        if is_listed || work.find::<Creative>(&place)?.is_some() {
+        if listed.get(id.as_str()).is_some_and(|kept| kept.record.id == place) {
             found.insert((account, id));
+        } else {
+            unlisted.insert(place, (account, id));
         }
+    }
+    let places: BTreeSet<String> = unlisted.keys().cloned().collect();
+    for kept in work.find_many::<Creative>(&places)? {
+        found.extend(unlisted.remove(&kept.record.id));
     }
     Ok(found)
 }

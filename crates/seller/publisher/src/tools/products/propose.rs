@@ -13,7 +13,7 @@ use crate::forms::products::GetProducts;
 use crate::money::currency::find_money;
 use crate::proposal::{Proposal, ProposalEnvelope, ProposalStatus};
 use crate::refusals::{self, ToolError};
-use crate::store::{Query, Stored};
+use crate::store::{IndexTerms, Query, Stored};
 use crate::tool_context::{SearchContext, ToolContext, WorkStop, WriteContext};
 
 /// States of stored proposals.
@@ -83,8 +83,8 @@ fn current(
     work: &ToolContext<'_>,
     draft: &Proposal,
 ) -> Result<Vec<Stored<Proposal>>, InternalError> {
-    let mut known: Vec<Stored<Proposal>> =
-        work.reader.all(&Query { term: draft.content(), ..drafts(work) })?;
+    let terms = draft.content().map(IndexTerms::from);
+    let mut known: Vec<Stored<Proposal>> = work.reader.all(&Query { terms, ..drafts(work) })?;
     known.retain(|kept| !work.expiry.has_come(kept.thing.expires_at));
     Ok(known)
 }

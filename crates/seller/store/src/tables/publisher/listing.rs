@@ -1,7 +1,8 @@
 //! Builds the statement of a query for a publisher's entities: index, order and limit.
 
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_publisher::store::{Changes, EntityKind, Order, Query};
+use tradepost_document::json::Value;
+use tradepost_publisher::store::{Changes, EntityKind, IndexTerms, Order, Query};
 
 use crate::sql::{Bind as _, Connection, SqlValue};
 
@@ -91,23 +92,8 @@ impl<'v> Listing<'v> {
                 common.push_str(&format!(" AND (t.changes_at IS NULL OR t.changes_at > ${place})"));
             }
         }
-        let from = match &query.term {
-            Some(term) => {
-                values.push(term.field.name().bind());
-                values.push(term.value.bind());
-                let field = values.len() - 1;
-                let value = values.len();
-                // Nothing is read of another owner's rows: that takes as long as a missing one.
-                let mut whose = String::new();
-                narrow(&mut whose, &mut values, "w.owner", query.owner.as_ref());
-                // Few entities have a value: they are looked up one by one.
-                format!(
-                    "publisher_terms w CROSS JOIN publisher_things t
-                     WHERE w.publisher = $1 AND w.kind = $2 AND w.field = ${field}
-                         AND w.value = ${value}{whose} AND t.place = w.thing
-                         AND t.publisher = $1 AND t.kind = $2"
-                )
-            }
+        let from = match &query.terms {
+            Some(terms) => with_term(connection, &mut values, terms, query.owner.as_ref()),
             None => {
                 let index = connection.indexed_by(index_of(query, is_change));
                 format!("publisher_things t {index} WHERE t.publisher = $1 AND t.kind = $2")
@@ -121,7 +107,7 @@ impl<'v> Listing<'v> {
         };
         // The planner reads a bare parameter after LIMIT, and would plan the statement again for each value.
         let order = format!("{ordered} LIMIT $3 + 0 OFFSET $4 + 0");
-        let by_state = query.term.is_none() && !is_change && query.states.len() > 1;
+        let by_state = query.terms.is_none() && !is_change && query.states.len() > 1;
         if !by_state {
             any_of(&mut common, &mut values, "t.state", &query.states);
             return Self { sql: format!("SELECT {COLUMNS} FROM {from}{common} {order}"), values };
@@ -140,6 +126,41 @@ impl<'v> Listing<'v> {
         let sql = format!("SELECT * FROM ({}) t {order}", parts.join(" UNION ALL "));
         Self { sql, values }
     }
+}
+
+/// Returns the part of a statement that finds entities by their terms. Few entities have a value: they are looked up
+/// one by one.
+fn with_term<'v>(
+    connection: &Connection,
+    values: &mut Vec<SqlValue<'v>>,
+    terms: &'v IndexTerms,
+    owner: Option<&'v String>,
+) -> String {
+    values.push(terms.field.name().bind());
+    let field = values.len();
+    let mut found = format!("w.publisher = $1 AND w.kind = $2 AND w.field = ${field}");
+    let mut only = terms.values.iter();
+    let (Some(value), None) = (only.next(), only.next()) else {
+        let list = Value::from_iter(terms.values.iter().map(String::as_str)).to_string();
+        values.push(SqlValue::Text(Some(list.into())));
+        let listed = connection.elements(values.len(), "TEXT");
+        found.push_str(&format!(" AND w.value IN ({listed})"));
+        narrow(&mut found, values, "w.owner", owner);
+        // An entity may have several of the values.
+        return format!(
+            "(SELECT DISTINCT w.thing FROM publisher_terms w WHERE {found}) w
+             CROSS JOIN publisher_things t
+             WHERE t.place = w.thing AND t.publisher = $1 AND t.kind = $2"
+        );
+    };
+    values.push(value.bind());
+    found.push_str(&format!(" AND w.value = ${}", values.len()));
+    // Nothing is read of another owner's rows: that takes as long as a missing one.
+    narrow(&mut found, values, "w.owner", owner);
+    format!(
+        "publisher_terms w CROSS JOIN publisher_things t
+         WHERE {found} AND t.place = w.thing AND t.publisher = $1 AND t.kind = $2"
+    )
 }
 
 /// Returns the index that has the entities of a query in its order.

@@ -90,6 +90,11 @@ fn lists_are_read_on_an_index_in_their_order() {
     let wanted = "PRIMARY KEY (publisher=? AND kind=? AND field=? AND value=? AND owner=?";
     assert!(steps.iter().any(|step| step.contains(wanted)), "{steps:#?}");
     assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:#?}");
+    let values = ["pkg_1", "pkg_2"].into_iter();
+    let led_to_any = Query::of_owner("o").led_to_by_any(IndexField::Package, values);
+    let steps = plan(&database, &led_to_any);
+    assert!(steps.iter().any(|step| step.contains(wanted)), "{steps:#?}");
+    assert!(!steps.iter().any(|step| step.starts_with("SCAN t")), "{steps:#?}");
 }
 
 /// Creates an older file with entities: one that runs, and one of each kind with an id chosen by its buyer.
@@ -120,6 +125,10 @@ fn old(path: &std::path::Path) {
     }
 }
 
+fn ids(records: &[EntityRecord]) -> Vec<&str> {
+    records.iter().map(|record| record.id.as_str()).collect()
+}
+
 #[test]
 fn what_was_there_before_is_found_and_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,9 +146,16 @@ fn what_was_there_before_is_found_and_counted() {
         ] {
             let query = Query::of_owner("o").led_to_by(field, value);
             let found = reader.list(kind, &query).unwrap();
-            let ids: Vec<_> = found.iter().map(|record| record.id.as_str()).collect();
-            assert_eq!(ids, [id], "{field:?}");
+            assert_eq!(ids(&found), [id], "{field:?}");
         }
+        // Found once, although it has both packages.
+        let values = ["pkg_1", "pkg_2", "absent"].into_iter();
+        let query = Query::of_owner("o").led_to_by_any(IndexField::Package, values);
+        assert_eq!(ids(&reader.list(EntityKind::MediaBuy, &query).unwrap()), ["mb"]);
+        let named = ["mb", "absent", "bare", "1:0:oc"].map(str::to_owned).into();
+        let found = reader.get_many(EntityKind::MediaBuy, &named).unwrap();
+        assert_eq!(ids(&found), ["mb", "bare"]);
+        assert!(reader.get_many(EntityKind::MediaBuy, &BTreeSet::new()).unwrap().is_empty());
         // Their state has to be updated before it is used.
         let changed =
             Query { changes: Some(Changes::By(Timestamp::UNIX_EPOCH)), ..Query::default() };
