@@ -14,6 +14,7 @@ pub mod config;
 pub mod console;
 pub mod delivery;
 pub mod doctor;
+pub mod empty_searches;
 pub mod evidence;
 pub mod feeds;
 pub mod gate;

@@ -33,6 +33,7 @@ use crate::adcp::notices::Notices;
 use crate::config::{Config, PublisherConfig, ServerConfig};
 use crate::console::metrics::ConsoleMetrics;
 use crate::delivery::Deliveries;
+use crate::empty_searches::EmptySearchRecorder;
 use crate::feeds::{self, Feeds};
 use crate::hosting::dealer_set::Roster;
 use crate::hosting::{Fixed, House};
@@ -62,6 +63,8 @@ pub struct Wiring {
     pub feeds: Arc<Feeds>,
     /// Recorder of refusals; has to be run by the caller.
     pub refusals: Arc<RefusalRecorder>,
+    /// Recorder of searches that found nothing; has to be run by the caller.
+    pub empty_searches: Arc<EmptySearchRecorder>,
     publishers: Vec<SharedAgent>,
     ground: DealerDeps,
     /// Current dealers. The lock is held until a change has been applied everywhere.
@@ -122,6 +125,7 @@ impl Wiring {
         deliveries.add_publishers(&destinations)?;
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
+        let empty_searches = Arc::new(EmptySearchRecorder::new(Arc::clone(&store), clock.clone()));
         let ground = DealerDeps {
             inventories: Inventories::new(&store, &clock, server.memory_budget),
             seal: Conversations::seal(&store)?,
@@ -129,6 +133,7 @@ impl Wiring {
             means,
             origin,
             deliveries: Arc::clone(&deliveries),
+            empty_searches: Arc::clone(&empty_searches),
         };
         let mut roster = Roster::open(Arc::clone(&fixed), dealers, &ground)?;
         if server.hosting
@@ -149,6 +154,7 @@ impl Wiring {
             deliveries,
             feeds,
             refusals,
+            empty_searches,
             sellers,
             store,
             clock,

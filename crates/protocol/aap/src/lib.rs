@@ -219,6 +219,8 @@ pub struct AapReply {
     /// How a text query was read: `filters` and perhaps `sort` of a request that finds the same. It is no member of
     /// the payload, whose schema is closed, but metadata of the part, under [`QUERY_READING`].
     pub reading: Option<Map>,
+    /// True for a search that found no vehicle. It is not written.
+    pub finds_nothing: bool,
 }
 
 /// Member of a part's metadata that says how a text query was read.

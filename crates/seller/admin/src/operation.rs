@@ -90,6 +90,8 @@ catalog! {
     ChangeKey = "change-key" { permission: StaffPermission::RunServer }
     /// Erases what only lost keys can decrypt.
     ForgetKeys = "forget-keys" { permission: StaffPermission::RunServer }
+    /// Returns the figures of a dealer's week.
+    ShowWeek = "show-week" { permission: StaffPermission::SeeFigures }
     /// Lists inventory feeds.
     ListFeeds = "list-feeds" { permission: StaffPermission::Operate }
     /// Returns a feed with its runs.

@@ -20,6 +20,8 @@ pub enum StaffPermission {
     SeeRefusals,
     /// To see vehicles.
     SeeVehicles,
+    /// To see figures of a dealer's work, which name no customer.
+    SeeFigures,
     /// To see what a publisher has sold, and what waits for approval.
     ViewPublisher,
     /// To suspend and resume at a publisher, and to record demanded and settled payments.
@@ -41,7 +43,7 @@ impl StaffPermission {
             Self::ReadRecord => matches!(role, StaffRole::Manager | StaffRole::Approver),
             Self::Operate => matches!(role, StaffRole::Manager | StaffRole::Engineer),
             Self::SeeRefusals => !matches!(role, StaffRole::Desk),
-            Self::SeeVehicles => !role.is_of_publisher(),
+            Self::SeeVehicles | Self::SeeFigures => !role.is_of_publisher(),
             Self::ViewPublisher => role.is_of_publisher(),
             Self::OperatePublisher => matches!(role, StaffRole::Seller | StaffRole::Approver),
             Self::ApprovePublisher => matches!(role, StaffRole::Approver),

@@ -560,6 +560,7 @@ fn reply(receipt: LeadReceipt, message: String) -> AapReply {
         data: ReplyData::Lead(receipt),
         message: Some(message),
         reading: None,
+        finds_nothing: false,
     }
 }
 

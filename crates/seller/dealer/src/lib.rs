@@ -7,6 +7,7 @@ pub mod settings;
 
 // Inventory, and answers about it.
 pub mod compressed;
+pub mod empty_search;
 pub mod import;
 pub mod inventory;
 pub mod price;
@@ -25,3 +26,4 @@ pub mod lead_store;
 pub mod local_time;
 pub mod record;
 pub mod staff;
+pub mod week;

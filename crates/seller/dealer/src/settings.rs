@@ -34,6 +34,14 @@ pub struct DealerSettings {
     pub price_truth: PricePolicy,
 }
 
+impl DealerSettings {
+    /// Returns the time zone of its first rooftop, by which its days are counted.
+    #[must_use]
+    pub fn time_zone(&self) -> TimeZone {
+        self.rooftops.first().map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
+    }
+}
+
 /// A location of a dealer.
 #[derive(Debug, Clone)]
 pub struct RooftopSettings {

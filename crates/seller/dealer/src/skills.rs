@@ -54,6 +54,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
         data: ReplyData::Dealer(Arc::clone(profile)),
         message: Some(message),
         reading: None,
+        finds_nothing: false,
     }
 }
 
@@ -93,6 +94,7 @@ pub fn search(
     let reading = inventory.reading_of(&search.filters, search.sort, &notes, this_year);
     Ok(AapReply {
         skill: Skill::InventorySearch,
+        finds_nothing: page.total == 0,
         data: ReplyData::Page(page),
         message: Some(message),
         reading: reading.map(|reading| reading.to_request()),
@@ -110,6 +112,7 @@ pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) 
         data: ReplyData::Facets(facets),
         message: Some(message),
         reading: reading.map(|reading| reading.to_request()),
+        finds_nothing: false,
     }
 }
 
@@ -132,6 +135,7 @@ pub fn vehicle(
             data: ReplyData::Vehicle(found.json),
             message: None,
             reading: None,
+            finds_nothing: false,
         }),
         VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone).into()),
         VehicleLookup::Unknown => Err(not_found(dealer, query).into()),

@@ -26,6 +26,7 @@ pub mod copies;
 mod counts;
 mod decide;
 mod deliveries;
+pub mod empty_searches;
 mod erasure;
 mod health;
 mod hosting;
@@ -47,6 +48,7 @@ mod tables;
 mod transaction_error;
 mod transfer;
 pub mod verification;
+pub mod week;
 mod writer;
 
 pub use change_notice::ChangeNotice;

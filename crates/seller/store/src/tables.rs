@@ -13,6 +13,7 @@ pub(super) mod alerts;
 pub(super) mod consents;
 pub(super) mod counts;
 mod delivery_places;
+pub(super) mod empty_searches;
 pub(super) mod feeds;
 pub(super) mod health;
 pub(super) mod hosting;
@@ -33,6 +34,7 @@ pub(super) mod staff_events;
 pub(super) mod tasks;
 pub(super) mod transfer;
 pub(super) mod verification;
+pub(super) mod week;
 
 /// A connection, for reading.
 #[derive(Debug)]

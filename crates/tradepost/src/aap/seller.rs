@@ -14,13 +14,15 @@ use jiff::Timestamp;
 use tradepost_a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
 use tradepost_a2a::{A2aRequest, Content, Operation, Part, SendMessage};
 use tradepost_aap::{
-    self as aap, AapReply, AapRequest, DealerInformation, DealerTerms, Skill, Version,
+    self as aap, AapReply, AapRequest, DealerInformation, DealerTerms, Search, Skill, Version,
 };
 use tradepost_client::trust::describe;
 use tradepost_dealer::consent::ConsentEvidence;
+use tradepost_dealer::empty_search::EmptySearchText;
 use tradepost_dealer::inventory::{CacheKey, CurrentYear};
 use tradepost_dealer::lead::{self, Conversation, LeadAnswer, LeadSubmission};
 use tradepost_dealer::skills::{self, SkillError};
+use tradepost_dealer::week;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::http::MediaType;
 use tradepost_document::json::{Value, json};
@@ -37,6 +39,7 @@ use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::limit::{self, Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
 use tradepost_server::signed_text::Seal;
+use tradepost_store::empty_searches::EmptySearch;
 use tradepost_store::{Old, Store, StoreTransaction};
 
 use super::answer;
@@ -45,6 +48,7 @@ use super::conversation::Conversations;
 use super::inventories::{Inventories, InventoryHandle};
 use crate::config::{DealerConfig, ListenOrigin};
 use crate::delivery::Deliveries;
+use crate::empty_searches::EmptySearchRecorder;
 use crate::gate;
 
 /// Agent of a dealer in service.
@@ -64,6 +68,7 @@ pub struct DealerAgent {
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
+    empty_searches: Arc<EmptySearchRecorder>,
     /// True when it answers no requests for now. Leads that it has accepted are still processed.
     pub is_suspended: bool,
     /// Authenticates callers.
@@ -86,6 +91,8 @@ pub struct DealerDeps {
     pub inventories: Arc<Inventories>,
     /// Key that signs conversation ids.
     pub seal: Arc<Seal>,
+    /// Recorder of searches that found nothing.
+    pub empty_searches: Arc<EmptySearchRecorder>,
 }
 
 /// Reason why a message gets no reply.
@@ -119,7 +126,8 @@ impl DealerAgent {
         is_suspended: bool,
         ground: &DealerDeps,
     ) -> Result<Self, InternalError> {
-        let DealerDeps { store, means, origin, deliveries, inventories, seal } = ground;
+        let DealerDeps { store, means, origin, deliveries, inventories, seal, empty_searches } =
+            ground;
         let clock = &means.clock;
         let base_url = base_url(dealer, *origin);
         let card = card::publish(dealer, &base_url, |hash| {
@@ -153,6 +161,7 @@ impl DealerAgent {
             dealer: Arc::clone(dealer),
             is_suspended,
             deliveries: Arc::clone(deliveries),
+            empty_searches: Arc::clone(empty_searches),
         })
     }
 
@@ -275,10 +284,11 @@ impl DealerAgent {
             // Needs no inventory, so it is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             AapRequest::InventoryFacets(filters) => {
-                self.repeat(CacheKey::Facets(filters, CurrentYear::at(now))).await
+                self.repeat(CacheKey::Facets(filters, CurrentYear::at(now)), now).await
             }
             AapRequest::InventorySearch(search) => {
-                self.repeat(CacheKey::Search(search, terms.search, CurrentYear::at(now))).await
+                let year = CurrentYear::at(now);
+                self.repeat(CacheKey::Search(search, terms.search, year), now).await
             }
             AapRequest::InventoryVehicle(query) => {
                 let inventory = self.inventory.inventory().await?;
@@ -314,9 +324,25 @@ impl DealerAgent {
         }
     }
 
-    async fn repeat(&self, question: CacheKey) -> Result<AapReply, MessageRefused> {
+    async fn repeat(&self, question: CacheKey, now: Timestamp) -> Result<AapReply, MessageRefused> {
         let inventory = self.inventory.inventory().await?;
-        Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(skills::LOOKING))?)
+        let reply = skills::repeat(&inventory, &question);
+        let reply = reply.map_err(InternalError::on(skills::LOOKING))?;
+        if reply.finds_nothing {
+            self.note_empty_search(&question, reply.message.as_deref(), now);
+        }
+        Ok(reply)
+    }
+
+    /// Remembers a search that found nothing, apart from the request.
+    fn note_empty_search(&self, question: &CacheKey, message: Option<&str>, now: Timestamp) {
+        let (CacheKey::Search(Search { filters, .. }, ..) | CacheKey::Facets(filters, _)) =
+            question;
+        let Some(text) = EmptySearchText::from_filters(filters) else { return };
+        let reading = EmptySearchText::from_message(message.unwrap_or_default());
+        let zone = self.dealer.terms.time_zone();
+        let day = week::beginning(now.to_zoned(zone.clone()).date(), &zone);
+        self.empty_searches.note(&self.dealer.terms.id, day, EmptySearch { text, reading });
     }
 }
 

@@ -294,6 +294,9 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
     let refusals = Arc::clone(&wiring.refusals);
     let until = stopped.clone();
     deliveries.spawn(keep_going("refusals", move || Arc::clone(&refusals).run(until())));
+    let searches = Arc::clone(&wiring.empty_searches);
+    let until = stopped.clone();
+    deliveries.spawn(keep_going("empty searches", move || Arc::clone(&searches).run(until())));
     for notices in &wiring.notices {
         let notices = Arc::clone(notices);
         let until = stopped.clone();

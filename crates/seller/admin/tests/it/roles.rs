@@ -18,6 +18,7 @@ use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
 };
 use tradepost_admin::privacy::{self, ChangeKey, ExportCustomer, ForgetKeys, LostKeys};
+use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
 use tradepost_dealer::calendar::Department;
@@ -263,6 +264,10 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             assert_eq!(verdict(privacy::forget_keys(context, actor, input)), found);
             found
         }
+        AdminOperation::ShowWeek => {
+            let input = ShowWeek { dealer_id: SHOP.to_owned(), week: None };
+            verdict(week::show_week(context, actor, input))
+        }
         AdminOperation::ListFeeds => {
             verdict(feeds::list_feeds(context, actor, ListFeeds { feeds: Vec::new() }))
         }
@@ -339,6 +344,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("show-encryption", &[]),
     ("change-key", &[]),
     ("forget-keys", &[]),
+    ("show-week", &["desk", "manager", "engineer"]),
     ("list-feeds", &["manager", "engineer"]),
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),

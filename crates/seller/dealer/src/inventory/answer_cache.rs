@@ -52,6 +52,7 @@ struct CachedAnswer {
     data: RawJson,
     message: Option<String>,
     reading: Option<Map>,
+    finds_nothing: bool,
 }
 
 impl CachedAnswer {
@@ -66,6 +67,7 @@ impl CachedAnswer {
             data,
             message: self.message.clone(),
             reading: self.reading.clone(),
+            finds_nothing: self.finds_nothing,
         }
     }
 }
@@ -102,10 +104,11 @@ impl AnswerCache {
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);
         }
-        let AapReply { skill, data, message, reading } = reply;
+        let AapReply { skill, data, message, reading, finds_nothing } = reply;
         let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
         let question = question.clone();
-        let kept = CachedAnswer { inventory, question, skill, data, message, reading };
+        let kept =
+            CachedAnswer { inventory, question, skill, data, message, reading, finds_nothing };
         let reply = kept.reply();
         if kept.data.as_json().len() <= LONGEST {
             *open() = CacheSlot::Kept(Box::new(kept));

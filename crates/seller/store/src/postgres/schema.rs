@@ -25,6 +25,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     publisher::INDEX,
     STAFF_EVENTS,
     crate::tables::publisher::ORDER,
+    WEEK,
 ];
 
 const FIRST: &str = r#"
@@ -552,4 +553,18 @@ const STAFF_EVENTS: &str = r#"
         publisher  TEXT COLLATE "C" PRIMARY KEY,
         place      BIGINT NOT NULL      -- of publisher_things: what came up to it has been looked at
     );
+"#;
+
+const WEEK: &str = r#"
+    CREATE TABLE empty_searches (
+        dealer_id   TEXT COLLATE "C" NOT NULL,
+        day         BIGINT NOT NULL,            -- when it began at the dealer's first rooftop
+        text        TEXT COLLATE "C" NOT NULL,  -- without personal parts; empty: all beyond the limit of a day
+        reading     TEXT NOT NULL,              -- the latest one
+        asked       BIGINT NOT NULL,
+        PRIMARY KEY (dealer_id, day, text)
+    );
+    CREATE INDEX empty_searches_by_age ON empty_searches (day);
+    CREATE INDEX lead_events_by_time ON lead_events (dealer_id, at);
+    CREATE INDEX lead_progress_by_change ON lead_progress (dealer_id, changed_at);
 "#;

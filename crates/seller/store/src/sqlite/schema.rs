@@ -45,6 +45,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::PUBLISHER_INDEX,
     steps::STAFF_EVENTS,
     tables::publisher::ORDER,
+    steps::WEEK,
 ];
 
 const SNAPSHOTS: &str = "

@@ -313,3 +313,18 @@ pub(crate) const STAFF_EVENTS: &str = "
         place      INTEGER NOT NULL     -- of publisher_things: what came up to it has been looked at
     ) WITHOUT ROWID;
 ";
+
+/// Migration for the figures of a week: searches that found nothing, and indexes by time.
+pub(crate) const WEEK: &str = "
+    CREATE TABLE empty_searches (
+        dealer_id   TEXT NOT NULL,
+        day         INTEGER NOT NULL,   -- when it began at the dealer's first rooftop
+        text        TEXT NOT NULL,      -- without personal parts; empty: all beyond the limit of a day
+        reading     TEXT NOT NULL,      -- the latest one
+        asked       INTEGER NOT NULL,
+        PRIMARY KEY (dealer_id, day, text)
+    ) WITHOUT ROWID;
+    CREATE INDEX empty_searches_by_age ON empty_searches (day);
+    CREATE INDEX lead_events_by_time ON lead_events (dealer_id, at);
+    CREATE INDEX lead_progress_by_change ON lead_progress (dealer_id, changed_at);
+";
