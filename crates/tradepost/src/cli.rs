@@ -49,6 +49,7 @@ pub mod sandbox;
 pub mod serve;
 pub mod store_location;
 mod token;
+pub mod week;
 
 pub use context::{Context, Outcome};
 use output::{CommandFailure, Output};
@@ -94,6 +95,9 @@ enum Command {
     /// List, verify and export the audit log of who read, changed and erased which data.
     #[command(subcommand)]
     Audit(audit::Command),
+    /// Show a week of a dealer: leads by agent, times to the first answer, appointments, refusals,
+    /// and searches that found nothing.
+    Week(week::Arguments),
     /// List refused requests, and look up the error id that a buyer received.
     #[command(subcommand)]
     Refusals(refusals::Command),
@@ -178,6 +182,7 @@ pub fn run(
         Command::Appointments(command) => appointments::run(*command, &context),
         Command::Console(command) => console::run(command, &context),
         Command::Audit(command) => audit::run(command, &context),
+        Command::Week(arguments) => week::run(&arguments, &context),
         Command::Refusals(command) => refusals::run(command, &context),
         Command::Privacy(command) => privacy::run(command, &context),
         Command::Keys(command) => keys::run(command, &context),

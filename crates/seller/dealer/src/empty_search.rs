@@ -163,10 +163,10 @@ fn shortened(text: &str, longest: usize) -> String {
 
 /// Writes the value of a filter.
 fn in_words(value: &Value) -> String {
-    match (value.as_str(), value.as_array()) {
-        (Some(text), _) => text.to_owned(),
-        (None, Some(values)) => values.iter().map(in_words).collect::<Vec<_>>().join(", "),
-        (None, None) => value.to_string(),
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(", "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
 }
 

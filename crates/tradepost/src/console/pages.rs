@@ -32,8 +32,10 @@ mod inventory;
 mod lead;
 mod leads;
 mod people;
+mod preview;
 mod probe;
 mod refusals;
+mod week;
 
 /// Parts that all pages share.
 #[derive(Debug)]
@@ -58,12 +60,13 @@ struct PageLink {
 }
 
 /// Pages of the navigation, the most important first: label, path, icon and required permission.
-const NAV: [(&str, &str, &str, StaffPermission); 11] = [
+const NAV: [(&str, &str, &str, StaffPermission); 12] = [
     ("Inbox", "/console", "inbox", StaffPermission::Enter),
     ("Leads", "/console/leads", "leads", StaffPermission::Customers),
     ("Appointments", "/console/appointments", "calendar", StaffPermission::Customers),
     ("Inventory", "/console/inventory", "car", StaffPermission::SeeVehicles),
     ("Feeds", "/console/feeds", "feed", StaffPermission::Operate),
+    ("Week", "/console/week", "week", StaffPermission::SeeFigures),
     ("Buyers", "/console/buyers", "chart", StaffPermission::Operate),
     ("Refusals", "/console/refusals", "refusal", StaffPermission::SeeRefusals),
     ("Card", "/console/card", "card", StaffPermission::Operate),

@@ -8,11 +8,13 @@ mod feeds;
 mod hostile;
 mod listener;
 mod oidc;
+mod preview;
 mod probe;
 mod publisher;
 mod refusals;
 mod sessions;
 mod staff_work;
+mod week;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};

@@ -35,6 +35,7 @@ mod doctor;
 #[expect(dead_code, reason = "a test serves on a listener of its own, and not where `main` does")]
 #[path = "../../../seller/server/examples/echo.rs"]
 mod echo;
+mod empty_searches;
 mod examples;
 mod explain;
 mod fairness;
@@ -67,3 +68,4 @@ mod tasks;
 mod tls;
 mod traces;
 mod web;
+mod week;

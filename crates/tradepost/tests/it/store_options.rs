@@ -142,6 +142,8 @@ const COMMANDS: &[&[&str]] = &[
     &["refusals", "show", "err_1"],
     &["restore", "copy.backup"],
     &["serve"],
+    &["week"],
+    &["week", "--dealer", "fixed", "--week", "2026-W48"],
 ];
 
 /// A folder with what the commands name, and a store in `tradepost-data` that none of them is to read.

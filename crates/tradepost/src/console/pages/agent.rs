@@ -99,7 +99,7 @@ fn card(seller: &DealerAgent) -> AgentCardView {
 }
 
 /// Formats JSON with line breaks.
-fn outline(value: &Value) -> String {
+pub(super) fn outline(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value, 0);
     out

@@ -1,10 +1,11 @@
-//! Bar chart of the last days as inline SVG, each bar stacked by kind.
+//! Bar charts of the last days and of a week as inline SVG, each bar stacked by kind.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
+use tradepost_dealer::week::DAYS as DAYS_OF_WEEK;
 
 use super::Local;
 
@@ -16,6 +17,8 @@ const HEIGHT: u32 = 120;
 /// Minimum height of a part, so that it is visible.
 const LEAST: u32 = 2;
 const DAY: usize = 24;
+/// Width of a day in the chart of a week.
+const DAY_OF_WEEK: usize = 100;
 
 /// Counts by day, one for each kind.
 pub(super) type Counts = BTreeMap<Date, Vec<u32>>;
@@ -67,6 +70,48 @@ impl Chart {
         });
         let days: Vec<_> = days.collect();
         Self { width: days.len() * DAY, days }
+    }
+}
+
+/// Counts of a day of a week, one for each kind.
+#[derive(Debug)]
+pub(super) struct WeekDay {
+    pub(super) date: Date,
+    pub(super) counts: Vec<u32>,
+}
+
+/// Chart of a week.
+#[derive(Debug)]
+pub(super) struct WeekChart {
+    /// Prefix of the ids of its title and description.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What it shows, for those who do not see it.
+    pub(super) description: String,
+    pub(super) width: usize,
+    pub(super) days: Vec<ChartDay>,
+}
+
+impl WeekChart {
+    /// Creates the chart of a week, with the counts of each kind for each day. `say` describes the counts
+    /// of a day.
+    pub(super) fn new(
+        id: &'static str,
+        title: &'static str,
+        days: &[WeekDay; DAYS_OF_WEEK],
+        say: impl Fn(&[u32]) -> String,
+    ) -> Self {
+        let most = days.iter().map(|day| day.counts.iter().sum()).max().unwrap_or(0).max(1);
+        let days = days.iter().enumerate().map(|(place, WeekDay { date, counts })| ChartDay {
+            x: place * DAY_OF_WEEK,
+            label: format!("{}: {}", date.strftime("%a %b %-d"), say(counts)),
+            tick: Some(date.strftime("%a %-d").to_string()),
+            parts: parts(counts, most),
+        });
+        let days: Vec<_> = days.collect();
+        let labels: Vec<_> = days.iter().map(|day| day.label.as_str()).collect();
+        let description = format!("{}.", labels.join("; "));
+        Self { id, title, description, width: days.len() * DAY_OF_WEEK, days }
     }
 }
 
@@ -125,6 +170,22 @@ mod tests {
         assert_eq!(seen(last), ("Apr 30: [30, 10]".into(), vec![(0, 113, 7), (1, 111, 2)]));
         assert_eq!(seen(before), ("Apr 29: [0, 1]".into(), vec![(1, 118, 2)]));
         assert_eq!((chart.days.len(), chart.days[0].label.as_str()), (30, "Apr 1: []"));
+    }
+
+    #[test]
+    fn a_week_has_seven_bars_and_says_them_in_words() {
+        let monday: Date = "2026-04-27".parse().unwrap();
+        let mut date = monday;
+        let days = [3, 0, 1, 0, 0, 0, 0].map(|count| {
+            let day = date;
+            date = date.tomorrow().unwrap();
+            WeekDay { date: day, counts: vec![count] }
+        });
+        let chart = WeekChart::new("leads", "Leads", &days, |counts| format!("{}", counts[0]));
+        let seen: Vec<_> = chart.days.iter().map(|day| (day.x, day.parts.len())).collect();
+        assert_eq!(seen, [(0, 1), (100, 0), (200, 1), (300, 0), (400, 0), (500, 0), (600, 0)]);
+        assert_eq!(chart.days[0].tick.as_deref(), Some("Mon 27"));
+        assert!(chart.description.starts_with("Mon Apr 27: 3; Tue Apr 28: 0; Wed Apr 29: 1; "));
     }
 
     #[test]

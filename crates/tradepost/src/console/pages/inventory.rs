@@ -44,10 +44,13 @@ struct FilterChoice {
     is_here: bool,
 }
 
+/// A vehicle as a card.
 #[derive(Debug)]
-struct InventoryCar {
-    title: String,
-    photo: Option<String>,
+pub(super) struct InventoryCar {
+    pub(super) title: String,
+    /// Page with the answer about it; `None` for a vehicle without an id.
+    href: Option<String>,
+    pub(super) photo: Option<String>,
     price: Option<String>,
     list_price: Option<String>,
     facts: String,
@@ -76,7 +79,9 @@ impl Console {
             this_year: CurrentYear::at(self.clock.now()),
         };
         let (total, found, said) = find(seller, &summary, &wanted)?;
-        let cars: Vec<InventoryCar> = found.iter().map(|raw| car(raw, &summary)).collect();
+        let dealer_id = &seller.dealer.terms.id;
+        let cars = found.iter().map(|raw| car(raw, &summary, dealer_id));
+        let cars: Vec<InventoryCar> = cars.collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
         let later = wanted.skip.saturating_add(ON_A_PAGE);
         let choice = |other: &std::sync::Arc<DealerAgent>| FilterChoice {
@@ -171,7 +176,8 @@ fn link_to(seller: &DealerAgent, only_prices: Option<bool>) -> String {
     link("inventory", [("dealer", dealer), ("amiss", only_prices.map(amiss))])
 }
 
-fn car(raw: &RawJson, summary: &Summary) -> InventoryCar {
+/// Returns a vehicle of a dealer as a card, with its warnings.
+pub(super) fn car(raw: &RawJson, summary: &Summary, dealer_id: &str) -> InventoryCar {
     let json: Value = tradepost_document::json::from_str(raw.as_json()).unwrap_or_default();
     let text = |name: &str| json.get(name).and_then(Value::as_str);
     let number = |name: &str| json.get(name).and_then(Value::as_u64);
@@ -195,8 +201,11 @@ fn car(raw: &RawJson, summary: &Summary) -> InventoryCar {
         parts.iter().flatten().cloned().collect::<Vec<_>>().join(between)
     };
     let amiss = text("vehicle_id").and_then(|id| summary.amiss.get(id));
+    let page =
+        |id| link("inventory/vehicle", [("dealer", Some(dealer_id)), ("vehicle_id", Some(id))]);
     InventoryCar {
         title: join(&title, " "),
+        href: text("vehicle_id").map(page),
         photo: photos.next().map(str::to_owned),
         price: amount("price"),
         list_price: amount("list_price"),

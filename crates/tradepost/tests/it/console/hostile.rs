@@ -72,6 +72,9 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         POST /blocked-times   303  403  422  403  422  422
         POST /blocked-times/0123/remove 303  403  404  403  404  404
         GET  /inventory       303  200  200  200  200  200
+        GET  /inventory/ask   303  200  200  200  200  200
+        GET  /inventory/vehicle 303  404  404  404  404  404
+        GET  /week            303  200  200  200  200  200
         GET  /feeds           303  403  200  200  200  200
         GET  /feeds/runs      303  403  404  404  404  404
         GET  /buyers          303  403  200  200  200  200
@@ -113,7 +116,14 @@ fn what_is_another_dealers_looks_as_if_absent() {
             assert!(!shown.contains(theirs), "{page} shows {theirs}");
         }
     }
-    for of in ["audit?of=demo-auto-group", "audit?of=*", "inventory?dealer=demo-auto-group"] {
+    for of in [
+        "audit?of=demo-auto-group",
+        "audit?of=*",
+        "inventory?dealer=demo-auto-group",
+        "inventory/ask?dealer=demo-auto-group&question=suv",
+        "inventory/vehicle?dealer=demo-auto-group&vehicle_id=veh_dt_2451",
+        "week?dealer=demo-auto-group",
+    ] {
         assert_eq!(other.get(&format!("/console/{of}")).status, 404, "{of}");
     }
     assert_eq!(fixture.enter("group").get("/console/audit?of=*").status, 200);
@@ -237,6 +247,13 @@ fn odd_requests_get_an_answer() {
         ("/console/appointments?from=-9999-01-01", 200),
         ("/console/appointments?from=yesterday", 200),
         ("/console/inventory?skip=4294967295&q=%3Cb%3E", 200),
+        ("/console/inventory/ask?question=%00%3Cb%3E%27", 200),
+        ("/console/inventory/vehicle?vehicle_id=%00..%2f", 404),
+        ("/console/week?week=nonsense", 200),
+        ("/console/week?week=1970-W01", 200),
+        ("/console/week?week=9000-W52", 200),
+        ("/console/week?week=-9999-W01", 200),
+        ("/console/week?dealer=nobody", 404),
         ("/console/audit?before=-9223372036854775808", 200),
     ] {
         assert_eq!(maria.get(path).status, status, "{path}");

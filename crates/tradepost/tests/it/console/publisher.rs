@@ -55,6 +55,9 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         POST /blocked-times   403  403  403
         POST /blocked-times/0123/remove 403  403  403
         GET  /inventory       403  403  403
+        GET  /inventory/ask   403  403  403
+        GET  /inventory/vehicle 403  403  403
+        GET  /week            403  403  403
         GET  /feeds           403  403  403
         GET  /feeds/runs      403  403  403
         GET  /buyers          403  403  403
