@@ -269,7 +269,8 @@ async function look(page, said, name, shot) {
 
 const PAGES = {
   inbox: "", leads: "/leads", lead: `/leads/${ids[0]}`, hostile: `/leads/${ids[1]}`, appointments: "/appointments",
-  inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any", feeds: "/feeds",
+  inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any",
+  asked: "/inventory/ask?question=blue+suv+under+30k", week: "/week", quiet: "/week?week=2020-W10", feeds: "/feeds",
   taken: "/feeds/runs?dealer=larkspur&feed=nightly", held: "/feeds/runs?dealer=larkspur&feed=changes", buyers: "/buyers",
   refusals: "/refusals", refused: `/refusals?error_id=${errorId}`, unknown: "/refusals?error_id=err_0",
   probed: "/probe", card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
@@ -277,9 +278,10 @@ const PAGES = {
   nothing: "/leads?q=nobody-at-all",
 };
 const MAY = {
-  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing", "account", "factor"],
+  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "asked", "week", "quiet", "people",
+    "nothing", "account", "factor"],
   manager: Object.keys(PAGES),
-  engineer: ["inbox", "inventory", "search", "amiss", "feeds", "taken", "held", "buyers", "refusals", "refused",
+  engineer: ["inbox", "inventory", "search", "amiss", "asked", "week", "quiet", "feeds", "taken", "held", "buyers", "refusals", "refused",
     "unknown", "probed", "card", "checklist", "people", "account", "factor"],
 };
 

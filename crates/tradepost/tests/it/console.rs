@@ -22,6 +22,7 @@ use std::sync::{Arc, LazyLock};
 use jiff::SignedDuration;
 use tradepost::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
 use tradepost::console::{Console, password};
+use tradepost::empty_searches::EmptySearchRecorder;
 use tradepost::wiring::Wiring;
 use tradepost_dealer::import::FeedUnit;
 use tradepost_dealer::staff::StaffRole;
@@ -49,7 +50,9 @@ struct Fixture {
     address: SocketAddr,
     /// What the console's process counts.
     metrics: Arc<Metrics>,
-    _runtime: tokio::runtime::Runtime,
+    /// What the console's process remembers of searches.
+    searches: Arc<EmptySearchRecorder>,
+    runtime: tokio::runtime::Runtime,
 }
 
 fn settings() -> Settings {
@@ -119,13 +122,14 @@ impl Fixture {
         let wiring = Wiring::open(config, store, clock, server.address).unwrap();
         drop(entered);
         let metrics = Arc::clone(&wiring.registry.metrics);
+        let searches = Arc::clone(&wiring.empty_searches);
         let router = Console::open(&wiring, &settings, &of).unwrap().router();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         runtime.spawn(async move {
             http::server::serve(listener, router, &of.http(), std::future::pending()).await;
         });
-        Self { server, hand, address, metrics, _runtime: runtime }
+        Self { server, hand, address, metrics, searches, runtime }
     }
 
     fn add_people(&self) {

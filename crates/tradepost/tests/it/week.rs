@@ -1,7 +1,9 @@
 //! Figures of a week, on both databases: which day is whose, and how long leads waited.
 
-use jiff::SignedDuration;
+use std::cell::Cell;
+
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_dealer::week::CalendarWeek;
 use tradepost_document::json::{Value, json};
@@ -12,10 +14,16 @@ use tradepost_store::week::{WaitingTime, WeekFigures};
 use crate::support::postgres::Scratch;
 use crate::support::{NOW, TestServer, at, dealer, folder, lead, start_on, with};
 
-fn server(store: Store) -> TestServer {
+/// A server with a clock that is set to the moments of its leads.
+struct TimedServer {
+    server: TestServer,
+    now: Cell<Timestamp>,
+}
+
+fn server(store: Store) -> TimedServer {
     let config = dealer::config();
     dealer::stock(&store, &config);
-    start_on(store, config)
+    TimedServer { server: start_on(store, config), now: Cell::new(at(NOW)) }
 }
 
 fn figures(store: &Store, week: &str) -> WeekFigures {
@@ -31,14 +39,15 @@ fn customer(name: &str, agent: &str) -> Value {
 }
 
 /// Sends a lead at a moment, and returns its id.
-fn send(server: &TestServer, moment: &str, payload: &Value) -> String {
-    server.hand.set(at(moment).duration_since(at(NOW)));
-    let answer = server.payload(payload);
+fn send(timed: &TimedServer, moment: &str, payload: &Value) -> String {
+    let moment = at(moment);
+    timed.server.hand.set(moment.duration_since(timed.now.replace(moment)));
+    let answer = timed.server.payload(payload);
     answer["data"]["lead_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
 fn days_are_those_of_the_rooftop(store: Store) {
-    let server = server(store);
+    let timed = server(store);
     for (moment, name) in [
         // Clocks are set back on Sunday, November 1: the day has 25 hours.
         ("2026-10-26T06:59:59Z", "sunday-before"),
@@ -48,16 +57,16 @@ fn days_are_those_of_the_rooftop(store: Store) {
         ("2026-11-02T07:59:59Z", "sunday-late"),
         ("2026-11-02T08:00:00Z", "monday-after"),
     ] {
-        send(&server, moment, &customer(name, "shopper"));
+        send(&timed, moment, &customer(name, "shopper"));
     }
     let leads = |week: &str| {
-        let figures = figures(&server.store, week);
+        let figures = figures(&timed.server.store, week);
         figures.leads.into_iter().map(|agent| agent.leads).collect::<Vec<_>>()
     };
     assert_eq!(leads("2026-W43"), [[0, 0, 0, 0, 0, 0, 1]]);
     assert_eq!(leads("2026-W44"), [[1, 0, 0, 0, 0, 1, 2]]);
     assert_eq!(leads("2026-W45"), [[1, 0, 0, 0, 0, 0, 0]]);
-    assert_eq!(figures(&server.store, "2026-W46"), WeekFigures::default());
+    assert_eq!(figures(&timed.server.store, "2026-W46"), WeekFigures::default());
 }
 
 #[test]
@@ -73,26 +82,27 @@ fn days_of_a_week_are_the_same_on_postgresql() {
 }
 
 /// Has staff see a lead, and set its stage, some minutes after it arrived.
-fn answer(server: &TestServer, id: &str, seen: i64, answered: i64, stage: StaffStage) {
-    let lead = server.store.lead_history(id).unwrap().unwrap().lead;
+fn answer(store: &Store, id: &str, seen: i64, answered: i64, stage: StaffStage) {
+    let lead = store.lead_history(id).unwrap().unwrap().lead;
     let after = |minutes| lead.received_at + SignedDuration::from_mins(minutes);
     let (seen, answered) = (after(seen), after(answered));
     let work = lead.clone();
-    server.store.write_blocking(move |tx| tx.see_lead(&work, seen)).unwrap();
+    store.write_blocking(move |tx| tx.see_lead(&work, seen)).unwrap();
     let set = move |tx: &tradepost_store::StoreTransaction<'_>| {
         tx.set_stage(&lead, stage, "maria", answered)
     };
-    assert!(server.store.write_blocking(set).unwrap());
+    assert!(store.write_blocking(set).unwrap());
 }
 
 fn work_of_a_week_is_counted(store: Store) {
-    let server = server(store);
+    let timed = server(store);
+    let store = &timed.server.store;
     let minutes = SignedDuration::from_mins;
     // Monday to Wednesday of one week; the last one is sold in the next.
     let mut ids = Vec::new();
     for number in 0..10 {
         let moment = format!("2026-05-04T16:{number:02}:00Z");
-        ids.push(send(&server, &moment, &customer(&format!("c{number}"), "shopper")));
+        ids.push(send(&timed, &moment, &customer(&format!("c{number}"), "shopper")));
     }
     let booked = with(
         customer("ada", "planner"),
@@ -101,19 +111,19 @@ fn work_of_a_week_is_counted(store: Store) {
             json!({"appointment_type": "sales", "appointment_at": "2026-05-08T18:00:00Z"}),
         )],
     );
-    let booked = send(&server, "2026-05-05T16:00:00Z", &booked);
+    let booked = send(&timed, "2026-05-05T16:00:00Z", &booked);
     for (number, id) in ids.iter().enumerate() {
         let waited = i64::try_from(number).unwrap() + 1;
-        answer(&server, id, waited, waited * 10, StaffStage::Working);
+        answer(store, id, waited, waited * 10, StaffStage::Working);
     }
-    answer(&server, &booked, 60, 60 * 24 * 7, StaffStage::Lost);
+    answer(store, &booked, 60, 60 * 24 * 7, StaffStage::Lost);
     let counts = [("VEHICLE_NOT_FOUND", 3), ("INVALID_CONSENT", 5)].map(|(code, refused)| {
         let hour = at("2026-05-06T16:00:00Z");
         RefusalCount { agent_id: dealer::ID.to_owned(), hour, code: code.to_owned(), refused }
     });
-    server.store.write_blocking(move |tx| tx.keep_refusals(&[], &counts)).unwrap();
+    store.write_blocking(move |tx| tx.keep_refusals(&[], &counts)).unwrap();
 
-    let week = figures(&server.store, "2026-W19");
+    let week = figures(store, "2026-W19");
     let agents: Vec<_> = week.leads.iter().map(|of| (of.agent.as_deref(), of.leads)).collect();
     assert_eq!(
         agents,
@@ -138,7 +148,7 @@ fn work_of_a_week_is_counted(store: Store) {
         [("INVALID_CONSENT", [0, 0, 5, 0, 0, 0, 0]), ("VEHICLE_NOT_FOUND", [0, 0, 3, 0, 0, 0, 0])]
     );
     assert_eq!((week.lost, week.cancelled), ([0; 7], [0; 7]));
-    let next = figures(&server.store, "2026-W20");
+    let next = figures(store, "2026-W20");
     assert_eq!(next.lost, [0, 1, 0, 0, 0, 0, 0], "on the day on which it was marked");
     assert!(next.leads.is_empty() && next.first_answer.week == WaitingTime::default());
 }

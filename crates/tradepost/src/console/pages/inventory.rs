@@ -49,14 +49,14 @@ struct FilterChoice {
 pub(super) struct InventoryCar {
     pub(super) title: String,
     /// Page with the answer about it; `None` for a vehicle without an id.
-    href: Option<String>,
+    pub(super) href: Option<String>,
     pub(super) photo: Option<String>,
-    price: Option<String>,
-    list_price: Option<String>,
-    facts: String,
-    rooftop: String,
-    status: String,
-    warnings: Vec<&'static str>,
+    pub(super) price: Option<String>,
+    pub(super) list_price: Option<String>,
+    pub(super) facts: String,
+    pub(super) rooftop: String,
+    pub(super) status: String,
+    pub(super) warnings: Vec<&'static str>,
 }
 
 /// Filter of the page.

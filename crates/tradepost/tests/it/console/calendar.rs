@@ -151,7 +151,7 @@ impl<'w> Story<'w> {
                 return;
             }
             let pause = async { tokio::time::sleep(Duration::from_millis(5)).await };
-            self.fixture._runtime.block_on(pause);
+            self.fixture.runtime.block_on(pause);
         }
         panic!("not {count} deliveries of {lead_id} within 20 seconds");
     }
@@ -204,7 +204,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     deliveries.replace(&dealers).unwrap();
     let running = Arc::new(deliveries);
     let run = Arc::clone(&running).run(std::future::pending(), Duration::ZERO);
-    fixture._runtime.spawn(run);
+    fixture.runtime.spawn(run);
 
     let story = Story::new(&fixture);
     let dora = fixture.enter("dora");

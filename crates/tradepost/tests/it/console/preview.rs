@@ -48,7 +48,7 @@ fn words_that_no_listing_has_are_named() {
 fn a_preview_is_no_search_of_a_buyer() {
     let fixture = Fixture::new();
     fixture.enter("maria").get("/console/inventory/ask?question=kombobulator");
-    // Nothing waits to be written either: the recorder of the console's process is what would.
+    fixture.runtime.block_on(fixture.searches.write()).unwrap();
     let week = CalendarWeek::from_date(at(NOW).to_zoned(TimeZone::UTC).date());
     let figures = fixture.server.store.week_figures(ONE, &week.moments(&TimeZone::UTC)).unwrap();
     assert_eq!(figures.empty_searches.asked, [0; 7]);
