@@ -142,7 +142,9 @@ proptest! {
 
 fn tradepost(folder: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
-    let output = command.args(arguments).arg("--data").arg(data(folder)).output().unwrap();
+    let config = folder.join("tradepost.toml");
+    command.args(arguments).arg("--data").arg(data(folder)).arg("--config").arg(config);
+    let output = command.output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
