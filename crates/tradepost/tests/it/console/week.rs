@@ -1,4 +1,4 @@
-//! The page of a week, and the answers to agents that staff previews.
+//! The page of a week: its figures, its neighbours, and what it does not show.
 
 use expect_test::expect;
 use tradepost_aap::Filters;

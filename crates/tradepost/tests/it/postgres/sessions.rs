@@ -45,6 +45,9 @@ const OLDER: &str = "
     CREATE INDEX publisher_things_by_owner ON publisher_things (publisher, kind, owner, place);
     CREATE INDEX publisher_things_by_state ON publisher_things (publisher, kind, state, place);
     ALTER TABLE lead_deliveries DROP COLUMN source;
+    DROP TABLE empty_searches;
+    DROP INDEX lead_events_by_time;
+    DROP INDEX lead_progress_by_change;
     DELETE FROM tradepost_schema;
     INSERT INTO tradepost_schema VALUES (14)";
 
