@@ -35,7 +35,7 @@ fn newer_tables_are_refused_and_older_left_by_readers() {
     assert_eq!(Store::join(&scratch.url()).unwrap_err().chain(), newer);
 }
 
-/// Takes back what the last three migrations have made.
+/// Takes back what the last four migrations have made.
 const OLDER: &str = "
     DROP TABLE publisher_terms;
     DROP TABLE publisher_counts;
