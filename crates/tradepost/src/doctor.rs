@@ -1,6 +1,7 @@
 //! Checks of a server's environment from outside: host names, certificates, agent cards, connections to
 //! destinations, feeds, clock, disk, permissions and the store. It only sends requests for a card, a key
-//! set or the headers of a feed, and changes nothing.
+//! set or the headers of a feed, and changes nothing. The steps that bring a dealer online, whose test lead is stored
+//! and erased, are in [`crate::first_steps`]; their findings have the same form.
 //!
 //! Each check has a timeout, and all run concurrently. A finding names the part of the configuration, and
 //! never an address or a secret from it.
@@ -22,6 +23,8 @@ mod connectivity;
 mod machine;
 mod reach;
 mod storage;
+
+pub(crate) use reach::on_this_machine;
 
 pub use storage::Keeping;
 
@@ -64,6 +67,8 @@ words! {
         Issuer = "issuer",
         /// The clock of this machine.
         Clock = "clock",
+        /// The steps that bring a dealer online, with a test lead.
+        Steps = "steps",
     }
 }
 

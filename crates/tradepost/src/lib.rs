@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod empty_searches;
 pub mod evidence;
 pub mod feeds;
+pub mod first_steps;
 pub mod gate;
 pub mod hosting;
 pub mod log;

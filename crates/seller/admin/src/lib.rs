@@ -13,6 +13,7 @@ pub mod operation;
 pub mod people;
 pub mod permission;
 pub mod privacy;
+pub mod steps;
 pub mod week;
 
 pub use actor::Actor;

@@ -98,6 +98,8 @@ catalog! {
     ShowFeed = "show-feed" { permission: StaffPermission::Operate }
     /// Runs a feed now.
     RunFeed = "run-feed" { permission: StaffPermission::RunServer }
+    /// Tests a step that brings a dealer online, and erases the lead with which it was tested.
+    TestStep = "test-step" { permission: StaffPermission::Operate }
     /// Adds a staff member.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.

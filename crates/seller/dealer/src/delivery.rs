@@ -257,7 +257,7 @@ pub struct DeliveryContent<'a> {
     pub attempt: u32,
     /// True when the destination may already have the lead.
     pub is_resent: bool,
-    /// True for a test message without a real lead.
+    /// True for a test message without a real lead. A lead that is itself a test is marked in any case.
     pub is_test: bool,
     /// Current time, so that dates of this year are written without the year.
     pub now: Timestamp,
@@ -288,7 +288,8 @@ pub fn write(
     dealer: &DealerSettings,
 ) -> WrittenMessage {
     let lead = as_permitted(content.lead, &dealer.leads, content.now);
-    let content = &DeliveryContent { lead: &lead, ..content.clone() };
+    let is_test = content.is_test || sample::is_self_test(&lead);
+    let content = &DeliveryContent { lead: &lead, is_test, ..content.clone() };
     let subject = headline(content);
     let body = match form {
         MessageFormat::Adf(options) => {

@@ -99,6 +99,8 @@ words! {
         LeadDelivered = "lead_delivered",
         /// Ran the prober against an agent.
         AgentProbed = "agent_probed",
+        /// Tested a step that brings a dealer online; the detail is the step and its outcome.
+        StepTested = "step_tested",
         /// Re-encrypted personal data with another key.
         KeyChanged = "key_changed",
         /// Gave up a lost key, with all data that only it could decrypt.

@@ -68,6 +68,7 @@ pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
 pub use tables::probes::ProbeReport;
+pub use tables::step_results::{StepOutcome, StepResult};
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
 use tradepost_server::limit::Permits;

@@ -31,6 +31,7 @@ pub(super) mod sign_in;
 pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod staff_events;
+pub(super) mod step_results;
 pub(super) mod tasks;
 pub(super) mod transfer;
 pub(super) mod verification;

@@ -513,7 +513,7 @@ fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::Aa
 /// Returns the address of the agent on its card: the public address, or the first host, or the
 /// listen address. A host without a public address has a proxy that speaks TLS on the default port,
 /// unless the process does so itself.
-fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
+pub(crate) fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
     if let Some(url) = &dealer.public_url {
         return url.trim_end_matches('/').to_owned();
     }

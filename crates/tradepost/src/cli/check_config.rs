@@ -39,6 +39,13 @@ pub struct Arguments {
     config: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// Creates the arguments for a file.
+    pub(super) fn of(path: PathBuf) -> Self {
+        Self { path, config: None }
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors

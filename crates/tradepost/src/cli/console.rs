@@ -258,7 +258,8 @@ fn publisher_known(
     Err(super::publisher::unknown(&config.publishers))
 }
 
-fn name(text: &str) -> Result<String, String> {
+/// Reads the name of a user, as it is typed to sign in.
+pub(super) fn name(text: &str) -> Result<String, String> {
     let text = text.to_lowercase();
     if is_name(&text) {
         return Ok(text);

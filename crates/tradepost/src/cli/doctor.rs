@@ -1,4 +1,5 @@
-//! `tradepost doctor`: checks the configuration against the running environment.
+//! `tradepost doctor`: checks the configuration against the running environment, and with `--test-lead` the whole way
+//! of a lead.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use clap::builder::RangedU64ValueParser;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 
@@ -17,6 +19,8 @@ use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 use crate::doctor::{DoctorFinding, Examiner, FindingState, Keeping};
 use crate::hosting::Fixed;
+
+mod steps;
 
 /// Arguments of `tradepost doctor`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +34,14 @@ pub struct Arguments {
     /// Also fail on warnings.
     #[arg(long)]
     strict: bool,
+    /// Also test the steps that bring a dealer online, while the server runs: send a lead with this
+    /// e-mail address to the dealer's public address, wait until the destinations have it, and
+    /// erase it. It is marked as a test. Where callers need a credential, TRADEPOST_TOKEN has it.
+    #[arg(long, value_name = "EMAIL", value_parser = email)]
+    test_lead: Option<String>,
+    /// With --test-lead: the dealer, if the configuration has several.
+    #[arg(long, value_name = "ID", requires = "test_lead")]
+    dealer: Option<String>,
 }
 
 /// Runs the command.
@@ -55,8 +67,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             config.dealers.extend(hosted);
         }
     }
+    let tested = match arguments.test_lead.as_deref() {
+        None => Vec::new(),
+        Some(email) => {
+            let dealer = arguments.dealer.as_deref();
+            steps::examine(&config, dealer, email, &arguments.place, context)?
+        }
+    };
     let examiner = Examiner::new(config, keeping, keys, patience, Clock::system());
-    let findings = runtime.block_on(examiner.examine());
+    let mut findings = runtime.block_on(examiner.examine());
+    findings.extend(tested);
     // DNS lookups run on threads that cannot be stopped.
     runtime.shutdown_background();
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
@@ -83,6 +103,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         return Err(CommandFailure::already_shown(AMISS, "a check found a problem"));
     }
     Ok(())
+}
+
+/// Reads the e-mail address of a test lead.
+fn email(text: &str) -> Result<String, String> {
+    let is_email = format::is_email(text);
+    is_email.then(|| text.to_owned()).ok_or_else(|| "must be an e-mail address".to_owned())
 }
 
 fn document(finding: &DoctorFinding) -> Value {

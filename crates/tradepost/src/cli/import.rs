@@ -310,7 +310,8 @@ fn parse(
     sorted
 }
 
-fn read(
+/// Reads a feed for its dealers, without storing it.
+pub(super) fn read(
     source: impl Read + Seek,
     targets: &[FeedTarget],
     mapping: Option<&Mapping>,
@@ -384,7 +385,7 @@ fn print(
 }
 
 /// Formats the columns that each field was read from, and the unused columns.
-fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
+pub(super) fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
     let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
     let fields = fields.map(|field| {
         let columns = field.columns.iter();

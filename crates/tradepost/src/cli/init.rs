@@ -1,4 +1,5 @@
-//! `tradepost init`: writes a configuration file in which every key is explained.
+//! `tradepost init`: writes a configuration file in which every key is explained, or with `--wizard` the one that
+//! follows from the answers to some questions.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,9 +7,11 @@ use std::path::PathBuf;
 
 use tradepost_document::json::json;
 
-use super::output::unwritten;
+use super::output::{CommandFailure, unwritten};
 use super::{Context, Outcome};
 use crate::config::TEMPLATE;
+
+mod wizard;
 
 /// Arguments of `tradepost init`.
 #[derive(Debug, clap::Args)]
@@ -19,14 +22,29 @@ pub struct Arguments {
     /// Replace an existing file.
     #[arg(long)]
     force: bool,
+    /// Ask on the terminal for what a dealer needs to be online, test each answer, and write the
+    /// configuration that follows. Nothing is written before the last question.
+    #[arg(long, conflicts_with = "path")]
+    wizard: bool,
+    /// With --wizard: folder for the configuration, the secrets and the data [default: the working
+    /// directory]
+    #[arg(value_name = "DIR", requires = "wizard", conflicts_with = "path")]
+    folder: Option<PathBuf>,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Fails when the file exists already, or cannot be written.
+/// Fails when the file exists already, or cannot be written; and when the input of the wizard ends.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let Arguments { path, force } = arguments;
+    let Arguments { path, force, wizard, folder } = arguments;
+    if wizard && context.output.is_json() {
+        return Err(CommandFailure::usage("--wizard asks people, and has no output for programs")
+            .hint("leave out --json, or write a file with every key explained: tradepost init"));
+    }
+    if wizard {
+        return wizard::run(&folder.unwrap_or_else(|| ".".into()), force, context);
+    }
     let mut options = OpenOptions::new();
     // The check and the creation are one step, so that nothing is overwritten in between.
     options.write(true).create(force).truncate(force).create_new(!force);
@@ -39,6 +57,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.talk(format!(
             "set the dealer's id, name and rooftops in it, then run: tradepost check-config {name}"
         ));
+        context.output.talk("or let `tradepost init --wizard` ask for what is needed");
     }
     Ok(())
 }
@@ -53,7 +72,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tradepost.toml");
         let context = Context { environment: Vec::new(), output: Output::new(false) };
-        let init = |force| run(Arguments { path: path.clone(), force }, &context);
+        let init = |force| {
+            let path = path.clone();
+            run(Arguments { path, force, wizard: false, folder: None }, &context)
+        };
         init(false).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), TEMPLATE);
 

@@ -12,9 +12,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 use crate::feeds::FeedStatus;
-
-/// Age of the latest confirmation of a listing from which on the feed should be checked.
-pub(super) const STALE: SignedDuration = SignedDuration::from_hours(72);
+use crate::first_steps::STALE;
 
 /// Warning about a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tradepost_dealer::delivery::{DeliveryContent, MessageFormat, WrittenMessage, write};
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{DeliveryContent, MessageFormat, WrittenMessage, sample, write};
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_server::clock::Clock;
 
@@ -41,6 +42,23 @@ impl OutgoingMessage {
     ) -> Self {
         let written = write(form, content, dealer);
         Self { id: content.id.to_owned(), attempt: content.attempt, written }
+    }
+
+    /// Writes a delivery of a sample lead, which is marked as a test everywhere.
+    #[must_use]
+    pub fn sample(id: &str, form: &MessageFormat, dealer: &DealerSettings, now: Timestamp) -> Self {
+        let (lead, event) = sample::lead(dealer, id.to_owned(), now);
+        let content = DeliveryContent {
+            lead: &lead,
+            event: &event,
+            same_person: &[],
+            id,
+            attempt: 1,
+            is_resent: false,
+            is_test: true,
+            now,
+        };
+        Self::new(&content, form, dealer)
     }
 }
 
@@ -92,4 +110,20 @@ pub fn open(delivery: &DeliveryConfig, clock: &Clock) -> Result<Arc<dyn Delivery
         DeliveryMethod::Http(http) => Arc::new(HttpCarrier::open(http, delivery.timeout, clock)?),
         DeliveryMethod::Smtp(smtp) => Arc::new(SmtpCarrier::open(smtp, delivery.timeout, clock)?),
     })
+}
+
+/// Sends a sample lead to a destination, once and at once. Returns its answer.
+///
+/// # Errors
+/// The reason, without any secret, when the destination cannot be used or does not accept it.
+pub async fn send_sample(
+    dealer: &DealerSettings,
+    delivery: &DeliveryConfig,
+    clock: &Clock,
+) -> Result<String, String> {
+    let carrier = open(delivery, clock)?;
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let form = &delivery.destination.form;
+    let outgoing = OutgoingMessage::sample(&id, form, dealer, clock.now());
+    carrier.carry(outgoing).await.map_err(|failed| failed.answer)
 }

@@ -92,13 +92,7 @@ impl Examiner {
 
     /// Returns the address of the server on this machine.
     fn inside(&self) -> SocketAddr {
-        let listen = self.config.server.listen;
-        let here: IpAddr = match listen.ip() {
-            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        };
-        let ip = if listen.ip().is_unspecified() { here } else { listen.ip() };
-        SocketAddr::new(ip, listen.port())
+        on_this_machine(self.config.server.listen)
     }
 
     /// Checks our own certificate from its files.
@@ -205,6 +199,16 @@ impl Examiner {
         seen.findings.push(compare(about, &outside, inside, self.inside()));
         seen
     }
+}
+
+/// Returns the address at which a server that listens so is reached on its own machine.
+pub(crate) fn on_this_machine(listen: SocketAddr) -> SocketAddr {
+    let here: IpAddr = match listen.ip() {
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    let ip = if listen.ip().is_unspecified() { here } else { listen.ip() };
+    SocketAddr::new(ip, listen.port())
 }
 
 /// Returns a finding when the last order of a certificate failed.

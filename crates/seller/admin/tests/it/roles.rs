@@ -18,6 +18,7 @@ use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
 };
 use tradepost_admin::privacy::{self, ChangeKey, ExportCustomer, ForgetKeys, LostKeys};
+use tradepost_admin::steps::{self, BeginStepTest};
 use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
@@ -274,6 +275,10 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::ShowFeed => {
             let input = ShowFeed { name: nightly(), run_id: None };
             verdict(feeds::show_feed(context, actor, input))
+        }
+        AdminOperation::TestStep => {
+            let input = BeginStepTest { dealer_id: SHOP.to_owned() };
+            verdict(steps::begin_step_test(context, actor, &input))
         }
         AdminOperation::RunFeed => {
             let input = RunFeed { name: nightly() };

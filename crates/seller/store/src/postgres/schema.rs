@@ -26,6 +26,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     STAFF_EVENTS,
     crate::tables::publisher::ORDER,
     WEEK,
+    STEP_RESULTS,
 ];
 
 const FIRST: &str = r#"
@@ -567,4 +568,16 @@ const WEEK: &str = r#"
     CREATE INDEX empty_searches_by_age ON empty_searches (day);
     CREATE INDEX lead_events_by_time ON lead_events (dealer_id, at);
     CREATE INDEX lead_progress_by_change ON lead_progress (dealer_id, changed_at);
+"#;
+
+const STEP_RESULTS: &str = r#"
+    CREATE TABLE step_results (
+        dealer_id  TEXT COLLATE "C" NOT NULL,
+        step       TEXT COLLATE "C" NOT NULL,
+        at         BIGINT NOT NULL,
+        wanted_by  TEXT NOT NULL,
+        outcome    TEXT NOT NULL,           -- passed or failed
+        says       TEXT NOT NULL,
+        PRIMARY KEY (dealer_id, step)
+    );
 "#;

@@ -46,6 +46,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::STAFF_EVENTS,
     tables::publisher::ORDER,
     steps::WEEK,
+    steps::STEP_RESULTS,
 ];
 
 const SNAPSHOTS: &str = "

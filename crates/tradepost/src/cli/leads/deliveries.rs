@@ -2,7 +2,7 @@
 //! leads.
 
 use tradepost_admin::leads::{LeadRefusal, ResendLead, resend_lead};
-use tradepost_dealer::delivery::{DeliveryContent, DeliveryRecord, DeliveryState, sample};
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 
@@ -161,18 +161,8 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
 }
 
 fn try_out(dealer: &DealerConfig, delivery: &DeliveryConfig) -> Result<String, CommandFailure> {
+    let form = &delivery.destination.form;
     deliveries::send_test(delivery, |id, now| {
-        let (lead, event) = sample::lead(&dealer.terms, id.clone(), now);
-        let content = DeliveryContent {
-            lead: &lead,
-            event: &event,
-            same_person: &[],
-            id: &id,
-            attempt: 1,
-            is_resent: false,
-            is_test: true,
-            now,
-        };
-        OutgoingMessage::new(&content, &delivery.destination.form, &dealer.terms)
+        OutgoingMessage::sample(&id, form, &dealer.terms, now)
     })
 }

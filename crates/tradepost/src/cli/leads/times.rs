@@ -65,15 +65,18 @@ impl TimedStep {
     }
 }
 
-/// Computes and prints the times. Held leads wait only for the dealer, and are left out.
+/// Computes and prints the times. Held leads wait only for the dealer, and are left out; so are leads that were erased
+/// before anybody saw them, such as tests.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let dealer_id = arguments.dealer.as_deref();
     dealers::check_known(dealer_id, &store, &arguments.place, context)?;
     let filter = LeadFilter { dealer_id, limit: u32::MAX, ..LeadFilter::default() };
     let mut leads = store.lead_list(&filter)?;
-    leads.retain(|(lead, _)| {
+    leads.retain(|(lead, progress)| {
+        let is_unseen = progress.seen_at.is_none();
         lead.state != LeadState::Held
+            && !(lead.state == LeadState::Erased && is_unseen)
             && arguments.since.is_none_or(|since| lead.received_at >= since)
     });
     let delivered = store.first_deliveries(dealer_id)?;

@@ -207,6 +207,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::EvidenceTaken => ("downloaded the evidence of", true),
         AuditAction::LeadDelivered => ("delivered", true),
         AuditAction::AgentProbed => ("probed the agent", false),
+        AuditAction::StepTested => ("tested a step of the checklist:", false),
         AuditAction::KeyChanged => ("changed the key of personal data", false),
         AuditAction::KeyForgotten => ("discarded a lost key of personal data:", false),
         AuditAction::RecordExported => ("exported this record", false),

@@ -328,3 +328,16 @@ pub(crate) const WEEK: &str = "
     CREATE INDEX lead_events_by_time ON lead_events (dealer_id, at);
     CREATE INDEX lead_progress_by_change ON lead_progress (dealer_id, changed_at);
 ";
+
+/// The last result of each test of a step that brings a dealer online.
+pub(crate) const STEP_RESULTS: &str = "
+    CREATE TABLE step_results (
+        dealer_id  TEXT NOT NULL,
+        step       TEXT NOT NULL,
+        at         INTEGER NOT NULL,
+        wanted_by  TEXT NOT NULL,
+        outcome    TEXT NOT NULL,       -- passed or failed
+        says       TEXT NOT NULL,
+        PRIMARY KEY (dealer_id, step)
+    ) WITHOUT ROWID;
+";
