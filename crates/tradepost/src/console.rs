@@ -56,6 +56,7 @@ mod reply;
 pub mod request;
 pub mod route;
 mod sign_in;
+mod step_runs;
 
 /// Path prefix of the console.
 pub const PATH: &str = "/console";
@@ -87,6 +88,7 @@ pub struct Console {
     provider: Option<oidc::OidcProvider>,
     offers: listing_warnings::Offers,
     prober: Arc<prober::Prober>,
+    step_runs: Arc<step_runs::StepRuns>,
     metrics: ConsoleMetrics,
     second_factor: SecondFactorPolicy,
     trust_forwarded_for: bool,
@@ -164,6 +166,7 @@ impl Console {
             deliveries: Arc::clone(&wiring.deliveries),
             sign_in: SignInService::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
             prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),
+            step_runs: Arc::default(),
             clock,
             metrics: wiring.console_metrics.clone(),
             second_factor: settings.second_factor,

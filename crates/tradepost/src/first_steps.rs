@@ -39,7 +39,7 @@ catalog! {
     }
     /// Vehicles on offer, from a feed that is up to date.
     Feed = "feed" {
-        title: "Vehicles are on offer, and up to date",
+        title: "Vehicles are on offer",
         place: "[[dealers.feeds]], or tradepost import FILE", is_tested: false,
     }
     /// A destination of leads that takes them.

@@ -39,6 +39,7 @@ const DONE: &[(&str, &str)] = &[
     ("factor_off", "Your second factor is switched off."),
     ("factor_reset", "The second factor is reset, and this person's sessions have ended."),
     ("probe", "The prober has started. Its report appears here."),
+    ("tested", "The test has started. Its result appears here."),
     ("nothing", "Nothing has changed: the change had been made before."),
     ("nowhere", "No configured destination accepts this lead. An engineer can configure one."),
 ];

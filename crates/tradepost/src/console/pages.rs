@@ -35,6 +35,7 @@ mod people;
 mod preview;
 mod probe;
 mod refusals;
+mod steps;
 mod week;
 
 /// Parts that all pages share.

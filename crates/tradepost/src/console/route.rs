@@ -169,6 +169,7 @@ pub const TABLE: &[ConsoleRoute] = &[
     get("refusals", StaffPermission::SeeRefusals, Console::refusals),
     get("card", StaffPermission::Operate, Console::card),
     get("checklist", StaffPermission::Operate, Console::checklist),
+    perform("checklist/test", AdminOperation::TestStep, Console::test_step),
     get("probe", StaffPermission::Operate, Console::probe),
     post("probe", StaffPermission::Operate, Console::run_probe),
     get("probe/report", StaffPermission::Operate, Console::probe_report),

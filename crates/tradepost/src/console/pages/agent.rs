@@ -6,6 +6,7 @@ use tradepost_document::json::Value;
 
 use super::super::listing_warnings::{ListingWarning, Summary};
 use super::feeds::last_taken;
+use super::steps::StepView;
 use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, lasting};
 use crate::aap::seller::DealerAgent;
 use crate::feeds::FeedStatus;
@@ -32,12 +33,17 @@ struct AgentCardView {
 #[template(path = "console/checklist.html")]
 struct ChecklistPage {
     frame: PageFrame,
+    /// True when a step of a dealer is being tested.
+    is_testing: bool,
     dealers: Vec<AgentDealerView>,
 }
 
 #[derive(Debug)]
 struct AgentDealerView {
+    dealer_id: String,
     name: String,
+    steps: Vec<StepView>,
+    steps_done: usize,
     done: usize,
     points: Vec<SellingPoint>,
 }
@@ -67,15 +73,21 @@ impl Console {
             let mut points = reachable(&seller);
             let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
             points.extend(offered(&summary, &feeds, now));
-            points.extend(informed(&seller, dead.len()));
-            points.extend(open(&seller));
+            points.push(informed(dead.len()));
+            points.push(open(&seller));
             // Open points come first.
             points.sort_by_key(|point| point.is_good);
             let done = points.iter().filter(|point| point.is_good).count();
-            dealers.push(AgentDealerView { name: terms.name.clone(), done, points });
+            let steps = self.steps(&seller, &summary, &feeds)?;
+            let steps_done = steps.iter().filter(|step| step.is_good).count();
+            let dealer_id = terms.id.clone();
+            let name = terms.name.clone();
+            dealers.push(AgentDealerView { dealer_id, name, steps, steps_done, done, points });
         }
         let frame = self.frame(visitor, "Checklist")?;
-        Ok(ConsoleReply::page(&ChecklistPage { frame, dealers }))
+        let is_testing =
+            dealers.iter().flat_map(|dealer| &dealer.steps).any(|step| step.is_running);
+        Ok(ConsoleReply::page(&ChecklistPage { frame, is_testing, dealers }))
     }
 }
 
@@ -185,12 +197,6 @@ fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) ->
     let (has_vins, vins) = without(ListingWarning::NoVin, "no VIN");
     let wrong = summary.count(ListingWarning::is_price);
     vec![
-        point(
-            summary.listings > 0,
-            "Vehicles are on offer",
-            counted(summary.listings, "vehicle is on offer.", "vehicles are on offer."),
-            "tradepost import",
-        ),
         freshness(summary, feeds, now),
         point(
             wrong == 0,
@@ -223,59 +229,31 @@ fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) 
     point(true, "Your inventory is up to date", text, place)
 }
 
-fn informed(seller: &DealerAgent, dead: usize) -> Vec<SellingPoint> {
-    let destinations = seller.dealer.deliveries.len();
-    vec![
-        point(
-            destinations > 0,
-            "Leads reach your systems",
-            if destinations > 0 {
-                counted(destinations, "destination is configured.", "destinations are configured.")
-            } else {
-                "No destination is configured: leads are only in this console.".to_owned()
-            },
-            "[[dealers.deliveries]]",
-        ),
-        point(
-            dead == 0,
-            "Every lead was delivered",
-            if dead == 0 {
-                "No delivery was given up.".to_owned()
-            } else {
-                format!("{} given up.", counted(dead, "delivery was", "deliveries were"))
-            },
-            "tradepost leads deliveries --state dead",
-        ),
-    ]
+fn informed(dead: usize) -> SellingPoint {
+    point(
+        dead == 0,
+        "Every lead was delivered",
+        if dead == 0 {
+            "No delivery was given up.".to_owned()
+        } else {
+            format!("{} given up.", counted(dead, "delivery was", "deliveries were"))
+        },
+        "tradepost leads deliveries --state dead",
+    )
 }
 
-fn open(seller: &DealerAgent) -> Vec<SellingPoint> {
+fn open(seller: &DealerAgent) -> SellingPoint {
     let rooftops = &seller.dealer.terms.rooftops;
-    let names = |is_meant: &dyn Fn(&tradepost_dealer::settings::RooftopSettings) -> bool| {
-        let named = rooftops.iter().filter(|rooftop| is_meant(rooftop));
-        named.map(|rooftop| rooftop.profile.name.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let closed = names(&|rooftop| rooftop.profile.schedules.is_empty());
-    let unbooked = names(&|rooftop| rooftop.appointments.types.is_empty());
-    let said = |missing: &str, good: &str, bad: &str| {
-        if missing.is_empty() { good.to_owned() } else { format!("{bad}: {missing}.") }
-    };
-    vec![
-        point(
-            closed.is_empty(),
-            "Opening hours are configured",
-            said(&closed, "Every rooftop has opening hours.", "Rooftops without opening hours"),
-            "[dealers.rooftops.schedules]",
-        ),
-        point(
-            unbooked.is_empty(),
-            "Appointments are booked automatically",
-            said(
-                &unbooked,
-                "Every rooftop offers appointments.",
-                "Staff have to answer requests at",
-            ),
-            "types in [dealers.rooftops.appointments]",
-        ),
-    ]
+    let unbooked = rooftops.iter().filter(|rooftop| rooftop.appointments.types.is_empty());
+    let unbooked: Vec<_> = unbooked.map(|rooftop| rooftop.profile.name.as_str()).collect();
+    point(
+        unbooked.is_empty(),
+        "Appointments are booked automatically",
+        if unbooked.is_empty() {
+            "Every rooftop offers appointments.".to_owned()
+        } else {
+            format!("Staff have to answer requests at: {}.", unbooked.join(", "))
+        },
+        "types in [dealers.rooftops.appointments]",
+    )
 }

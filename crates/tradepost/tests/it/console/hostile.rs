@@ -81,6 +81,7 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         GET  /refusals        303  403  200  200  200  200
         GET  /card            303  403  200  200  200  200
         GET  /checklist       303  403  200  200  200  200
+        POST /checklist/test  303  403  404  404  404  404
         GET  /probe           303  403  200  200  200  200
         POST /probe           303  403  404  404  404  404
         GET  /probe/report    303  403  404  404  404  404

@@ -132,8 +132,14 @@ impl Draft {
         let is_meant = |mistake: &TomlMistake| {
             mistake.key.is_empty() || keys.iter().any(|key| is_within(&mistake.key, key))
         };
-        let meant = found.into_iter().filter(is_meant);
-        meant.map(|mistake| mistake.message).collect()
+        let mut messages: Vec<String> = Vec::new();
+        for mistake in found.into_iter().filter(is_meant) {
+            // Five days with the same hours have the same mistake.
+            if !messages.contains(&mistake.message) {
+                messages.push(mistake.message);
+            }
+        }
+        messages
     }
 
     /// Returns the dealer of a draft that has all required answers.
@@ -282,7 +288,12 @@ fn write_comment(out: &mut String, key: &str) {
 
 /// Writes a value. What JSON escapes in a text, TOML reads, except for one control character that JSON leaves.
 fn written(value: &Value) -> String {
-    value.to_string().replace('\u{7f}', "\\u007F")
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "))
+        }
+        value => value.to_string().replace('\u{7f}', "\\u007F"),
+    }
 }
 
 #[cfg(test)]

@@ -214,6 +214,9 @@ fn show(dialogue: &Dialogue, report: &FeedReport) {
     for table in import::explanation(TableWidth::Terminal, report) {
         dialogue.say(table);
     }
+    for warning in &report.warnings {
+        dialogue.say(format!("  warning: {} of {rows}: {}", warning.count, warning.kind.summary()));
+    }
     for skip in report.skips.iter().take(SHOWN) {
         let place = report.place();
         dialogue
