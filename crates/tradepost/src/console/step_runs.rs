@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tradepost_admin::AdminError;
+
 use crate::first_steps::FirstStep;
 use crate::first_steps::trial::{StepTester, TestContact};
 
@@ -49,8 +51,14 @@ impl Drop for StepSlot {
 impl StepSlot {
     /// Tests the step; the result is in the store.
     pub(super) async fn run(self, tester: StepTester, contact: TestContact) {
-        if let Err(error) = tester.test(self.step, &contact).await {
-            tracing::error!(dealer = %self.dealer_id, step = %self.step, cause = ?error, "a step could not be tested");
+        match tester.test(self.step, &contact).await {
+            Ok(_) => {}
+            Err(AdminError::Broken(fault)) => {
+                tracing::error!(dealer = %self.dealer_id, step = %self.step, cause = %fault.chain(), "a step could not be tested");
+            }
+            Err(AdminError::Forbidden(_) | AdminError::Refused(_)) => {
+                tracing::warn!(dealer = %self.dealer_id, step = %self.step, "the test of a step was refused");
+            }
         }
     }
 }

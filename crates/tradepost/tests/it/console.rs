@@ -14,6 +14,7 @@ mod publisher;
 mod refusals;
 mod sessions;
 mod staff_work;
+mod steps;
 mod week;
 
 use std::net::SocketAddr;

@@ -6,7 +6,7 @@ mod commands;
 mod killed;
 mod kills;
 mod leads;
-mod mail;
+pub mod mail;
 mod trouble;
 
 use std::sync::Arc;

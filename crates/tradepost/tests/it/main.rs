@@ -69,3 +69,4 @@ mod tls;
 mod traces;
 mod web;
 mod week;
+mod wizard;

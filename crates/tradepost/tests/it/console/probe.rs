@@ -20,7 +20,7 @@ fn done(browser: &Browser<'_>) -> String {
 }
 
 /// An address that leads to a server once it is known where that is: cards name it before.
-fn leading() -> (String, Arc<OnceLock<SocketAddr>>) {
+pub fn leading() -> (String, Arc<OnceLock<SocketAddr>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let target = Arc::new(OnceLock::<SocketAddr>::new());

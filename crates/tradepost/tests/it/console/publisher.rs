@@ -64,6 +64,7 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         GET  /refusals        200  200  200
         GET  /card            403  403  403
         GET  /checklist       403  403  403
+        POST /checklist/test  403  403  403
         GET  /probe           403  403  403
         POST /probe           403  403  403
         GET  /probe/report    403  403  403

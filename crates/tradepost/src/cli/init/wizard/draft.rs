@@ -109,7 +109,7 @@ impl Draft {
 
     /// Returns the text of a key of the table at a JSON Pointer.
     pub(super) fn text_at(&self, table: &str, key: &str) -> Option<&str> {
-        self.document.pointer(table)?.get(key)?.as_str()
+        self.document.pointer(&format!("{table}/{key}"))?.as_str()
     }
 
     /// Adds a table to a list of the table at a JSON Pointer, and returns the pointer of the new one.

@@ -126,7 +126,7 @@ fn ask_mail(
         let text = "Password at the mail server (goes to a file that only you can read)";
         ask_checked_secret(dialogue, draft, delivery, "password", text)?;
     }
-    let sender = ["user", "to"].into_iter().filter_map(|key| draft.text_at(delivery, key));
+    let sender = ["user", "to/0"].into_iter().filter_map(|key| draft.text_at(delivery, key));
     let sender = sender.map(str::to_owned).find(|text| text.contains('@')).unwrap_or_default();
     let from = Question::new(
         "Sender of these mails",
