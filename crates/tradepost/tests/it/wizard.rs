@@ -92,10 +92,167 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
     let output = wizard(folder.path(), &[], &answers(&port));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    said(&output.stdout, folder.path(), Some(mail.address), &expect![[""]]);
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("horse"));
+    said(
+        &output.stdout,
+        folder.path(),
+        Some(mail.address),
+        &expect![[r#"
+            This asks what a dealer needs to be online, and writes FOLDER/tradepost.toml.
+            An empty line takes the answer in [brackets]. Ctrl-C stops, and leaves nothing behind.
+
+            1 of 5: who you are
+            Name of the dealership, as buyers read it: Bare Motors
+            Id, for commands and addresses [bare-motors]: bare-motors
+            Web site (empty: none): https://www.bare.example
+
+            2 of 5: where you are, and when you are open
+            Name of the rooftop, which is one physical store [Bare Motors]: Bare Downtown
+            Telephone number, with + and country code (empty: none): +14155550123
+            Street and number (empty: none): 1 Main St
+            City (empty: none): Fairview
+            State or region (empty: none): CA
+            Postal code (empty: none): 94542
+            Country, as its two letters [US]: US
+            Time zone, by its IANA name [America/Chicago]: America/Los_Angeles
+            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 9-18, Sa 10-16
+            Opening hours of service (empty: none):
+            Shall the server confirm visits and test drives within these hours by itself? [yes]: yes
+            Is there another rooftop? [no]: no
+
+            3 of 5: what you sell
+            Feed: a file, a folder, or an address with https or sftp (empty: later): feed.csv
+            Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings):
+              read 2 rows: 2 vehicles on offer, 0 sold, 0 refused
+            FIELD       FULL  UNITS  FROM COLUMN (ROWS)
+            vin         100%      2  vin (2)
+            stock       100%      2  stock (2)
+            vehicle_id  100%      2
+            rooftop     100%      2
+            year        100%      2  year (2)
+            make        100%      2  make (2)
+            model       100%      2  model (2)
+            condition   100%      2  condition (2)
+            status      100%      2
+            price       100%      2  price (2)
+            mileage     100%      2  mileage (2)
+            photos      100%      2  photo (2)
+              warning: 1 of 2: the VIN's check digit is wrong
+            Use this feed? [yes]: yes
+
+            4 of 5: where leads go
+            Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: mail
+            Address that gets the leads, which your CRM shows in its settings: sales@bare.example
+            Mail server that sends them, by its host name: 127.0.0.1
+            Protection of the connection: starttls, required or none [starttls]: none
+            Port of the mail server [25]: MAILPORT
+            User name at the mail server (empty: none):
+            Sender of these mails [sales@bare.example]: sales@bare.example
+            Send a message there now that is marked as a test? [yes]: yes
+              taken: SMTP 250
+
+            5 of 5: how you are reached
+            Where the server listens: address and port [127.0.0.1:8080]: 127.0.0.1:0
+            Public address, at which agents reach it (empty: not yet):
+            Where the console of your staff listens (none: no console) [127.0.0.1:8090]: 127.0.0.1:0
+            Sign-in name of the first manager (none: later) [manager]: maria
+            Password, of 12 characters or more (empty: one is made):
+            The same password again:
+
+            Write the configuration? [yes]: yes
+
+            wrote FOLDER/tradepost.toml
+            FOLDER/tradepost.toml is valid
+            dealer bare-motors (Bare Motors): 1 rooftop: Bare Downtown
+            dealer bare-motors: leads are delivered to mail
+            listens on 127.0.0.1:0
+            manager maria can sign in to the console
+
+            next, start the server:
+              cd FOLDER && tradepost serve
+            then test every step from outside, in another terminal:
+              cd FOLDER && tradepost doctor --test-lead you@example.com
+        "#]],
+    );
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("horse"), "the password is shown");
     let config = folder.path().join("tradepost.toml");
-    said(&fs::read(&config).unwrap(), folder.path(), Some(mail.address), &expect![[""]]);
+    said(
+        &fs::read(&config).unwrap(),
+        folder.path(),
+        Some(mail.address),
+        &expect![[r##"
+        # The configuration of Tradepost, written by `tradepost init --wizard`.
+        # Change it as you like: `tradepost check-config` reports every mistake with its line, and a running server reads
+        # it again on SIGHUP. `tradepost init --path all-keys.toml` writes a file that explains every key.
+
+        [server]
+        # Where the server listens.
+        listen = "127.0.0.1:0"
+
+        # The console of your people, at /console of this address.
+        [server.console]
+        listen = "127.0.0.1:0"
+
+        # The dealer: one agent with one card.
+        [[dealers]]
+        # The name on the agent card.
+        name = "Bare Motors"
+        # Its id in the database and in commands. Do not change it later.
+        id = "bare-motors"
+
+        # Who operates the agent.
+        [dealers.provider]
+        organization = "Bare Motors"
+        url = "https://www.bare.example"
+
+        # A physical store.
+        [[dealers.rooftops]]
+        name = "Bare Downtown"
+        website = "https://www.bare.example"
+        # With + and the country code.
+        phones = ["+14155550123"]
+        # The time zone of the opening hours and of appointments.
+        timezone = "America/Los_Angeles"
+
+        [dealers.rooftops.address]
+        address_line_1 = "1 Main St"
+        city = "Fairview"
+        state = "CA"
+        zip = "94542"
+        country = "US"
+
+        # Opening hours by department. A day that is not named is closed.
+        [dealers.rooftops.schedules]
+
+        [dealers.rooftops.schedules.sales]
+        monday = "09:00-18:00"
+        tuesday = "09:00-18:00"
+        wednesday = "09:00-18:00"
+        thursday = "09:00-18:00"
+        friday = "09:00-18:00"
+        saturday = "10:00-16:00"
+
+        # The appointments that the server confirms by itself, within the opening hours.
+        [dealers.rooftops.appointments]
+        types = ["sales", "test_drive", "trade_in"]
+
+        # Where the inventory comes from (docs/feeds.md).
+        [[dealers.feeds]]
+        name = "inventory"
+        from = "folder"
+        folder = "FOLDER"
+        files = "feed.csv"
+
+        # Where leads are delivered to (docs/deliveries.md).
+        [[dealers.deliveries]]
+        name = "mail"
+        by = "smtp"
+        to = ["sales@bare.example"]
+        host = "127.0.0.1"
+        tls = "none"
+        port = MAILPORT
+        from = "sales@bare.example"
+    "##]],
+    );
     assert_eq!(fs::metadata(&config).unwrap().permissions().mode() & 0o777, 0o600);
     let [sample] = mail.wait(1) else { panic!() };
     assert!(sample.data.contains("TEST, this is no lead"), "{}", sample.data);
@@ -109,56 +266,113 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
 #[test]
 fn a_wrong_answer_is_explained_and_asked_for_again() {
     let folder = furnished();
-    let output = wizard(
-        folder.path(),
-        &["shop"],
-        &[
-            // No name, an id with capitals, an address without a scheme.
-            "",
-            "Bare",
-            "Bare Motors",
-            "bare",
-            "www.bare.example",
-            "",
-            // A number without a country code, no time zone, hours that end before they begin.
-            "",
-            "555 0123",
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-            "Mars/Olympus",
-            "",
-            "Mo-Fr 18-9",
-            "Mo-Fr",
-            "",
-            "",
-            "maybe",
-            "no",
-            // A feed that is not there, and one that is none.
-            "nothing.csv",
-            "shop.txt",
-            "",
-            "",
-            // A CRM without TLS.
-            "fax",
-            "crm",
-            "http://crm.example.com/leads",
-            "https://crm.example.com/leads",
-            "",
-            "no",
-            "8080",
-            "",
-            "",
-            "none",
-            "yes",
-        ],
-    );
+    fs::write(folder.path().join("notes.txt"), "Call the provider on Monday.\n").unwrap();
+    // No name, an id with capitals, an address without a scheme.
+    let identity = ["", "Bare", "Bare Motors", "bare", "www.bare.example", ""];
+    // A number without a country code, no time zone, hours that end before they begin, and none.
+    let rooftop = ["", "555 0123", "", "", "", "", "", "", "Mars/Olympus", ""];
+    let hours = ["Mo-Fr 18-9", "Mo-Fr", "", "", "maybe", "no"];
+    // A feed that is not there, a preset that nobody knows, and a file that is no feed.
+    let feed = ["nothing.csv", "notes.txt", "homnet", "", ""];
+    // No channel, and a CRM without TLS.
+    let leads =
+        ["fax", "crm", "http://crm.example.com/leads", "https://crm.example.com/leads", "", "no"];
+    let server = ["8080", "", "", "none", "yes"];
+    let parts: [&[&str]; 6] = [&identity, &rooftop, &hours, &feed, &leads, &server];
+    let output = wizard(folder.path(), &["shop"], &parts.concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    said(&output.stdout, folder.path(), None, &expect![[""]]);
-    assert_eq!(names(folder.path()), ["feed.csv", "shop"]);
+    said(&output.stdout, folder.path(), None, &expect![[r#"
+        This asks what a dealer needs to be online, and writes FOLDER/shop/tradepost.toml.
+        An empty line takes the answer in [brackets]. Ctrl-C stops, and leaves nothing behind.
+
+        1 of 5: who you are
+        Name of the dealership, as buyers read it:
+          not accepted: must not be empty
+          hint: write up to 200 characters
+        Name of the dealership, as buyers read it: Bare
+        Id, for commands and addresses [bare]: Bare Motors
+          not accepted: must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter or digit
+          hint: write small letters, digits and hyphens; it is hard to change later
+        Id, for commands and addresses [bare]: bare
+        Web site (empty: none): www.bare.example
+          not accepted: must be an absolute web address such as https://www.example.com/page
+          hint: write it with https://
+        Web site (empty: none):
+
+        2 of 5: where you are, and when you are open
+        Name of the rooftop, which is one physical store [Bare]: Bare
+        Telephone number, with + and country code (empty: none): 555 0123
+          not accepted: must be E.164, e.g. +14155550123
+          hint: write digits without spaces, such as +14155550123
+        Telephone number, with + and country code (empty: none):
+        Street and number (empty: none):
+        City (empty: none):
+        State or region (empty: none):
+        Postal code (empty: none):
+        Country, as its two letters [US]: US
+        Time zone, by its IANA name [America/Chicago]: Mars/Olympus
+          not accepted: must be a time zone of the IANA database such as America/Los_Angeles
+          hint: write a name such as America/Chicago
+        Time zone, by its IANA name [America/Chicago]: America/Chicago
+        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 18-9
+          not accepted: must open before it closes, on the same day
+          hint: write days and hours of 24, such as Mo-Fr 9-18, Sa 10:30-16; days without hours are closed
+        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr
+          not accepted: "Mo-Fr" needs a day and its hours
+          hint: write days and hours of 24, such as Mo-Fr 9-18, Sa 10:30-16; days without hours are closed
+        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none):
+        Opening hours of service (empty: none):
+        Is there another rooftop? [no]: maybe
+          not accepted: must be yes or no
+        Is there another rooftop? [no]: no
+
+        3 of 5: what you sell
+        Feed: a file, a folder, or an address with https or sftp (empty: later): nothing.csv
+          not accepted: cannot read nothing.csv: entity not found
+          hint: name a file or folder of this machine, or an address such as https://feeds.example.com/cars.csv
+        Feed: a file, a folder, or an address with https or sftp (empty: later): notes.txt
+        Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings): homnet
+          not accepted: must be one of homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json
+          hint: name one of them
+        Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings):
+          not accepted: the heading has no column VIN, Stock or vehicle_id; it begins with: Call the provider on Monday.
+          hint: start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or name its columns in the headings of a mapping file
+        Feed: a file, a folder, or an address with https or sftp (empty: later):
+          no feed yet: `tradepost import FILE` reads one by hand
+
+        4 of 5: where leads go
+        Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: fax
+          not accepted: must be one of mail, crm, webhook, slack, teams, none
+        Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: crm
+        Address of the CRM that takes ADF by POST: http://crm.example.com/leads
+          not accepted: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
+          hint: write an address with https
+        Address of the CRM that takes ADF by POST: https://crm.example.com/leads
+        Bearer token of the CRM (empty: none):
+        Send a message there now that is marked as a test? [yes]: no
+
+        5 of 5: how you are reached
+        Where the server listens: address and port [127.0.0.1:8080]: 8080
+          not accepted: must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080
+          hint: 127.0.0.1 is for this machine and a proxy on it, 0.0.0.0 for every address
+        Where the server listens: address and port [127.0.0.1:8080]: 127.0.0.1:8080
+        Public address, at which agents reach it (empty: not yet):
+        Where the console of your staff listens (none: no console) [127.0.0.1:8090]: none
+
+        Write the configuration? [yes]: yes
+
+        wrote FOLDER/shop/tradepost.toml
+        FOLDER/shop/tradepost.toml is valid
+        dealer bare (Bare): 1 rooftop: Bare
+        dealer bare: leads are delivered to crm
+        listens on 127.0.0.1:8080
+
+        next, start the server:
+          cd FOLDER/shop && tradepost serve
+        then test every step from outside, in another terminal:
+          cd FOLDER/shop && tradepost doctor --test-lead you@example.com
+    "#]]);
+    assert_eq!(names(folder.path()), ["feed.csv", "notes.txt", "shop"]);
     assert_eq!(names(&folder.path().join("shop")), ["tradepost.toml"]);
 }
 

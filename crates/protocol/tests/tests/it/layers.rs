@@ -41,6 +41,7 @@ const LAYERS: &[Layer] = &[
     Layer { module: "console", may_not_name: &["cli"] },
     Layer { module: "acme", may_not_name: &["cli", "console"] },
     Layer { module: "alerts", may_not_name: &["cli", "console"] },
+    Layer { module: "first_steps", may_not_name: &["cli", "console", "doctor"] },
     Layer { module: "evidence", may_not_name: &["cli", "console"] },
     Layer { module: "hosting", may_not_name: &["cli", "console"] },
     Layer { module: "wiring", may_not_name: &["cli"] },

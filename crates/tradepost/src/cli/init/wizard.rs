@@ -152,9 +152,8 @@ fn ask_rooftop(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Command
     );
     ask_optional_list(dialogue, draft, rooftop, "phones", &phone)?;
     ask_address(dialogue, draft, rooftop)?;
-    let zone = TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
-    let zone = Question::new("Time zone", "write its IANA name, such as America/Chicago")
-        .with_default(zone);
+    let zone = Question::new("Time zone, by its IANA name", "write a name such as America/Chicago");
+    let zone = zone.with_default(local_zone());
     ask_checked(dialogue, draft, rooftop, "timezone", &zone)?;
     ask_hours(dialogue, draft, rooftop)
 }
@@ -451,6 +450,13 @@ fn ask_checked_secret(
         }
         dialogue.reject(&mistakes, "Ctrl-C stops, if the user was wrong");
     }
+}
+
+/// Returns the time zone of this machine, unless it is UTC, in which servers are and dealers are not.
+fn local_zone() -> String {
+    let zone = TimeZone::system();
+    let name = zone.iana_name().filter(|name| !name.ends_with("UTC"));
+    name.unwrap_or_default().to_owned()
 }
 
 /// Makes an id from a name.

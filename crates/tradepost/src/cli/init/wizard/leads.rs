@@ -100,7 +100,7 @@ fn ask_mail(
 ) -> Result<(), CommandFailure> {
     draft.set(delivery, "by", json!("smtp"));
     let to = Question::new(
-        "Address that gets the leads, of your CRM or of a person",
+        "Address that gets the leads, which your CRM shows in its settings",
         "write one e-mail address, such as leads@crm.example.com",
     );
     super::ask_checked_list(dialogue, draft, delivery, "to", &to)?;
