@@ -14,7 +14,7 @@ use crate::adf::{complaints, validator};
 use crate::process::{Process, pause};
 use crate::support::mail::{MailServer, Manner, Secured};
 
-/// A feed of two vehicles, one of which has no price.
+/// A feed of two vehicles.
 const FEED: &str = "\
 vin,stock,year,make,model,condition,price,mileage,photo
 1HGCM82633A004352,A100,2021,Honda,Accord,used,21500,30210,https://photos.example.com/a.jpg
@@ -281,7 +281,11 @@ fn a_wrong_answer_is_explained_and_asked_for_again() {
     let parts: [&[&str]; 6] = [&identity, &rooftop, &hours, &feed, &leads, &server];
     let output = wizard(folder.path(), &["shop"], &parts.concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    said(&output.stdout, folder.path(), None, &expect![[r#"
+    said(
+        &output.stdout,
+        folder.path(),
+        None,
+        &expect![[r#"
         This asks what a dealer needs to be online, and writes FOLDER/shop/tradepost.toml.
         An empty line takes the answer in [brackets]. Ctrl-C stops, and leaves nothing behind.
 
@@ -371,7 +375,8 @@ fn a_wrong_answer_is_explained_and_asked_for_again() {
           cd FOLDER/shop && tradepost serve
         then test every step from outside, in another terminal:
           cd FOLDER/shop && tradepost doctor --test-lead you@example.com
-    "#]]);
+    "#]],
+    );
     assert_eq!(names(folder.path()), ["feed.csv", "notes.txt", "shop"]);
     assert_eq!(names(&folder.path().join("shop")), ["tradepost.toml"]);
 }

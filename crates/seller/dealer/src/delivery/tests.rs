@@ -389,6 +389,18 @@ fn headlines_say_what_is_new_and_whose() {
 }
 
 #[test]
+fn a_lead_of_the_operators_own_is_marked_as_a_test() {
+    let received = event(LeadEventKind::Received, LeadState::Received);
+    let mut own = record();
+    own.submission.payload = sample::self_test("me@example.com", "k-1", at("2026-05-01T10:00:00Z"));
+    let written = write(&MessageFormat::Event, &content(&own, &received), &dealer());
+    assert!(written.subject.starts_with("TEST, this is no lead: "), "{}", written.subject);
+    assert!(written.body.contains("\"test\":true"), "{}", written.body);
+    let written = write(&MessageFormat::Event, &content(&record(), &received), &dealer());
+    assert!(!written.body.contains("\"test\""), "{}", written.body);
+}
+
+#[test]
 fn a_consent_that_has_ended_before_sending_permits_nothing() {
     let received = event(LeadEventKind::Received, LeadState::Received);
     let day = Some(SignedDuration::from_hours(24));

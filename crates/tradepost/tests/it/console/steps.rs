@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use tradepost_admin::steps::{CloseTestLead, StepRefusal, close_test_lead};
+use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_dealer::record::LeadState;
 
 use super::probe::leading;
@@ -85,4 +87,16 @@ fn a_test_lead_is_the_testers_own_and_is_erased() {
     let after = states();
     assert_eq!(after.len(), before.len() + 1);
     assert_eq!(after.iter().filter(|state| **state == LeadState::Erased).count(), 1);
+}
+
+#[test]
+fn a_customers_lead_is_never_erased_as_a_test() {
+    let server = support::start();
+    let receipt = server.payload(&lead());
+    let lead_id = receipt["data"]["lead_id"].clone();
+    let context = AdminContext { store: &server.store, dealers: &[], now: at(NOW) };
+    let close = CloseTestLead { lead_id: lead_id.as_str().unwrap().to_owned() };
+    let refused = close_test_lead(&context, &Actor::operator("cli:egon"), close);
+    assert!(matches!(refused, Err(AdminError::Refused(StepRefusal::NoTestLead(_)))));
+    assert_eq!(server.history(&lead_id).lead.state, LeadState::Received);
 }
