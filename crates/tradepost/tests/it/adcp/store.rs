@@ -175,7 +175,7 @@ fn queries_with(number: usize) -> Vec<Query> {
     let of_owner = Query::of_owner(&owner);
     let of_account = Query::of_account(&account);
     let except_accounts = vec![account.clone(), format!("account {}", (number + 1) % 3)];
-    let led_to_by = Query { term: Some(term(number % 2, number)), ..Query::default() };
+    let led_to_by = Query { terms: Some(term(number % 2, number).into()), ..Query::default() };
     let narrowed = vec![
         Query::default(),
         of_owner.clone(),
