@@ -271,7 +271,10 @@ impl Deliveries {
             tracer.end(begun, SpanKind::Client, name, attributes, sent.is_err());
         }
         match sent {
-            Ok(answer) => self.taken(&record, answer).await,
+            Ok(answer) => {
+                let handles_lead = way.delivery.destination.handles_leads;
+                self.taken(&record, answer, handles_lead).await
+            }
             Err(failed) => self.failed(&record, &way.delivery, failed).await,
         }
     }
@@ -320,13 +323,29 @@ impl Deliveries {
         Ok(Some(Ok(OutgoingMessage::new(&content, &way.delivery.destination.form, dealer))))
     }
 
-    async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), InternalError> {
+    /// Records that a destination has accepted a delivery; one that handles leads has the lead then.
+    async fn taken(
+        &self,
+        record: &DeliveryRecord,
+        answer: String,
+        handles_lead: bool,
+    ) -> Result<(), InternalError> {
         let key = record.key;
         let now = self.clock.now();
         let lead = &record.lead_id;
         let destination = &record.destination;
         let attempts = record.attempts;
-        self.store.write(move |tx| tx.delivered(key, &answer, now)).await?;
+        let is_handed_over = handles_lead && record.source == DeliverySource::Lead;
+        let handed_over = is_handed_over.then(|| (record.lead_id.clone(), destination.clone()));
+        self.store
+            .write(move |tx| {
+                tx.delivered(key, &answer, now)?;
+                match &handed_over {
+                    Some((lead_id, destination)) => tx.hand_lead_over(lead_id, destination),
+                    None => Ok(()),
+                }
+            })
+            .await?;
         match record.source {
             DeliverySource::Lead => {
                 tracing::debug!(%lead, %destination, attempts, "a lead was delivered");

@@ -30,6 +30,7 @@ use crate::aap::inventories::Inventories;
 use crate::aap::seller::{DealerAgent, DealerDeps};
 use crate::adcp;
 use crate::adcp::notices::Notices;
+use crate::alerts::watch::AnswerTime;
 use crate::config::{Config, PublisherConfig, ServerConfig};
 use crate::console::metrics::ConsoleMetrics;
 use crate::delivery::Deliveries;
@@ -205,6 +206,18 @@ impl Wiring {
     #[must_use]
     pub fn agent_ids(&self) -> Vec<String> {
         self.counted.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the dealers whose leads have to be answered in time.
+    #[must_use]
+    pub fn answer_times(&self) -> Vec<AnswerTime> {
+        let sellers = self.sellers.all();
+        let times = sellers.iter().filter_map(|seller| {
+            let terms = &seller.dealer.terms;
+            let within = terms.leads.answer_within?;
+            Some(AnswerTime { dealer_id: terms.id.clone(), within })
+        });
+        times.collect()
     }
 
     /// Makes requests and deliveries part of traces. Call it once, before any arrive.

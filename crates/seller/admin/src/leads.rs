@@ -1,19 +1,20 @@
-//! Operations on leads: notes, stages, releases, withdrawn consents, erasure and repeated deliveries,
-//! and the record of who was shown a lead.
+//! Operations on leads: notes, releases, withdrawn consents, erasure and repeated deliveries, and the
+//! record of who was shown a lead. Stages, owners and next steps are in [`work`].
 
 use std::collections::BTreeMap;
 
 use tradepost_dealer::consent::{Sha256Hash, hex};
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
-use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry, StaffStage};
-use tradepost_document::catalog::Vocabulary as _;
+use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry};
 use tradepost_document::fault::InternalError;
 use tradepost_store::{CustomerLeads, StoreTransaction};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError, record_if};
 use crate::operation::AdminOperation;
+
+pub mod work;
 
 /// Maximum length of a note in characters.
 const MAX_NOTE: usize = 4_000;
@@ -35,6 +36,43 @@ pub enum LeadRefusal {
     NoDestination(String),
     /// The dealer of this id has no destination of the wanted name.
     UnknownDestination(String),
+    /// A lost lead needs a reason.
+    NoLostReason,
+    /// Only a lost lead has a reason.
+    ReasonWithoutLost,
+    /// The customer of a lead in this state may not be contacted.
+    NotOpen(LeadState),
+    /// Another than the expected member owns the lead; `None` for nobody.
+    OwnedBy(Option<String>),
+    /// No member of this name can own leads of the dealer.
+    UnknownOwner(String),
+    /// The time of the next step has passed.
+    PastStep,
+    /// There are more leads than one request may change.
+    TooManyLeads,
+}
+
+impl LeadRefusal {
+    /// Returns the name of the refusal for programs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "not_found",
+            Self::EmptyNote => "empty_note",
+            Self::LongNote => "long_note",
+            Self::NotDeliverable(_) => "not_deliverable",
+            Self::UnknownDealer(_) => "unknown_dealer",
+            Self::NoDestination(_) => "no_destination",
+            Self::UnknownDestination(_) => "unknown_destination",
+            Self::NoLostReason => "no_lost_reason",
+            Self::ReasonWithoutLost => "reason_without_lost",
+            Self::NotOpen(_) => "not_open",
+            Self::OwnedBy(_) => "owned_by_another",
+            Self::UnknownOwner(_) => "unknown_owner",
+            Self::PastStep => "past_step",
+            Self::TooManyLeads => "too_many_leads",
+        }
+    }
 }
 
 impl From<LeadRefusal> for AdminError<LeadRefusal> {
@@ -89,34 +127,6 @@ pub fn add_note(
     change_lead(context, actor, change, move |tx, lead, entry| {
         // The store records it, with the hash of the note.
         tx.add_note(&lead.lead_id, &note, entry)
-    })
-}
-
-/// Stage for a lead.
-#[derive(Debug, Clone)]
-pub struct SetLeadStage {
-    /// Id of the lead.
-    pub lead_id: String,
-    /// Stage from now on.
-    pub stage: StaffStage,
-}
-
-/// Sets the stage of a lead. The appointment of a lost lead is cancelled.
-///
-/// # Errors
-/// Fails when the actor lacks the permission, there is no such lead, or the store fails.
-pub fn set_lead_stage(
-    context: &AdminContext<'_>,
-    actor: &Actor,
-    input: SetLeadStage,
-) -> LeadResult<LeadChanged> {
-    context.permit(actor, AdminOperation::SetLeadStage)?;
-    let SetLeadStage { lead_id, stage } = input;
-    let detail = Some(stage.name().to_owned());
-    let change = LeadChange { lead_id, action: AuditAction::StageChanged, detail };
-    change_lead(context, actor, change, move |tx, lead, entry| {
-        let is_changed = tx.set_stage(lead, stage, &entry.actor, entry.at)?;
-        record_if(is_changed, tx, entry)
     })
 }
 

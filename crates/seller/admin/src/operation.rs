@@ -24,6 +24,16 @@ catalog! {
     AddNote = "add-note" { permission: StaffPermission::Customers }
     /// Sets the stage of a lead.
     SetLeadStage = "set-lead-stage" { permission: StaffPermission::Customers }
+    /// Sets the stage of many leads.
+    SetLeadStages = "set-lead-stages" { permission: StaffPermission::Customers }
+    /// Gives a lead an owner, or none.
+    AssignLead = "assign-lead" { permission: StaffPermission::Customers }
+    /// Gives many leads an owner, or none.
+    AssignLeads = "assign-leads" { permission: StaffPermission::Customers }
+    /// Sets the next step with a lead.
+    SetNextStep = "set-next-step" { permission: StaffPermission::Customers }
+    /// Ends the next step with a lead.
+    CompleteNextStep = "complete-next-step" { permission: StaffPermission::Customers }
     /// Delivers a lead again.
     ResendLead = "resend-lead" { permission: StaffPermission::Customers }
     /// Releases a lead that is held back.

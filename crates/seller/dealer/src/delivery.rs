@@ -85,6 +85,9 @@ pub struct LeadDestination {
     pub kinds: Vec<LeadKind>,
     /// Format of its messages.
     pub form: MessageFormat,
+    /// True when people work with its leads there, as in a CRM: a lead that it has accepted waits no
+    /// longer for the dealer's staff here.
+    pub handles_leads: bool,
 }
 
 /// Format of a destination's messages.

@@ -272,6 +272,7 @@ impl LeadSubmission<'_> {
             department: kind.map(appointment::department).unwrap_or_default(),
             tallies: &policy.tallies(is_booked),
             tallied_since: before(self.now, policy::DAY),
+            assignment: self.dealer.leads.assignment,
         })?;
         store.store_consent(&NewConsent {
             dealer_id: &self.dealer.id,

@@ -9,6 +9,7 @@ use tradepost_document::json::Value;
 use crate::calendar::OccupiedPeriod;
 use crate::consent::ConsentEvidence;
 use crate::record::{AppointmentRecord, LeadEventKind, LeadRecord};
+use crate::staff::lead_work::LeadAssignment;
 
 /// A period from its start up to, not including, its end.
 pub type Period = (Timestamp, Timestamp);
@@ -68,6 +69,8 @@ pub struct NewLead<'a> {
     pub tallies: &'a [String],
     /// Older counts can be deleted.
     pub tallied_since: Timestamp,
+    /// How a new lead gets its owner.
+    pub assignment: LeadAssignment,
 }
 
 /// Consent of a lead, to be stored with its evidence.

@@ -8,6 +8,7 @@ use tradepost_document::json::Value;
 use tradepost_document::words;
 
 use crate::consent::{ConsentRecord, Sha256Hash};
+use crate::staff::StaffProgress;
 
 words! {
     /// States of a lead.
@@ -220,6 +221,8 @@ pub struct LeadHistory {
     pub consents: Vec<(ConsentRecord, Sha256Hash, Option<String>)>,
     /// Time of the first successful delivery; `None` without any.
     pub delivered_at: Option<Timestamp>,
+    /// Progress of staff with it.
+    pub progress: StaffProgress,
 }
 
 impl LeadHistory {

@@ -7,6 +7,7 @@ use tradepost_aap::lead::AppointmentType;
 use tradepost_aap::{self as aap, Skill, Version};
 
 use crate::import::PricePolicy;
+use crate::staff::lead_work::LeadAssignment;
 
 /// A dealer or dealer group.
 #[derive(Debug, Clone)]
@@ -133,6 +134,10 @@ pub struct LeadPolicy {
     pub velocity: LeadRateLimit,
     /// Agents whose leads are accepted.
     pub agents: AgentPolicy,
+    /// How new leads get their owner.
+    pub assignment: LeadAssignment,
+    /// Time after which an unanswered lead raises an alert; never when `None`.
+    pub answer_within: Option<SignedDuration>,
 }
 
 /// Maximum number of confirmed appointments in 24 hours for callers without credentials; beyond it,
@@ -211,6 +216,8 @@ impl Default for LeadPolicy {
             confirmations: ConfirmationLimit::default(),
             velocity: LeadRateLimit::default(),
             agents: AgentPolicy::default(),
+            assignment: LeadAssignment::ByHand,
+            answer_within: None,
         }
     }
 }

@@ -11,6 +11,10 @@ use tradepost_document::words;
 
 use crate::consent::{START, Sha256Hash, add_texts, from_hex, hex};
 
+pub mod lead_work;
+
+pub use lead_work::{LostReason, NextStep, NextStepKind};
+
 words! {
     /// Roles of staff.
     pub enum StaffRole {
@@ -69,6 +73,14 @@ words! {
         NoteAdded = "note_added",
         /// Changed the progress of a lead.
         StageChanged = "stage_changed",
+        /// Gave a lead an owner, or none; the detail has who had it and who has it.
+        LeadAssigned = "lead_assigned",
+        /// Set the next step with a lead; the detail is its kind and time.
+        NextStepSet = "next_step_set",
+        /// Did the next step with a lead.
+        NextStepDone = "next_step_done",
+        /// Removed the next step with a lead.
+        NextStepRemoved = "next_step_removed",
         /// Had a lead delivered again.
         LeadResent = "lead_resent",
         /// Released a held lead.
@@ -381,6 +393,15 @@ pub fn readable_detail(detail: &str) -> Option<String> {
 pub struct StaffProgress {
     /// Progress.
     pub stage: StaffStage,
+    /// Reason for which it was lost; `None` for other stages, and when it was lost before reasons
+    /// were asked for.
+    pub lost_reason: Option<LostReason>,
+    /// Name of the member who works on it.
+    pub owner: Option<String>,
+    /// The next step.
+    pub next_step: Option<NextStep>,
+    /// Destination that has accepted the lead and handles it, such as a CRM.
+    pub handled_by: Option<String>,
     /// Time and author of the last change; `None` without any.
     pub changed: Option<(Timestamp, String)>,
     /// Time at which a member of staff first viewed it.
@@ -392,7 +413,16 @@ pub struct StaffProgress {
 impl Default for StaffProgress {
     /// Starts as new and not viewed.
     fn default() -> Self {
-        Self { stage: StaffStage::New, changed: None, seen_at: None, answered_at: None }
+        Self {
+            stage: StaffStage::New,
+            lost_reason: None,
+            owner: None,
+            next_step: None,
+            handled_by: None,
+            changed: None,
+            seen_at: None,
+            answered_at: None,
+        }
     }
 }
 

@@ -61,12 +61,88 @@ pub struct LeadFilter<'a> {
     pub state: Option<LeadState>,
     /// Leads at this stage.
     pub stage: Option<StaffStage>,
+    /// Leads of the agent that gives itself this name, in any case. Leads from before names were stored for look-ups
+    /// have none.
+    pub agent: Option<&'a str>,
+    /// Leads that this rooftop handles, in any case.
+    pub rooftop: Option<&'a str>,
+    /// Leads about this listed vehicle.
+    pub vehicle_id: Option<&'a str>,
+    /// Leads of this owner.
+    pub owner: Option<OwnerFilter<'a>>,
+    /// Leads received at this time or later.
+    pub received_since: Option<Timestamp>,
+    /// Leads received before this time.
+    pub received_before: Option<Timestamp>,
+    /// Leads that are new or have changed since this time.
+    pub changed_since: Option<Timestamp>,
+    /// Leads whose next step is due before this time.
+    pub due_before: Option<Timestamp>,
+    /// Leads that wait for a member of the staff.
+    pub waiting: Option<WaitingFor>,
     /// True to list the oldest first instead of the latest.
     pub oldest_first: bool,
     /// Maximum number of leads.
     pub limit: u32,
-    /// Number of leads to skip before.
-    pub skip: u32,
+    /// Position after which the list begins, in its order.
+    pub after: Option<LeadCursor>,
+}
+
+/// What leads of a list wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitingFor {
+    /// An answer: they are received, new, and handled by no destination.
+    Answer,
+    /// An answer, or their release because they are held back.
+    Anything,
+}
+
+/// Owner of the leads of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnerFilter<'a> {
+    /// Nobody.
+    Nobody,
+    /// The member of this name.
+    Member(&'a str),
+}
+
+/// Position of a lead in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeadCursor {
+    /// Time of receipt.
+    pub received_at: Timestamp,
+    /// Number that orders leads of the same time.
+    pub seq: i64,
+}
+
+/// Lead of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedLead {
+    /// Number that orders leads of the same time.
+    pub seq: i64,
+    /// The lead.
+    pub lead: LeadRecord,
+    /// Its staff progress.
+    pub progress: StaffProgress,
+}
+
+impl ListedLead {
+    /// Returns the position of the lead.
+    #[must_use]
+    pub const fn cursor(&self) -> LeadCursor {
+        LeadCursor { received_at: self.lead.received_at, seq: self.seq }
+    }
+}
+
+/// Leads of a dealer that wait for an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaitingLeads {
+    /// Number of leads.
+    pub number: u64,
+    /// Time of receipt of the oldest.
+    pub oldest: Option<Timestamp>,
+    /// Number of the lead that was received last, which later ones exceed.
+    pub latest: i64,
 }
 
 /// Maximum number of leads that a search reads, in the order in which they are listed.
@@ -75,8 +151,8 @@ pub const SEARCHED_LEADS: usize = 20_000;
 /// Result of a search for leads.
 #[derive(Debug, Default)]
 pub struct FoundLeads {
-    /// The leads, each with its staff progress.
-    pub leads: Vec<(LeadRecord, StaffProgress)>,
+    /// The leads.
+    pub leads: Vec<ListedLead>,
     /// True when there are more leads than [`SEARCHED_LEADS`], so that the rest was not searched.
     pub is_cut: bool,
 }
@@ -94,8 +170,8 @@ pub struct SubmissionOrigin {
     pub is_repeated: bool,
     /// Reason why the lead was held back, if it was.
     pub held_for: Option<HeldFor>,
-    /// Stage of the lead, if the staff has looked at it.
-    pub stage: Option<StaffStage>,
+    /// Stage of the lead.
+    pub stage: StaffStage,
 }
 
 impl Store {
@@ -126,15 +202,28 @@ impl Store {
         self.read(|db| db.check_records())
     }
 
-    /// Returns leads, each with its staff progress.
+    /// Returns leads, each with its staff progress: the page of a filter after its cursor.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_list(
-        &self,
-        filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
+    pub fn lead_list(&self, filter: &LeadFilter<'_>) -> Result<Vec<ListedLead>, InternalError> {
         self.read(|db| db.lead_list(filter))
+    }
+
+    /// Returns the ids of leads: the page of a filter after its cursor.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_ids(&self, filter: &LeadFilter<'_>) -> Result<Vec<String>, InternalError> {
+        self.read(|db| db.lead_ids(filter))
+    }
+
+    /// Counts the leads of a filter, without its cursor and limit.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn count_leads(&self, filter: &LeadFilter<'_>) -> Result<u32, InternalError> {
+        self.read(|db| db.count_leads(filter))
     }
 
     /// Finds leads by a text: words of the name, e-mail address, message, vehicle, stock number, rooftop, lead id and

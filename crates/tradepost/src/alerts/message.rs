@@ -5,6 +5,7 @@ use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat}
 use tradepost_document::json::{Value, json};
 use tradepost_store::AlertNotice;
 
+use super::watch::AlertProblem;
 use crate::config::delivery::DeliveryConfig;
 
 /// All current problems, and those that are over.
@@ -69,7 +70,8 @@ impl AlertMessage {
 
     fn document(&self, subject: &str, id: &str) -> Value {
         let row = |row: &AlertNotice| {
-            json!({"key": row.key, "message": row.what, "count": row.level,
+            let count = AlertProblem::has_count(&row.key).then_some(row.level);
+            json!({"key": row.key, "message": row.what, "count": count,
                    "since": moment(row.since)})
         };
         let rows = |rows: &[AlertNotice]| rows.iter().map(row).collect::<Vec<_>>();

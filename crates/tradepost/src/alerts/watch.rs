@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::AuditAction;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
@@ -12,6 +12,7 @@ use tradepost_document::format::rfc3339;
 use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tls::ServerIdentity;
 use tradepost_store::sign_in::AccessCount;
+use tradepost_store::staff::WaitingLeads;
 use tradepost_store::{Amiss, Store, room};
 
 use crate::acme::Orders;
@@ -50,11 +51,20 @@ tradepost_document::catalog! {
     Stale = "stale" {
         is_of_store: true, hint: "see the last run of the feed with `tradepost feeds list`",
     }
+    /// Leads wait for an answer longer than the dealer's `answer_within`.
+    Unanswered = "unanswered" {
+        is_of_store: true, hint: "list the leads with `tradepost leads list --waiting`, and answer them",
+    }
     /// The console refused many sign-ins or actions.
     Access = "access" { is_of_store: true, hint: "see the audit record of the console for who it was" }
 }
 
 impl AlertKind {
+    /// Returns the kind of the problem with this key.
+    fn from_key(key: &str) -> Option<Self> {
+        Self::from_name(key.split_once('/').map_or(key, |(kind, _)| kind))
+    }
+
     /// Returns the key of the problem of this kind with one thing.
     fn key_of(self, thing: &str) -> String {
         format!("{}/{thing}", self.name())
@@ -83,6 +93,15 @@ pub struct WatchResult {
     pub is_counted: bool,
 }
 
+/// Time within which a dealer's leads have to be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerTime {
+    /// Id of the dealer.
+    pub dealer_id: String,
+    /// The time from the receipt of a lead.
+    pub within: SignedDuration,
+}
+
 /// Sources of the facts.
 pub struct AlertWatch {
     /// The agents, for whether they take new requests.
@@ -91,6 +110,8 @@ pub struct AlertWatch {
     pub store: Arc<Store>,
     /// Returns the ids of the current agents.
     pub agents: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Returns the dealers whose leads have to be answered in time.
+    pub answer_times: Box<dyn Fn() -> Vec<AnswerTime> + Send + Sync>,
     /// Our certificate, if there is one.
     pub identity: Option<Arc<ServerIdentity>>,
     /// Orders of the certificate from an ACME server, if any.
@@ -107,8 +128,14 @@ impl AlertProblem {
     /// Returns true when the store counts the problem with this key.
     #[must_use]
     pub fn is_of_store(key: &str) -> bool {
-        let kind = key.split_once('/').map_or(key, |(kind, _)| kind);
-        AlertKind::from_name(kind).is_some_and(AlertKind::is_of_store)
+        AlertKind::from_key(key).is_some_and(AlertKind::is_of_store)
+    }
+
+    /// Returns true when the level of the problem with this key is a number of things. That of leads
+    /// without an answer is the number of the latest one, so that each lead is reported once.
+    #[must_use]
+    pub fn has_count(key: &str) -> bool {
+        AlertKind::from_key(key) != Some(AlertKind::Unanswered)
     }
 }
 
@@ -128,18 +155,22 @@ impl AlertWatch {
         }
         let store = Arc::clone(&self.store);
         let agents = (self.agents)();
+        let answer_times = (self.answer_times)();
         let counted = tokio::task::spawn_blocking(move || {
-            let amiss = store.amiss(&agents)?;
-            let refused = store.access_counts(now)?;
-            Ok((amiss, refused))
+            Ok(StoreFacts {
+                amiss: store.amiss(&agents)?,
+                refused: store.access_counts(now)?,
+                unanswered: unanswered(&store, &answer_times, now)?,
+            })
         });
         let counted = counted.await;
         let counted = counted
             .unwrap_or_else(|error| Err(InternalError::new("counting what is amiss", error)));
         let is_counted = counted.is_ok();
         match counted {
-            Ok((amiss, refused)) => {
+            Ok(StoreFacts { amiss, refused, unanswered }) => {
                 problems.extend(waiting(amiss));
+                problems.extend(unanswered);
                 problems.extend(refused.iter().filter_map(|count| self.refused_often(count)));
             }
             Err(fault) => {
@@ -228,6 +259,39 @@ impl AlertWatch {
             lasts: true,
         })
     }
+}
+
+/// Facts that the store knows.
+struct StoreFacts {
+    amiss: Amiss,
+    refused: Vec<AccessCount>,
+    unanswered: Vec<AlertProblem>,
+}
+
+/// Returns a problem for each dealer with leads that wait too long for an answer.
+fn unanswered(
+    store: &Store,
+    answer_times: &[AnswerTime],
+    now: Timestamp,
+) -> Result<Vec<AlertProblem>, InternalError> {
+    let mut problems = Vec::new();
+    for AnswerTime { dealer_id, within } in answer_times {
+        let received_before = now.saturating_sub(*within).unwrap_or(Timestamp::MIN);
+        let WaitingLeads { number, oldest, latest } =
+            store.waiting_leads(dealer_id, received_before)?;
+        let Some(oldest) = oldest else { continue };
+        let leads = if number == 1 { "lead waits" } else { "leads wait" };
+        problems.push(AlertProblem {
+            key: AlertKind::Unanswered.key_of(dealer_id),
+            what: format!(
+                "{dealer_id}: {number} {leads} longer than {within:#} for an answer, the oldest since {}",
+                rfc3339(oldest)
+            ),
+            level: u64::try_from(latest).unwrap_or_default(),
+            lasts: true,
+        });
+    }
+    Ok(problems)
 }
 
 /// Returns deliveries that were given up, and stale feeds.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use consent::despite;
 use export::ExportedLead;
 use jiff::tz::TimeZone;
@@ -14,7 +14,7 @@ use tradepost_admin::leads::{
 use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_dealer::adf;
 use tradepost_dealer::consent::Sha256Hash;
-use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
+use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format;
@@ -23,6 +23,7 @@ use tradepost_document::words;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
+use self::selection::{LeadStateOption, SelectedLeads, Selection, select};
 use super::operator::{admin, failure};
 use super::output::table::TableWidth;
 use super::output::{CommandFailure, explained};
@@ -34,10 +35,12 @@ pub(in crate::cli) mod consent;
 mod deliveries;
 mod evidence;
 pub mod export;
+mod selection;
 #[cfg(test)]
 mod tests;
 pub mod text;
 mod times;
+mod work;
 
 /// Subcommands of `tradepost leads`.
 #[derive(Debug, Subcommand)]
@@ -47,7 +50,7 @@ pub(super) enum Command {
         #[command(flatten)]
         place: StoreOptions,
         #[command(flatten)]
-        selection: Selection,
+        selection: Box<Selection>,
     },
     /// Show all stored data of a lead, including its consent.
     Show {
@@ -72,6 +75,12 @@ pub(super) enum Command {
     Times(times::Arguments),
     /// List the deliveries of leads to the configured destinations.
     Deliveries(deliveries::DeliveryListing),
+    /// Give leads to a member of the staff, or to nobody.
+    Assign(Box<work::Assign>),
+    /// Set the stage of leads; a lost lead needs a reason.
+    Stage(Box<work::Stage>),
+    /// Set the next step with a lead, or record that it is done.
+    Next(work::Next),
     /// Deliver a lead again, starting now, also if its delivery was given up.
     Resend(deliveries::Resend),
     /// Send a delivery that is clearly marked as a test to a destination.
@@ -100,52 +109,12 @@ pub(super) struct NamedLeads {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Selection {
-    /// Only leads of this dealer.
-    #[arg(long, value_name = "ID")]
-    dealer: Option<String>,
-    /// Only leads that this rooftop handles.
-    #[arg(long, value_name = "NAME")]
-    rooftop: Option<String>,
-    /// Only leads in this state.
-    #[arg(long, value_enum, default_value_t = LeadStateOption::Received)]
-    state: LeadStateOption,
-    /// Only leads that are new or have changed since this date (UTC) or time.
-    #[arg(long, value_name = "DATE", value_parser = since)]
-    since: Option<Timestamp>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LeadStateOption {
-    /// Leads that are not held back.
-    Received,
-    /// Leads that are held back.
-    Held,
-    /// Leads whose consent the customer has withdrawn.
-    Revoked,
-    /// Erased leads.
-    Erased,
-    /// All leads.
-    All,
-}
-
-impl LeadStateOption {
-    fn has(self, state: LeadState) -> bool {
-        let wanted = match self {
-            Self::Received => LeadState::Received,
-            Self::Held => LeadState::Held,
-            Self::Revoked => LeadState::Revoked,
-            Self::Erased => LeadState::Erased,
-            Self::All => return true,
-        };
-        state == wanted
-    }
-}
-
-#[derive(Debug, clap::Args)]
 pub(super) struct Export {
     /// Lead ids; the default is all leads that the options select.
-    #[arg(value_name = "ID", conflicts_with_all = ["dealer", "rooftop", "state", "since"])]
+    #[arg(value_name = "ID", conflicts_with_all = [
+        "dealer", "rooftop", "state", "at_stage", "since", "older_than", "agent", "vehicle", "owner",
+        "unassigned", "due", "waiting",
+    ])]
     ids: Vec<String>,
     #[command(flatten)]
     place: StoreOptions,
@@ -239,6 +208,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Erase(arguments) => consent::erase(&arguments, context),
         Command::Times(arguments) => times::run(&arguments, context),
         Command::Deliveries(arguments) => deliveries::list(&arguments, context),
+        Command::Assign(arguments) => work::assign(*arguments, context),
+        Command::Stage(arguments) => work::stage(*arguments, context),
+        Command::Next(arguments) => work::next(arguments, context),
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => deliveries::test(&arguments, context),
         Command::Verify { place, dealer, head } => {
@@ -291,28 +263,53 @@ fn refused(refusal: LeadRefusal) -> CommandFailure {
         }
         LeadRefusal::NoDestination(_) => CommandFailure::usage("no destination selects the lead"),
         LeadRefusal::UnknownDestination(_) => CommandFailure::usage("there is no such destination"),
+        LeadRefusal::NoLostReason => CommandFailure::usage("a lost lead needs a reason")
+            .hint("add --reason, such as --reason price"),
+        LeadRefusal::ReasonWithoutLost => {
+            CommandFailure::usage("only a lost lead has a reason").hint("leave out --reason")
+        }
+        LeadRefusal::NotOpen(state) => CommandFailure::usage(format!(
+            "the lead is {state}, and its customer may not be contacted"
+        )),
+        LeadRefusal::OwnedBy(Some(owner)) => {
+            CommandFailure::usage(format!("{owner} has the lead now"))
+                .hint("ask, or assign it without --if-owner and --if-unassigned")
+        }
+        LeadRefusal::OwnedBy(None) => {
+            CommandFailure::usage("nobody has the lead now").hint("assign it without --if-owner")
+        }
+        LeadRefusal::UnknownOwner(name) => CommandFailure::usage(format!(
+            "no member of the dealer's desk or management has the name {name}"
+        ))
+        .hint("`tradepost console user list` lists the members"),
+        LeadRefusal::PastStep => CommandFailure::usage("the time of the next step has passed")
+            .hint("name a time to come with --at"),
+        LeadRefusal::TooManyLeads => {
+            CommandFailure::usage("one command changes at most 10000 leads")
+        }
     }
 }
 
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
-    let (leads, held) = select(store, selection)?;
+    let now = Clock::system().now();
+    let SelectedLeads { leads: listed, held } = select(store, selection, now)?;
+    let leads: Vec<&LeadRecord> = listed.iter().map(|one| &one.lead).collect();
     if context.output.is_json() {
         // The documents are complete and easily copied, so they count as an export.
-        export_recorded(store, &leads, "json", context)?;
+        export_recorded(store, leads.iter().copied(), "json", context)?;
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
         context.output.talk("no leads");
     } else {
-        list_recorded(store, &leads, context)?;
+        list_recorded(store, leads.iter().copied(), context)?;
         let delivered = store.first_deliveries(selection.dealer.as_deref())?;
-        let now = Clock::system().now();
-        context.output.line(text::table(TableWidth::Terminal, &leads, &delivered, now));
+        context.output.line(text::table(TableWidth::Terminal, &listed, &delivered, now));
     }
     if held > 0 && selection.state == LeadStateOption::Received {
         let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
         context.output.talk(format!("{held} more {noun} {verb} held back: add --state held"));
     }
-    despite(unreadable(&leads), context)
+    despite(unreadable(leads), context)
 }
 
 /// Returns the ids of those leads that cannot be read.
@@ -375,7 +372,8 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     arguments.selection.check_dealer(&store, &arguments.place, context)?;
     let since = arguments.selection.since;
     let mut entries = if arguments.ids.is_empty() {
-        let (leads, _) = select(&store, &arguments.selection)?;
+        let selected = select(&store, &arguments.selection, Clock::system().now())?;
+        let leads: Vec<&LeadRecord> = selected.leads.iter().map(|one| &one.lead).collect();
         entries(&store, &leads, since)?
     } else {
         let of = |id: &String| Ok(ExportedLead::now(history(&store, id)?, None));
@@ -410,13 +408,6 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
         }
     }?;
     despite(unreadable, context)
-}
-
-impl Selection {
-    /// Checks that the dealer of the selection is known.
-    fn check_dealer(&self, store: &Store, place: &StoreOptions, context: &Context) -> Outcome {
-        known_dealers::check_known(self.dealer.as_deref(), store, place, context)
-    }
 }
 
 impl Export {
@@ -460,27 +451,10 @@ fn absent() -> CommandFailure {
 
 fn entries(
     store: &Store,
-    leads: &[LeadRecord],
+    leads: &[&LeadRecord],
     since: Option<Timestamp>,
 ) -> Result<Vec<ExportedLead>, CommandFailure> {
     leads.iter().map(|lead| Ok(ExportedLead::now(history(store, &lead.lead_id)?, since))).collect()
-}
-
-/// Returns the selected leads, and the number of held ones among all that match otherwise.
-fn select(
-    store: &Store,
-    selection: &Selection,
-) -> Result<(Vec<LeadRecord>, usize), CommandFailure> {
-    let mut leads = store.leads(selection.dealer.as_deref())?;
-    leads.retain(|lead| {
-        let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
-        selection.since.is_none_or(|since| lead.changed_at >= since)
-            && selection.rooftop.as_ref().is_none_or(|name| name.to_lowercase() == rooftop)
-    });
-    // Counted before the filter by state, which may drop all of them.
-    let held = leads.iter().filter(|lead| lead.state == LeadState::Held).count();
-    leads.retain(|lead| selection.state.has(lead.state));
-    Ok((leads, held))
 }
 
 /// Reads a timestamp, or a date, which means its beginning in UTC.

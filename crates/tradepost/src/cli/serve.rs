@@ -318,10 +318,12 @@ fn alarm(
     let store = Arc::clone(&wiring.store);
     let clock = wiring.clock.clone();
     let of = Arc::clone(wiring);
+    let answering = Arc::clone(wiring);
     let watch = AlertWatch {
         registry: Arc::clone(&wiring.registry),
         store: Arc::clone(&store),
         agents: Box::new(move || of.agent_ids()),
+        answer_times: Box::new(move || answering.answer_times()),
         identity,
         orders,
         disk: data.map(|folder| (folder, server.min_free_space)),

@@ -36,6 +36,7 @@ fn destination(name: &str, form: MessageFormat, by: DeliveryMethod) -> DeliveryC
             rooftops: Vec::new(),
             kinds: Vec::new(),
             form,
+            handles_leads: false,
         },
         by,
         attempts: 4,

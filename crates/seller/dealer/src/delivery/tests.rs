@@ -147,6 +147,7 @@ fn which_destination_gets_which_lead() {
             rooftops: rooftops.iter().map(|name| (*name).to_owned()).collect(),
             kinds: kinds.to_vec(),
             form: MessageFormat::Event,
+            handles_leads: false,
         };
         let got = [&plain, &drive, &service, &both].map(|lead| destination.wants(lead));
         assert_eq!(got, expected, "{rooftops:?} {kinds:?}");

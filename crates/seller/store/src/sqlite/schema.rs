@@ -47,6 +47,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     tables::publisher::ORDER,
     steps::WEEK,
     steps::STEP_RESULTS,
+    steps::LEAD_WORK,
 ];
 
 const SNAPSHOTS: &str = "

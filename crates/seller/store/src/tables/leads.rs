@@ -18,12 +18,14 @@ use crate::sql::{RowResult, SqlCell, SqlColumn as _, SqlRow, params};
 
 pub(crate) mod calendar;
 pub(crate) mod deliveries;
+mod listing;
 mod schema;
 mod search;
 pub(crate) mod staff;
 mod storing;
 #[cfg(test)]
 mod tests;
+pub(crate) mod work;
 
 pub(crate) use schema::SCHEMA;
 
@@ -62,9 +64,9 @@ const CURRENT: &str = "current";
 /// Prefix of the columns of a submission's own appointment, in the table with the alias `b`.
 const SENT: &str = "sent";
 
-/// Tables of a lead: with its current appointment and its latest submission.
-const LEAD_TABLES: &str = "
-     FROM leads l JOIN lead_submissions s ON s.seq = l.submission
+/// Tables joined to a lead `l`: its latest submission, and its current appointment.
+const LEAD_JOINS: &str = "
+     JOIN lead_submissions s ON s.seq = l.submission
      LEFT JOIN appointments a ON a.appointment_id = l.appointment_id
      LEFT JOIN appointments b ON b.submission = s.seq";
 
@@ -92,7 +94,7 @@ static LEAD_COLUMNS: LazyLock<String> = LazyLock::new(|| {
 
 /// Query for leads.
 static LEAD_QUERY: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT {}{LEAD_TABLES}", *LEAD_COLUMNS));
+    LazyLock::new(|| format!("SELECT {} FROM leads l{LEAD_JOINS}", *LEAD_COLUMNS));
 
 impl Database {
     /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
@@ -125,7 +127,16 @@ impl Database {
         let consents = self.consents_of(lead_id)?;
         let first = self.first_deliveries(None, Some(lead_id))?;
         let delivered_at = first.first().map(|(_, at)| *at);
-        Ok(Some(LeadHistory { lead, submissions, events, same_person, consents, delivered_at }))
+        let progress = self.progress(lead_id)?;
+        Ok(Some(LeadHistory {
+            lead,
+            submissions,
+            events,
+            same_person,
+            consents,
+            delivered_at,
+            progress,
+        }))
     }
 
     fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, InternalError> {

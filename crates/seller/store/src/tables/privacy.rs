@@ -53,12 +53,13 @@ pub(crate) enum SealedTable {
     Contacts,
     Matches,
     Tallies,
+    Agents,
     SecondFactors,
 }
 
 impl SealedTable {
     /// All of them.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Submissions,
         Self::Evidence,
         Self::Notes,
@@ -66,6 +67,7 @@ impl SealedTable {
         Self::Contacts,
         Self::Matches,
         Self::Tallies,
+        Self::Agents,
         Self::SecondFactors,
     ];
 }
@@ -132,10 +134,12 @@ impl Database {
                  SELECT sealed_by FROM lead_notes UNION ALL
                  SELECT sealed_by FROM second_factors UNION ALL
                  SELECT sealed_by FROM idempotency_keys UNION ALL {} UNION ALL {} UNION ALL {}
+                 UNION ALL {}
              ) AS counted GROUP BY sealed_by ORDER BY sealed_by",
             clear("lead_contacts", "contact"),
             clear("lead_matches", "proof"),
             clear("lead_tallies", "subject"),
+            clear("leads", "agent"),
         );
         self.0.all("counting what is sealed", &sql, params![], |row| {
             Ok((row.get("sealed_by")?, row.get("number")?))
@@ -210,6 +214,7 @@ impl StoreTransaction<'_> {
             SealedTable::Contacts => self.blind_contacts(limit),
             SealedTable::Matches => self.blind_matches(limit),
             SealedTable::Tallies => self.blind_tallies(limit),
+            SealedTable::Agents => self.blind_agents(limit),
             SealedTable::SecondFactors => self.seal_second_factors(place, limit),
         }
     }
@@ -531,6 +536,18 @@ impl StoreTransaction<'_> {
                 "removing a tally in clear",
                 "DELETE FROM lead_tallies WHERE dealer_id = $1 AND subject = $2",
                 params![dealer, subject],
+            )?;
+        }
+        Ok(Batch::whole(&rows))
+    }
+
+    fn blind_agents(&self, limit: u32) -> Result<Batch, InternalError> {
+        let rows = self.plain_rows("leads", "agent", "''", "''", limit)?;
+        for [dealer, agent, ..] in &rows {
+            self.0.execute(
+                "hashing the name of an agent",
+                "UPDATE leads SET agent = $3 WHERE dealer_id = $1 AND agent = $2",
+                params![dealer, agent, self.0.cipher().blind(agent)],
             )?;
         }
         Ok(Batch::whole(&rows))

@@ -113,6 +113,7 @@ impl StoreTransaction<'_> {
         self.lock_member(name)?;
         self.end_sessions_of(name)?;
         self.remove_second_factor(name)?;
+        self.release_leads_of(name)?;
         self.0.changes(
             // Sessions refer to their member, so they are deleted first.
             "removing a member of the staff",

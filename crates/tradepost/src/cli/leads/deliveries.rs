@@ -116,7 +116,14 @@ fn not_resent(refusal: LeadRefusal, config: &Config) -> CommandFailure {
         | LeadRefusal::EmptyNote
         | LeadRefusal::LongNote
         | LeadRefusal::NotDeliverable(_)
-        | LeadRefusal::UnknownDealer(_) => return refused(refusal),
+        | LeadRefusal::UnknownDealer(_)
+        | LeadRefusal::NoLostReason
+        | LeadRefusal::ReasonWithoutLost
+        | LeadRefusal::NotOpen(_)
+        | LeadRefusal::OwnedBy(_)
+        | LeadRefusal::UnknownOwner(_)
+        | LeadRefusal::PastStep
+        | LeadRefusal::TooManyLeads => return refused(refusal),
     };
     let dealers = config.dealers.iter().filter(|dealer| dealer.terms.id == dealer_id);
     refused(refusal).hint(known(dealers))

@@ -8,6 +8,7 @@ use tradepost_dealer::adf::Prospect;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::{ConsentRecord, Sha256Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
+use tradepost_dealer::staff::NextStep;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
@@ -93,6 +94,7 @@ pub fn json(entries: &[ExportedLead]) -> String {
 pub fn record(entry: &ExportedLead) -> Value {
     let lead = &entry.lead;
     let sent = &entry.lead.submission;
+    let progress = &entry.history.progress;
     let consents = entry.history.consents.iter();
     let consents =
         consents.map(|(record, hash, user_agent)| consent(record, hash, user_agent.as_deref()));
@@ -110,6 +112,11 @@ pub fn record(entry: &ExportedLead) -> Value {
         "address": sent.address,
         "rooftop": sent.rooftop,
         "time_zone": lead.time_zone,
+        "stage": progress.stage,
+        "lost_reason": progress.lost_reason,
+        "owner": progress.owner,
+        "next_step": progress.next_step.as_ref().map(next_step),
+        "handled_by": progress.handled_by,
         "person": lead.person,
         "probably_same_person": entry.history.same_person,
         "appointment": lead.appointment.as_ref().map(appointment),
@@ -121,6 +128,10 @@ pub fn record(entry: &ExportedLead) -> Value {
         "payload": sent.payload,
         "unreadable": sent.unreadable,
     })
+}
+
+fn next_step(step: &NextStep) -> Value {
+    json!({"kind": step.kind, "at": rfc3339(step.at)})
 }
 
 fn appointment(appointment: &AppointmentRecord) -> Value {
@@ -222,6 +233,12 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("source_agent_url", |lead, _| lead.scalar("/source_agent/url")),
     ("submitted_at", |lead, _| lead.scalar("/submitted_at")),
     ("idempotency_key", |lead, _| lead.scalar("/idempotency_key")),
+    ("stage", |_, entry| Some(entry.history.progress.stage.to_string())),
+    ("lost_reason", |_, entry| Some(entry.history.progress.lost_reason?.to_string())),
+    ("owner", |_, entry| entry.history.progress.owner.clone()),
+    ("next_step", |_, entry| Some(entry.history.progress.next_step?.kind.to_string())),
+    ("next_step_at", |_, entry| Some(rfc3339(entry.history.progress.next_step?.at))),
+    ("handled_by", |_, entry| entry.history.progress.handled_by.clone()),
 ];
 
 /// Formats the leads as CSV (RFC 4180) with a header.

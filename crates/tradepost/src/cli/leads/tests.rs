@@ -7,9 +7,12 @@ use jiff::SignedDuration;
 use tradepost_aap::Version;
 use tradepost_aap::lead::AppointmentType;
 use tradepost_dealer::record::{
-    AppointmentRecord, AppointmentState, HeldFor, LeadEvent, LeadEventKind, SubmissionRecord,
+    AppointmentRecord, AppointmentState, HeldFor, LeadEvent, LeadEventKind, LeadState,
+    SubmissionRecord,
 };
+use tradepost_dealer::staff::StaffProgress;
 use tradepost_document::json::{Value, json};
+use tradepost_store::staff::ListedLead;
 
 use super::*;
 use crate::cli::output::table::TableWidth;
@@ -93,6 +96,11 @@ fn hostile() -> LeadRecord {
     lead
 }
 
+/// Returns a lead as it is listed, with the work of staff on it.
+fn listed(lead: LeadRecord) -> ListedLead {
+    ListedLead { seq: 1, lead, progress: StaffProgress::default() }
+}
+
 /// Returns the history of a lead without further events.
 fn unchanged(lead: LeadRecord) -> LeadHistory {
     let event = LeadEvent {
@@ -111,6 +119,7 @@ fn unchanged(lead: LeadRecord) -> LeadHistory {
         same_person: Vec::new(),
         consents: Vec::new(),
         delivered_at: None,
+        progress: StaffProgress::default(),
     }
 }
 
@@ -148,14 +157,23 @@ fn now(leads: &[LeadRecord]) -> Vec<ExportedLead> {
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
     let other = LeadRecord { dealer_id: "bravo".into(), ..plain() };
-    let table = text::table(TableWidth::Unbounded, &[plain(), other], &BTreeMap::new(), at(NOW));
+    let table = text::table(
+        TableWidth::Unbounded,
+        &[listed(plain()), listed(other)],
+        &BTreeMap::new(),
+        at(NOW),
+    );
     assert!(table.contains("DEALER") && table.contains("bravo"), "{table}");
     assert!(
-        !text::table(TableWidth::Unbounded, &[plain()], &BTreeMap::new(), at(NOW))
+        !text::table(TableWidth::Unbounded, &[listed(plain())], &BTreeMap::new(), at(NOW))
             .contains("SAME PERSON")
     );
-    let table =
-        text::table(TableWidth::Unbounded, &[hostile(), plain()], &BTreeMap::new(), at(NOW));
+    let table = text::table(
+        TableWidth::Unbounded,
+        &[listed(hostile()), listed(plain())],
+        &BTreeMap::new(),
+        at(NOW),
+    );
     assert!(!table.contains("DEALER"), "{table}");
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"

@@ -12,8 +12,11 @@ use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{
     AppointmentRecord, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
+use tradepost_dealer::staff::lead_work::stage_detail;
+use tradepost_dealer::staff::{StaffProgress, StaffStage};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::Value;
+use tradepost_store::staff::ListedLead;
 
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::output::table::{self, Cells, TableWidth};
@@ -24,12 +27,17 @@ use crate::evidence::is_direction;
 #[must_use]
 pub fn table(
     fit: TableWidth,
-    leads: &[LeadRecord],
+    listed: &[ListedLead],
     delivered: &BTreeMap<String, Timestamp>,
     now: Timestamp,
 ) -> String {
-    let mut leads: Vec<_> = leads.iter().collect();
-    leads.sort_by_key(|lead| std::cmp::Reverse(lead.received_at));
+    let mut listed: Vec<_> = listed.iter().collect();
+    listed.sort_by_key(|one| std::cmp::Reverse(one.lead.received_at));
+    let leads: Vec<&LeadRecord> = listed.iter().map(|one| &one.lead).collect();
+    let has = |of: fn(&StaffProgress) -> bool| listed.iter().any(|one| of(&one.progress));
+    let has_stage = has(|progress| progress.stage != StaffStage::New);
+    let has_owner = has(|progress| progress.owner.is_some());
+    let has_step = has(|progress| progress.next_step.is_some());
     let several = leads.windows(2).any(|pair| match pair {
         [a, b] => a.dealer_id != b.dealer_id,
         _ => false,
@@ -51,22 +59,29 @@ pub fn table(
     let booked = |lead: &LeadRecord| Some(summary(lead.appointment.as_ref()?, &lead.zone(), now));
     let person =
         |lead: &LeadRecord| if is_shared(lead) { lead.person.clone() } else { String::new() };
-    let columns: [(bool, Cells<'_, &LeadRecord>); 12] = [
-        (true, (Text("received"), &|lead| short(lead.received_at, &lead.zone(), now))),
-        (true, (Text("id"), &|lead| lead.lead_id.clone())),
-        (timed, (Text("delivered"), &|lead| delivered_at(lead).unwrap_or_default())),
-        (several, (Text("dealer"), &|lead| lead.dealer_id.clone())),
-        (true, (Text("state"), &|lead| state(lead))),
-        (true, (Text("name"), &|lead| LeadView::new(lead).customer_name())),
-        (true, (Text("telephone"), &|lead| contact(lead, "/customer/phone"))),
-        (true, (Text("e-mail"), &|lead| contact(lead, "/customer/email"))),
-        (true, (Text("vehicle"), &|lead| vehicle(lead).unwrap_or_default())),
-        (true, (Text("appointment"), &|lead| booked(lead).unwrap_or_default())),
-        (true, (Text("permitted"), &|lead| LeadView::new(lead).channels().join(", "))),
-        (linked, (Text("same person"), &|lead| person(lead))),
+    let step = |one: &ListedLead| {
+        let step = one.progress.next_step?;
+        Some(format!("{} {}", step.kind, short(step.at, &one.lead.zone(), now)))
+    };
+    let columns: [(bool, Cells<'_, &ListedLead>); 15] = [
+        (true, (Text("received"), &|one| short(one.lead.received_at, &one.lead.zone(), now))),
+        (true, (Text("id"), &|one| one.lead.lead_id.clone())),
+        (timed, (Text("delivered"), &|one| delivered_at(&one.lead).unwrap_or_default())),
+        (several, (Text("dealer"), &|one| one.lead.dealer_id.clone())),
+        (true, (Text("state"), &|one| state(&one.lead))),
+        (has_stage, (Text("stage"), &|one| stage(&one.progress))),
+        (has_owner, (Text("owner"), &|one| one.progress.owner.clone().unwrap_or_default())),
+        (has_step, (Text("next step"), &|one| step(one).unwrap_or_default())),
+        (true, (Text("name"), &|one| LeadView::new(&one.lead).customer_name())),
+        (true, (Text("telephone"), &|one| contact(&one.lead, "/customer/phone"))),
+        (true, (Text("e-mail"), &|one| contact(&one.lead, "/customer/email"))),
+        (true, (Text("vehicle"), &|one| vehicle(&one.lead).unwrap_or_default())),
+        (true, (Text("appointment"), &|one| booked(&one.lead).unwrap_or_default())),
+        (true, (Text("permitted"), &|one| LeadView::new(&one.lead).channels().join(", "))),
+        (linked, (Text("same person"), &|one| person(&one.lead))),
     ];
     let columns = columns.into_iter().filter_map(|(is_shown, column)| is_shown.then_some(column));
-    table::items(fit, &leads, &columns.collect::<Vec<_>>())
+    table::items(fit, &listed, &columns.collect::<Vec<_>>())
 }
 
 fn state(lead: &LeadRecord) -> String {
@@ -74,6 +89,11 @@ fn state(lead: &LeadRecord) -> String {
         (LeadState::Held, Some(why)) => format!("held: {why}"),
         (state, _) => state.to_string(),
     }
+}
+
+/// Formats a stage with its reason: `lost: price`.
+fn stage(progress: &StaffProgress) -> String {
+    stage_detail(progress.stage, progress.lost_reason)
 }
 
 /// Formats an appointment: `test_drive confirmed May 3, 11:00 AM PDT`.
@@ -99,6 +119,17 @@ pub fn details(history: &LeadHistory, now: Timestamp) -> String {
     }
     field(&mut out, "dealer", &lead.dealer_id);
     field(&mut out, "rooftop", lead.submission.rooftop.as_deref().unwrap_or("-"));
+    let progress = &history.progress;
+    field(&mut out, "stage", &stage(progress));
+    if let Some(owner) = &progress.owner {
+        field(&mut out, "owner", owner);
+    }
+    if let Some(step) = &progress.next_step {
+        field(&mut out, "next step", &format!("{} {}", step.kind, local(step.at)));
+    }
+    if let Some(destination) = &progress.handled_by {
+        field(&mut out, "handled by", destination);
+    }
     if !history.same_person.is_empty() {
         field(&mut out, "probably the same person as in", &history.same_person.join(", "));
     }

@@ -71,19 +71,22 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let dealer_id = arguments.dealer.as_deref();
     dealers::check_known(dealer_id, &store, &arguments.place, context)?;
-    let filter = LeadFilter { dealer_id, limit: u32::MAX, ..LeadFilter::default() };
+    let filter = LeadFilter {
+        dealer_id,
+        received_since: arguments.since,
+        limit: u32::MAX,
+        ..LeadFilter::default()
+    };
     let mut leads = store.lead_list(&filter)?;
-    leads.retain(|(lead, progress)| {
-        let is_unseen = progress.seen_at.is_none();
-        lead.state != LeadState::Held
-            && !(lead.state == LeadState::Erased && is_unseen)
-            && arguments.since.is_none_or(|since| lead.received_at >= since)
+    leads.retain(|one| {
+        let is_unseen = one.progress.seen_at.is_none();
+        one.lead.state != LeadState::Held && !(one.lead.state == LeadState::Erased && is_unseen)
     });
     let delivered = store.first_deliveries(dealer_id)?;
     let step = |name, at: &dyn Fn(&LeadRecord, &StaffProgress) -> Option<Timestamp>| {
         let took = leads
             .iter()
-            .map(|(lead, progress)| Some(at(lead, progress)?.duration_since(lead.received_at)));
+            .map(|one| Some(at(&one.lead, &one.progress)?.duration_since(one.lead.received_at)));
         TimedStep::new(name, took)
     };
     let steps = [

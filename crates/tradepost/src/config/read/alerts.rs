@@ -10,8 +10,16 @@ use crate::config::delivery::DeliveryConfig;
 use crate::config::{AccessThresholds, AlertConfig};
 
 /// Keys that only destinations of leads have.
-const OF_LEADS: [&str; 7] =
-    ["rooftops", "kinds", "attempts", "give_up_after", "contact", "adf", "media_type"];
+const OF_LEADS: [&str; 8] = [
+    "rooftops",
+    "kinds",
+    "attempts",
+    "give_up_after",
+    "contact",
+    "adf",
+    "media_type",
+    "handles_leads",
+];
 
 /// Reads `[alerts]`.
 pub(super) fn alerts(

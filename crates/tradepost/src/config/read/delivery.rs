@@ -73,6 +73,10 @@ const KEYS: &[ChannelKeys<DeliveryWord>] = &[
     ChannelKeys::optional(&["hmac_key", "hmac_key_file"], &[DeliveryWord::Webhook]),
     ChannelKeys::required(&["style"], &[DeliveryWord::Chat]),
     ChannelKeys::optional(&["contact"], &[DeliveryWord::Chat]),
+    ChannelKeys::optional(
+        &["handles_leads"],
+        &[DeliveryWord::Smtp, DeliveryWord::Https, DeliveryWord::Webhook],
+    ),
     ChannelKeys::optional(&["adf"], &[DeliveryWord::Smtp, DeliveryWord::Https]),
     ChannelKeys::required(&["host"], &[DeliveryWord::Smtp]),
     ChannelKeys::optional(
@@ -122,6 +126,7 @@ pub(super) fn delivery(
         optional "hmac_key_file" => hmac_key_file: &file,
         optional "style" => style: parse::word::<ChatStyle>,
         optional "contact" => contact: parse::boolean,
+        optional "handles_leads" => handles_leads: parse::boolean,
         optional "adf" => adf: read_adf,
         optional "host" => server: host,
         optional "port" => port: whole::<u16>(1, 65_535),
@@ -182,6 +187,7 @@ pub(super) fn delivery(
         rooftops: rooftops.unwrap_or_default(),
         kinds: kinds.unwrap_or_default(),
         form,
+        handles_leads: handles_leads.unwrap_or_default(),
     };
     Some(DeliveryConfig {
         destination,

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
+use tradepost_dealer::staff::lead_work::LeadAssignment;
 use tradepost_document::json::Value;
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Problems};
@@ -32,6 +33,8 @@ pub(super) fn leads(
         "confirmations" => confirmations: read_confirmations,
         "velocity" => velocity: read_velocity,
         "agents" => agents: read_agents,
+        "assignment" => assignment: parse::word::<LeadAssignment>,
+        "answer_within" => answer_within: answer_time,
     }))
 }
 
@@ -57,6 +60,18 @@ fn lifetime(
         return Some(None);
     }
     duration("1h", "3650d")(value, at, problems).map(Some)
+}
+
+/// Reads the time for an answer, or `never` for no alert.
+fn answer_time(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<SignedDuration>> {
+    if value.as_str() == Some("never") {
+        return Some(None);
+    }
+    duration("1m", "30d")(value, at, problems).map(Some)
 }
 
 fn read_confirmations(

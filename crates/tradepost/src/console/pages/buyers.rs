@@ -80,7 +80,7 @@ fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<BuyerRow> {
         }
         buyer.leads += 1;
         buyer.held += u32::from(origin.held_for.is_some());
-        buyer.sold += u32::from(origin.stage == Some(StaffStage::Sold));
+        buyer.sold += u32::from(origin.stage == StaffStage::Sold);
     }
     let mut all: Vec<_> = all.into_values().collect();
     all.sort_by_key(|buyer| std::cmp::Reverse(buyer.leads));

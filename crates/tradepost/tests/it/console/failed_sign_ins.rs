@@ -307,6 +307,7 @@ fn failures_above_a_threshold_are_told_until_over() {
         .0,
         store: Arc::clone(&fixture.server.store),
         agents: Box::new(Vec::new),
+        answer_times: Box::new(Vec::new),
         identity: None,
         orders: None,
         disk: None,

@@ -146,6 +146,7 @@ fn a_lead_is_delivered_again_to_those_who_want_it() {
                 rooftops: rooftops.iter().map(|rooftop| (*rooftop).to_owned()).collect(),
                 kinds: Vec::new(),
                 form: MessageFormat::Event,
+                handles_leads: false,
             },
             by: DeliveryMethod::Http(Http {
                 url: "http://127.0.0.1:9/".to_owned(),

@@ -1,7 +1,7 @@
 //! What people are told when something is amiss: once, also after a start, and when it is over.
 
 use tradepost::alerts::AlertSender;
-use tradepost::alerts::watch::AlertWatch;
+use tradepost::alerts::watch::{AlertWatch, AnswerTime};
 use tradepost::config;
 use tradepost::config::delivery::{Smtp, SmtpTls};
 use tradepost::wiring;
@@ -11,6 +11,9 @@ use tradepost_store::Store;
 
 use super::*;
 use crate::support::mail::{MailServer, Manner, Secured};
+
+/// Longer than other tests wait.
+const ANSWER_WITHIN: SignedDuration = SignedDuration::from_hours(240);
 
 /// The people of a server, and the hand of their clock.
 fn alerts(
@@ -29,10 +32,13 @@ fn alerts_on(
 ) -> (AlertSender, ManualClock) {
     let (clock, hand) = Clock::manual(Clock::system().now() + passed);
     let agents = vec![config.dealers[0].terms.id.clone()];
+    let answer_times =
+        vec![AnswerTime { dealer_id: config.dealers[0].terms.id.clone(), within: ANSWER_WITHIN }];
     let watch = AlertWatch {
         registry: wiring::registry(&config.server, store, clock.clone(), Vec::new()).0,
         store: Arc::clone(store),
         agents: Box::new(move || agents.clone()),
+        answer_times: Box::new(move || answer_times.clone()),
         identity: None,
         orders: None,
         disk: None,

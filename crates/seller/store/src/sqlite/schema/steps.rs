@@ -341,3 +341,45 @@ pub(crate) const STEP_RESULTS: &str = "
         PRIMARY KEY (dealer_id, step)
     ) WITHOUT ROWID;
 ";
+
+/// Work on leads: stage, owner and next step become columns of the lead, by which lists of leads are filtered and paged.
+/// Leads from before have no agent here, because the name is in what is encrypted.
+pub(crate) const LEAD_WORK: &str = "
+    ALTER TABLE leads ADD COLUMN agent TEXT;            -- agent:..., in lower case; hashed where there is a key
+    ALTER TABLE leads ADD COLUMN rooftop TEXT;          -- in lower case
+    ALTER TABLE leads ADD COLUMN vehicle_id TEXT;       -- of the listing, if there was one
+    ALTER TABLE leads ADD COLUMN stage TEXT NOT NULL DEFAULT 'new';
+    ALTER TABLE leads ADD COLUMN lost_reason TEXT;
+    ALTER TABLE leads ADD COLUMN owner TEXT;            -- the name of a member
+    ALTER TABLE leads ADD COLUMN next_step TEXT;
+    ALTER TABLE leads ADD COLUMN next_step_at INTEGER;
+    ALTER TABLE leads ADD COLUMN handled_by TEXT;       -- the destination that handles it
+    UPDATE leads SET
+        rooftop = (SELECT lower(s.rooftop) FROM lead_submissions s WHERE s.seq = leads.submission),
+        vehicle_id = (SELECT CASE WHEN json_valid(s.listing) THEN json_extract(s.listing, '$.vehicle_id') END
+                      FROM lead_submissions s WHERE s.seq = leads.submission),
+        stage = coalesce((SELECT p.stage FROM lead_progress p WHERE p.lead_id = leads.lead_id), 'new');
+    ALTER TABLE lead_progress DROP COLUMN stage;
+    CREATE TABLE lead_rotation (            -- whose turn it was last
+        dealer_id TEXT NOT NULL,
+        rooftop   TEXT NOT NULL,            -- in lower case; empty for leads without one
+        member    TEXT NOT NULL,
+        PRIMARY KEY (dealer_id, rooftop)
+    ) WITHOUT ROWID;
+    DROP INDEX leads_by_dealer;
+    CREATE INDEX leads_by_dealer ON leads (dealer_id, received_at, seq);
+    CREATE INDEX leads_by_time ON leads (received_at, seq);
+    CREATE INDEX leads_by_stage ON leads (dealer_id, stage, received_at, seq);
+    CREATE INDEX leads_by_owner ON leads (dealer_id, owner, received_at, seq);
+    CREATE INDEX leads_by_rooftop ON leads (dealer_id, rooftop, received_at, seq);
+    CREATE INDEX leads_by_agent ON leads (dealer_id, agent, received_at, seq)
+        WHERE agent IS NOT NULL;
+    CREATE INDEX leads_by_vehicle ON leads (dealer_id, vehicle_id, received_at, seq)
+        WHERE vehicle_id IS NOT NULL;
+    CREATE INDEX leads_by_state ON leads (dealer_id, state, received_at, seq)
+        WHERE state <> 'received';
+    CREATE INDEX leads_by_next_step ON leads (dealer_id, next_step_at, seq)
+        WHERE next_step_at IS NOT NULL;
+    CREATE INDEX leads_to_do ON leads (dealer_id, received_at, seq)
+        WHERE (state = 'held' OR state = 'received' AND stage = 'new' AND handled_by IS NULL);
+";

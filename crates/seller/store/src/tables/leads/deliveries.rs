@@ -232,6 +232,17 @@ impl StoreTransaction<'_> {
             "UPDATE lead_deliveries SET state = $2, answer = $3, doubtful = doubtful OR $4,
              due_at = $5, ended_at = $6 WHERE key = $1 AND state = 'sending'",
             params![key, state.name(), answer, is_doubtful, due_at, ended_at],
+        )?;
+        if next.is_ok() {
+            return Ok(());
+        }
+        // The destination lacks what has changed, so people have to look at the lead.
+        self.0.execute(
+            "taking a lead back",
+            "UPDATE leads SET handled_by = NULL WHERE (lead_id, handled_by) IN
+                 (SELECT lead_id, destination FROM lead_deliveries
+                  WHERE key = $1 AND source = 'lead' AND state = 'dead')",
+            params![key],
         )
     }
 

@@ -1,10 +1,7 @@
 //! Searching leads for a text. Personal data may be encrypted, so no database can search it: leads are read in batches,
 //! decrypted, and compared here, with a key as without one.
 
-use jiff::Timestamp;
-use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{StaffProgress, StaffStage};
-use tradepost_document::catalog::Vocabulary as _;
+use tradepost_dealer::record::LeadRecord;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{self, Value};
 use unicode_normalization::UnicodeNormalization as _;
@@ -12,8 +9,6 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::super::Database;
 use super::super::privacy::NOTE;
-use super::lead_record;
-use super::staff::{progress, with_progress};
 use crate::privacy::{AadContext, readable};
 use crate::sql::params;
 use crate::staff::{FoundLeads, LeadFilter};
@@ -176,21 +171,6 @@ fn is_part_of_phone(wanted: &str, phone: &str) -> bool {
         || phone.len() >= SHORTEST_NUMBER && wanted.ends_with(phone)
 }
 
-/// Lead of a batch, with the number that orders leads of the same time.
-#[derive(Debug)]
-struct BatchLead {
-    seq: i64,
-    lead: LeadRecord,
-    progress: StaffProgress,
-}
-
-/// Position of the last lead of a batch, after which the next one begins.
-#[derive(Debug, Clone, Copy)]
-struct BatchEnd {
-    received_at: Timestamp,
-    seq: i64,
-}
-
 impl Database {
     /// Returns leads in which a text occurs, reading at most `most_searched` in the order of the filter.
     pub(crate) fn find_leads(
@@ -201,34 +181,29 @@ impl Database {
     ) -> Result<FoundLeads, InternalError> {
         let mut result = FoundLeads::default();
         let Some(search) = LeadSearch::new(text) else { return Ok(result) };
-        let mut skipped = 0;
         let mut searched = 0;
-        let mut end = None;
+        let mut batch_filter = LeadFilter { limit: BATCH, ..*filter };
         loop {
-            let batch = self.lead_batch(filter, end)?;
+            let batch = self.lead_list(&batch_filter)?;
             let ids: Vec<&str> = batch.iter().map(|one| one.lead.lead_id.as_str()).collect();
             let notes = self.notes_of(&ids)?;
             let is_last = batch.len() < BATCH as usize;
-            for BatchLead { seq, lead, progress } in batch {
+            for listed in batch {
                 if searched == most_searched {
                     result.is_cut = true;
                     return Ok(result);
                 }
                 searched += 1;
-                end = Some(BatchEnd { received_at: lead.received_at, seq });
+                batch_filter.after = Some(listed.cursor());
                 let own: Vec<String> = notes
                     .iter()
-                    .filter(|note| note.lead_id == lead.lead_id)
+                    .filter(|note| note.lead_id == listed.lead.lead_id)
                     .map(|note| note.text.clone())
                     .collect();
-                if !search.matches(&SearchableLead::new(&lead, &own)) {
+                if !search.matches(&SearchableLead::new(&listed.lead, &own)) {
                     continue;
                 }
-                if skipped < filter.skip {
-                    skipped += 1;
-                    continue;
-                }
-                result.leads.push((lead, progress));
+                result.leads.push(listed);
                 if result.leads.len() >= filter.limit as usize {
                     return Ok(result);
                 }
@@ -237,40 +212,6 @@ impl Database {
                 return Ok(result);
             }
         }
-    }
-
-    /// Returns the next batch of leads of a filter.
-    fn lead_batch(
-        &self,
-        filter: &LeadFilter<'_>,
-        end: Option<BatchEnd>,
-    ) -> Result<Vec<BatchLead>, InternalError> {
-        let (order, behind) = if filter.oldest_first { ("ASC", ">") } else { ("DESC", "<") };
-        self.0.all(
-            "searching leads",
-            &format!(
-                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
-                     AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)
-                     AND ($4 IS NULL OR (l.received_at, l.seq) {behind} ($4, $5))
-                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $6",
-                with_progress()
-            ),
-            params![
-                filter.dealer_id,
-                filter.state.map(LeadState::name),
-                filter.stage.map(StaffStage::name),
-                end.map(|end| end.received_at),
-                end.map(|end| end.seq),
-                BATCH,
-            ],
-            |row| {
-                Ok(BatchLead {
-                    seq: row.get("seq")?,
-                    lead: lead_record(row)?,
-                    progress: progress(row)?,
-                })
-            },
-        )
     }
 
     /// Returns the readable notes on these leads.

@@ -2,22 +2,24 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{LeadNote, NewAuditEntry, StaffProgress, StaffStage, note_detail};
-use tradepost_document::catalog::Vocabulary as _;
+use tradepost_dealer::staff::{
+    LeadNote, NewAuditEntry, NextStep, NextStepKind, StaffProgress, note_detail,
+};
 use tradepost_document::fault::InternalError;
 use tradepost_document::format::hex;
 use tradepost_document::json::Value;
 
 use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
 use super::super::{Database, StoreTransaction};
-use super::{LEAD_COLUMNS, LEAD_TABLES, lead_record, word_if_any};
+use super::{word, word_if_any};
 use crate::Store;
 use crate::privacy::{AadContext, random, readable};
 use crate::sql::{RowResult, SqlRow, params};
-use crate::staff::{LeadFilter, SubmissionOrigin};
+use crate::staff::SubmissionOrigin;
 
-/// Columns of the staff progress of a lead, which are other than the lead's own of the same name.
-pub(super) const PROGRESS: &str = "p.stage AS progress_stage, p.changed_at AS progress_changed_at,
+/// Columns of the staff progress of a lead, some of which are other than the lead's own of the same name.
+pub(super) const PROGRESS: &str = "l.stage AS progress_stage, l.lost_reason, l.owner, l.next_step,
+     l.next_step_at, l.handled_by, p.changed_at AS progress_changed_at,
      p.changed_by AS progress_changed_by, p.seen_at AS progress_seen_at,
      p.answered_at AS progress_answered_at";
 
@@ -31,59 +33,10 @@ impl StoreTransaction<'_> {
         self.0.lock(&lead.dealer_id)?;
         self.0.execute(
             "noting that a lead was seen",
-            "INSERT INTO lead_progress (lead_id, dealer_id, stage, seen_at)
-             VALUES ($1, $2, 'new', $3)
+            "INSERT INTO lead_progress (lead_id, dealer_id, seen_at) VALUES ($1, $2, $3)
              ON CONFLICT (lead_id) DO UPDATE
                  SET seen_at = coalesce(lead_progress.seen_at, excluded.seen_at)",
             params![lead.lead_id, lead.dealer_id, now],
-        )
-    }
-
-    /// Sets the stage of a lead; returns `false` when it has that stage already. The first stage other than `new`
-    /// records the time of the answer. The appointment of a lost lead is cancelled, and its time is free again.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn set_stage(
-        &self,
-        lead: &LeadRecord,
-        stage: StaffStage,
-        by: &str,
-        now: Timestamp,
-    ) -> Result<bool, InternalError> {
-        // Setting a lead back to `new` is not an answer.
-        let answered = (stage != StaffStage::New).then_some(now);
-        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
-        self.0.lock(&lead.dealer_id)?;
-        let is_changed = self.0.changes(
-            "noting how far a lead is",
-            "INSERT INTO lead_progress
-                     (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)
-                 VALUES ($1, $2, $3, $4, $5, $4, $6)
-                 ON CONFLICT (lead_id) DO UPDATE SET stage = excluded.stage,
-                     changed_at = excluded.changed_at, changed_by = excluded.changed_by,
-                     seen_at = coalesce(lead_progress.seen_at, excluded.seen_at),
-                     answered_at = coalesce(lead_progress.answered_at, excluded.answered_at)
-                 WHERE lead_progress.stage <> excluded.stage",
-            params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
-        )?;
-        if is_changed
-            && stage == StaffStage::Lost
-            // As it is now: the caller may have read it before this transaction.
-            && let Some(lead) = self.own_lead(&lead.lead_id)?
-        {
-            self.end_appointment_of(lead, now)?;
-        }
-        Ok(is_changed)
-    }
-
-    /// Sets a lost lead back to `new`, because its agent has booked a time again.
-    pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), InternalError> {
-        self.0.execute(
-            "putting a lost lead back among the new ones",
-            "UPDATE lead_progress SET stage = 'new', changed_at = NULL, changed_by = NULL
-             WHERE lead_id = $1 AND stage = 'lost'",
-            params![lead_id],
         )
     }
 
@@ -138,36 +91,14 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// Returns leads, each with its staff progress, the latest first, or the oldest.
-    pub(crate) fn lead_list(
-        &self,
-        filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
-        let order = if filter.oldest_first { "ASC" } else { "DESC" };
-        self.0.all(
-            "reading a list of leads",
-            &format!(
-                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
-                     AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)
-                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $4 OFFSET $5",
-                with_progress()
-            ),
-            params![
-                filter.dealer_id,
-                filter.state.map(LeadState::name),
-                filter.stage.map(StaffStage::name),
-                filter.limit,
-                filter.skip,
-            ],
-            |row| Ok((lead_record(row)?, progress(row)?)),
-        )
-    }
-
     /// Returns the staff progress of a lead.
     pub(crate) fn progress(&self, lead_id: &str) -> Result<StaffProgress, InternalError> {
         let found = self.0.first(
             "reading how far a lead is",
-            &format!("SELECT {PROGRESS} FROM lead_progress p WHERE p.lead_id = $1"),
+            &format!(
+                "SELECT {PROGRESS} FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+                 WHERE l.lead_id = $1"
+            ),
             params![lead_id],
             progress,
         )?;
@@ -194,26 +125,6 @@ impl Database {
 }
 
 impl Store {
-    /// Counts the leads in a state and at a stage.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn count_leads(
-        &self,
-        dealer_id: Option<&str>,
-        state: LeadState,
-        stage: Option<StaffStage>,
-    ) -> Result<u32, InternalError> {
-        self.read_one(
-            "counting leads",
-            "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
-             WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
-                 AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
-            params![dealer_id, state.name(), stage.map(StaffStage::name)],
-            |row| row.only(),
-        )
-    }
-
     /// Returns the origins of submissions since a moment.
     ///
     /// # Errors
@@ -225,10 +136,9 @@ impl Store {
     ) -> Result<Vec<SubmissionOrigin>, InternalError> {
         self.read_all(
             "reading where leads came from",
-            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,
+            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, l.stage,
                     s.dealer_id, s.lead_id, s.sealed_by
              FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
-             LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
              WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
             params![dealer_id, since],
             |row| {
@@ -237,39 +147,37 @@ impl Store {
                 let key: Option<String> = row.get("sealed_by")?;
                 let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get("received_at")?);
                 let payload = payload(row, "payload", key.as_deref(), &of)?.unwrap_or(Value::Null);
-                let named = payload.pointer("/source_agent/name");
-                let named = named.or_else(|| payload.get("source_agent"));
                 Ok(SubmissionOrigin {
                     at: row.get("received_at")?,
                     principal: row.get("principal")?,
-                    agent: named.and_then(|name| name.as_str()).map(str::to_owned),
+                    agent: agent_of(&payload).map(str::to_owned),
                     is_repeated: row.get("duplicate")?,
                     held_for: word_if_any(row, "held_for")?,
-                    stage: word_if_any(row, "stage")?,
+                    stage: word(row, "stage")?,
                 })
             },
         )
     }
 }
 
-/// Returns the query for leads, each with its staff progress and its number.
-pub(super) fn with_progress() -> String {
-    format!(
-        "SELECT {}, {PROGRESS}, l.seq{LEAD_TABLES}
-         LEFT JOIN lead_progress p ON p.lead_id = l.lead_id",
-        *LEAD_COLUMNS
-    )
+/// Returns the name that an agent gives itself in a payload.
+pub(super) fn agent_of(payload: &Value) -> Option<&str> {
+    let named = payload.pointer("/source_agent/name").or_else(|| payload.get("source_agent"));
+    named.and_then(Value::as_str)
 }
 
 /// Reads the staff progress of a lead.
 pub(super) fn progress(row: &SqlRow<'_>) -> RowResult<StaffProgress> {
-    let Some(stage) = word_if_any(row, "progress_stage")? else {
-        return Ok(StaffProgress::default());
-    };
     let at: Option<Timestamp> = row.get("progress_changed_at")?;
     let by: Option<String> = row.get("progress_changed_by")?;
+    let step: Option<NextStepKind> = word_if_any(row, "next_step")?;
+    let step_at: Option<Timestamp> = row.get("next_step_at")?;
     Ok(StaffProgress {
-        stage,
+        stage: word(row, "progress_stage")?,
+        lost_reason: word_if_any(row, "lost_reason")?,
+        owner: row.get("owner")?,
+        next_step: step.zip(step_at).map(|(kind, at)| NextStep { kind, at }),
+        handled_by: row.get("handled_by")?,
         changed: at.zip(by),
         seen_at: row.get("progress_seen_at")?,
         answered_at: row.get("progress_answered_at")?,

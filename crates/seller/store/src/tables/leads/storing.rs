@@ -8,12 +8,15 @@ use tradepost_dealer::lead_store::{
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
 };
+use tradepost_dealer::staff::lead_work::LeadAssignment;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
 use super::super::StoreTransaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
+use super::listing::agent_term;
+use super::staff::agent_of;
 use super::{LEAD_QUERY, lead_record};
 use crate::change_notice::ChangeNotice;
 use crate::privacy::AadContext;
@@ -310,6 +313,13 @@ impl StoreTransaction<'_> {
             |row| row.only(),
         )?;
         self.change_lead(&lead, submission)?;
+        match state {
+            LeadState::Received | LeadState::Held => {}
+            // There is nothing left to do with a customer who may not be contacted.
+            LeadState::Revoked | LeadState::Erased => {
+                self.set_next_step(&lead, None)?;
+            }
+        }
         self.put_event(&lead, kind, submission)
     }
 
@@ -390,8 +400,9 @@ impl StoreTransaction<'_> {
         self.0.execute(
             "writing a lead",
             "INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, held_for,
-                                person, time_zone, submission, appointment_id)
-             VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)",
+                                person, time_zone, submission, appointment_id, agent, rooftop,
+                                vehicle_id)
+             VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
             params![
                 lead.lead_id,
                 lead.dealer_id,
@@ -403,8 +414,24 @@ impl StoreTransaction<'_> {
                 lead.time_zone,
                 submission,
                 lead.appointment.as_ref().map(|current| &current.appointment_id),
+                self.stored_agent(lead),
+                stored_rooftop(lead),
+                vehicle_id(lead),
             ],
-        )
+        )?;
+        match taken.assignment {
+            // A lead that is held back may be spam, which takes nobody's turn.
+            LeadAssignment::RoundRobin if lead.state == LeadState::Received => {
+                self.assign_by_turns(lead)
+            }
+            LeadAssignment::RoundRobin | LeadAssignment::ByHand => Ok(()),
+        }
+    }
+
+    /// Returns the name that the agent gives itself, in the form for look-ups.
+    fn stored_agent(&self, lead: &LeadRecord) -> Option<String> {
+        let name = agent_of(&lead.submission.payload)?;
+        Some(self.0.cipher().blind(&agent_term(name)))
     }
 
     /// Updates a lead. An appointment that is no longer its current one is superseded and frees its time.
@@ -421,7 +448,8 @@ impl StoreTransaction<'_> {
         self.0.execute(
             "changing a lead",
             "UPDATE leads SET changed_at = $2, state = $3, time_zone = $4, submission = $5,
-             appointment_id = $6 WHERE lead_id = $1",
+             appointment_id = $6, agent = coalesce($7, agent), rooftop = $8, vehicle_id = $9
+             WHERE lead_id = $1",
             params![
                 lead.lead_id,
                 lead.changed_at,
@@ -429,6 +457,10 @@ impl StoreTransaction<'_> {
                 lead.time_zone,
                 submission,
                 current,
+                // A payload that cannot be read names no agent.
+                self.stored_agent(lead),
+                stored_rooftop(lead),
+                vehicle_id(lead),
             ],
         )
     }
@@ -519,4 +551,14 @@ impl StoreTransaction<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the rooftop of a lead in the form for look-ups.
+fn stored_rooftop(lead: &LeadRecord) -> Option<String> {
+    Some(lead.submission.rooftop.as_deref()?.to_lowercase())
+}
+
+/// Returns the id of the listed vehicle that a lead is about.
+fn vehicle_id(lead: &LeadRecord) -> Option<&str> {
+    lead.submission.listing.as_ref()?.get("vehicle_id")?.as_str()
 }

@@ -9,7 +9,7 @@ use super::super::values::{self, reject};
 use crate::config::delivery::PublisherDestination;
 
 /// Keys that only destinations of leads have.
-const OF_LEADS: [&str; 5] = ["rooftops", "kinds", "contact", "adf", "media_type"];
+const OF_LEADS: [&str; 6] = ["rooftops", "kinds", "contact", "adf", "media_type", "handles_leads"];
 
 /// Key that only these destinations have.
 const EVENTS: &str = "events";
