@@ -46,6 +46,7 @@ mod browser;
 mod calendar;
 mod confirm;
 mod factor;
+mod lead_work;
 mod listing_warnings;
 pub mod metrics;
 mod oidc;

@@ -20,6 +20,7 @@ pub mod feeds;
 pub mod first_steps;
 pub mod gate;
 pub mod hosting;
+pub mod lead_export;
 pub mod log;
 pub mod private_file;
 pub mod refusals;

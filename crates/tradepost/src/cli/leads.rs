@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use clap::Subcommand;
 use consent::despite;
-use export::ExportedLead;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use tradepost_admin::leads::{
@@ -30,11 +29,12 @@ use super::output::{CommandFailure, explained};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers as known_dealers};
 use crate::config::read;
+use crate::lead_export as export;
+use crate::lead_export::ExportedLead;
 
 pub(in crate::cli) mod consent;
 mod deliveries;
 mod evidence;
-pub mod export;
 mod selection;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,6 @@ use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::verification::{RowOwner, Unreadable};
 
 use super::leads::consent::{self, CustomerOptions};
-use super::leads::export::{ExportedLead, record};
 use super::operator::{admin, failure};
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{CommandFailure, save};
@@ -28,6 +27,7 @@ use super::serve::lock::lock;
 use super::store_location::{StoreOptions, still_locked};
 use super::{Context, Outcome, dealers};
 use crate::evidence;
+use crate::lead_export::{ExportedLead, record};
 
 mod forget;
 

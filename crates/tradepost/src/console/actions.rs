@@ -3,13 +3,11 @@
 
 use tradepost_admin::leads::{
     AddNote, EraseCustomer, LeadChanged, LeadRefusal, LeadResult, ReleaseLead, ResendLead,
-    RevokeConsent, SetLeadStage, TakeEvidence, add_note, erase_customer, find_lead,
-    record_evidence, release_lead, resend_lead, revoke_consent, set_lead_stage,
+    RevokeConsent, TakeEvidence, add_note, erase_customer, find_lead, record_evidence,
+    release_lead, resend_lead, revoke_consent,
 };
 use tradepost_admin::{AdminError, DealerScope};
 use tradepost_dealer::record::LeadHistory;
-use tradepost_dealer::staff::StaffStage;
-use tradepost_document::catalog::Vocabulary as _;
 
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
@@ -21,6 +19,10 @@ use crate::evidence;
 const DONE: &[(&str, &str)] = &[
     ("note", "Your note is saved."),
     ("stage", "The stage is changed."),
+    ("assigned", "The lead has another owner now."),
+    ("step", "The next step is set."),
+    ("step_done", "The next step is done."),
+    ("step_removed", "The next step is removed."),
     ("resent", "The lead is being delivered again."),
     ("released", "The lead is released. From now on it is delivered like any other lead."),
     (
@@ -57,7 +59,7 @@ impl Console {
     }
 
     /// Redirects to the page of a lead after a change.
-    fn after_change(&self, outcome: LeadResult<LeadChanged>, word: &str) -> Answer {
+    pub(super) fn after_change(&self, outcome: LeadResult<LeadChanged>, word: &str) -> Answer {
         let LeadChanged { lead_id, is_changed } = outcome.map_err(refused)?;
         if is_changed {
             self.deliveries.wake();
@@ -69,14 +71,6 @@ impl Console {
         let text = visitor.asked.filled_in("text").unwrap_or_default().to_owned();
         let input = AddNote { lead_id: visitor.id.to_owned(), text };
         self.after_change(add_note(&self.admin(&[]), &visitor.actor(), input), "note")
-    }
-
-    pub(super) fn set_stage(&self, visitor: &Visitor<'_>) -> Answer {
-        let stage = visitor.asked.filled_in("stage").and_then(StaffStage::from_name);
-        let stage =
-            stage.ok_or(PageError::Unusable("The stage must be new, working, sold or lost."))?;
-        let input = SetLeadStage { lead_id: visitor.id.to_owned(), stage };
-        self.after_change(set_lead_stage(&self.admin(&[]), &visitor.actor(), input), "stage")
     }
 
     /// Delivers a lead again, to each destination that wants it.
@@ -140,17 +134,73 @@ impl Console {
 pub(super) fn refused(error: AdminError<LeadRefusal>) -> PageError {
     PageError::from_admin(error, |refusal| match refusal {
         LeadRefusal::NotFound(_) | LeadRefusal::UnknownDealer(_) => PageError::NotFound,
-        LeadRefusal::EmptyNote => PageError::Unusable("A note needs a text."),
-        LeadRefusal::LongNote => PageError::Unusable("A note can have at most 4,000 characters."),
-        LeadRefusal::NotDeliverable(_) => {
-            PageError::Unusable("Only a lead that is not held back can be delivered.")
-        }
-        LeadRefusal::NoDestination(_) | LeadRefusal::UnknownDestination(_) => {
-            PageError::Unusable("No configured destination accepts this lead.")
-        }
+        LeadRefusal::OwnedBy(_) => PageError::Conflict(refusal_text(&refusal)),
+        LeadRefusal::EmptyNote
+        | LeadRefusal::LongNote
+        | LeadRefusal::NotDeliverable(_)
+        | LeadRefusal::NoDestination(_)
+        | LeadRefusal::UnknownDestination(_)
+        | LeadRefusal::NoLostReason
+        | LeadRefusal::ReasonWithoutLost
+        | LeadRefusal::NotOpen(_)
+        | LeadRefusal::UnknownOwner(_)
+        | LeadRefusal::PastStep
+        | LeadRefusal::TooManyLeads => PageError::Unusable(fixed_text(&refusal)),
     })
 }
 
-fn back(id: &str, done: &str) -> ConsoleReply {
+/// Returns why an operation on a lead was not done.
+pub(super) fn refusal_text(refusal: &LeadRefusal) -> String {
+    match refusal {
+        LeadRefusal::OwnedBy(Some(owner)) => {
+            format!("{owner} has this lead now. Speak to {owner}, or open the lead and assign it again.")
+        }
+        LeadRefusal::OwnedBy(None) => {
+            "Nobody has this lead now: it was taken from its owner. Open the lead and assign it again."
+                .to_owned()
+        }
+        LeadRefusal::NotFound(_)
+        | LeadRefusal::UnknownDealer(_)
+        | LeadRefusal::EmptyNote
+        | LeadRefusal::LongNote
+        | LeadRefusal::NotDeliverable(_)
+        | LeadRefusal::NoDestination(_)
+        | LeadRefusal::UnknownDestination(_)
+        | LeadRefusal::NoLostReason
+        | LeadRefusal::ReasonWithoutLost
+        | LeadRefusal::NotOpen(_)
+        | LeadRefusal::UnknownOwner(_)
+        | LeadRefusal::PastStep
+        | LeadRefusal::TooManyLeads => fixed_text(refusal).to_owned(),
+    }
+}
+
+/// Returns the text of a refusal that is the same for all leads and members.
+const fn fixed_text(refusal: &LeadRefusal) -> &'static str {
+    match refusal {
+        LeadRefusal::NotFound(_) | LeadRefusal::UnknownDealer(_) => {
+            "The lead does not exist, or it belongs to another dealer."
+        }
+        LeadRefusal::EmptyNote => "A note needs a text.",
+        LeadRefusal::LongNote => "A note can have at most 4,000 characters.",
+        LeadRefusal::NotDeliverable(_) => "Only a lead that is not held back can be delivered.",
+        LeadRefusal::NoDestination(_) | LeadRefusal::UnknownDestination(_) => {
+            "No configured destination accepts this lead."
+        }
+        LeadRefusal::NoLostReason => "Choose the reason for which the lead is lost.",
+        LeadRefusal::ReasonWithoutLost => "Only a lost lead has a reason.",
+        LeadRefusal::NotOpen(_) => {
+            "The customer of this lead may not be contacted, so nothing is to be done with it."
+        }
+        LeadRefusal::OwnedBy(_) => "Another person has this lead now.",
+        LeadRefusal::UnknownOwner(_) => {
+            "The dealer has nobody of this name at its sales desk or among its managers."
+        }
+        LeadRefusal::PastStep => "The time of the next step has passed. Enter a time to come.",
+        LeadRefusal::TooManyLeads => "At most 10,000 leads can be changed at once.",
+    }
+}
+
+pub(super) fn back(id: &str, done: &str) -> ConsoleReply {
     ConsoleReply::see(format!("{PATH}/leads/{id}?done={done}"))
 }

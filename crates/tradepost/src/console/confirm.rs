@@ -128,6 +128,7 @@ impl Console {
 fn page_before(path: &str) -> String {
     let mut steps = path.split('/');
     let page = match (steps.next(), steps.next()) {
+        (Some("leads"), Some("export")) => format!("{PATH}/leads"),
         (Some("leads"), Some(id)) => format!("{PATH}/leads/{id}"),
         (Some("members"), _) => format!("{PATH}/people"),
         _ => format!("{PATH}/account"),

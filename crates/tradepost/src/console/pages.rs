@@ -9,9 +9,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::local_time::spoken;
-use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_document::format::rfc3339;
+use tradepost_store::staff::{LeadFilter, WaitingFor};
 
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
@@ -30,7 +30,8 @@ mod feeds;
 mod inbox;
 mod inventory;
 mod lead;
-mod leads;
+pub(super) mod lead_query;
+pub(super) mod leads;
 mod people;
 mod preview;
 mod probe;
@@ -153,9 +154,11 @@ impl Console {
         let role = visitor.member.role;
         let asked = visitor.asked;
         let new = if StaffPermission::Customers.is_of(role) {
-            let dealer = visitor.dealer_id();
-            let received = LeadState::Received;
-            self.store.count_leads(dealer, received, Some(StaffStage::New))?
+            self.store.count_leads(&LeadFilter {
+                dealer_id: visitor.dealer_id(),
+                waiting: Some(WaitingFor::Answer),
+                ..LeadFilter::default()
+            })?
         } else {
             0
         };

@@ -58,9 +58,14 @@ impl ConsoleReply {
         }
     }
 
-    /// Creates a download. The name may have letters, digits, dots, dashes and underscores.
+    /// Creates a download of a page. The name may have letters, digits, dots, dashes and underscores.
     pub(super) fn download(name: &str, page: String) -> Self {
-        let reply = Self::new("text/html; charset=utf-8", page);
+        Self::download_as(name, "text/html; charset=utf-8", page)
+    }
+
+    /// Creates a download with this media type, with a name as above.
+    pub(super) fn download_as(name: &str, media_type: &'static str, body: String) -> Self {
+        let reply = Self::new(media_type, body);
         // Never shown inline: the file may contain text from strangers, which would appear on a page of
         // this origin.
         Self { kept_as: Some(format!("attachment; filename=\"{name}\"")), ..reply }

@@ -92,6 +92,11 @@ impl ConsoleRequest {
         value(&self.form, name)
     }
 
+    /// Returns all values of a form field that occurs several times.
+    pub fn all_filled_in<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.form.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.trim())
+    }
+
     /// Returns a cookie.
     #[must_use]
     pub fn cookie(&self, name: &str) -> Option<&str> {

@@ -134,6 +134,12 @@ pub const TABLE: &[ConsoleRoute] = &[
     get("leads/{id}", AdminOperation::ShowLead.permission(), Console::lead),
     perform("leads/{id}/notes", AdminOperation::AddNote, Console::add_note),
     perform("leads/{id}/stage", AdminOperation::SetLeadStage, Console::set_stage),
+    perform("leads/{id}/owner", AdminOperation::AssignLead, Console::assign_lead),
+    perform("leads/{id}/step", AdminOperation::SetNextStep, Console::set_next_step),
+    perform("leads/{id}/step-end", AdminOperation::CompleteNextStep, Console::end_next_step),
+    perform("leads/stage", AdminOperation::SetLeadStages, Console::set_stages),
+    perform("leads/assign", AdminOperation::AssignLeads, Console::assign_leads),
+    perform("leads/export", AdminOperation::ExportLeads, Console::export_leads).with_password(),
     perform("leads/{id}/resend", AdminOperation::ResendLead, Console::resend),
     perform("leads/{id}/release", AdminOperation::ReleaseLead, Console::release),
     perform("leads/{id}/revoke", AdminOperation::RevokeConsent, Console::revoke),
@@ -241,7 +247,10 @@ impl ConsoleRoute {
     pub(super) fn form_bytes(&self) -> usize {
         if !self.changes() {
             0
-        } else if self.path.ends_with("/notes") {
+        } else if self.path.ends_with("/notes")
+            || matches!(self.path, "leads/stage" | "leads/assign")
+        {
+            // The latter have the ids of all leads of a page.
             LARGE_FORM
         } else {
             SMALL_FORM

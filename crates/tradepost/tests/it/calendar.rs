@@ -10,9 +10,10 @@ use tradepost_dealer::appointment::change::{AppointmentChange, CalendarRefusal, 
 use tradepost_dealer::calendar::Visit;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::DealerSettings as Terms;
-use tradepost_dealer::staff::StaffStage;
+use tradepost_dealer::staff::{LostReason, StaffStage};
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
+use tradepost_store::NewStage;
 use tradepost_store::Store;
 
 use crate::support::dealer::{self, LISTED_VIN};
@@ -200,7 +201,9 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
     let id = lead.lead_id.clone();
     let now = at(NOW);
     let mark = move |tx: &tradepost_store::StoreTransaction<'_>| {
-        tx.set_stage(&lead, StaffStage::Lost, "dora", now)
+        let lost_reason = Some(LostReason::NoAnswer);
+        let wanted = NewStage { stage: StaffStage::Lost, lost_reason };
+        tx.set_stage(&lead, wanted, "dora", now)
     };
     assert!(server.store.write_blocking(mark).unwrap());
     let stage = || server.store.lead_work(&id).unwrap().0.stage;
@@ -213,6 +216,7 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
     assert_eq!(later["data"]["lead_id"], id.as_str());
     assert_eq!(later["data"]["appointment"]["status"], "confirmed", "{later}");
     assert_eq!(stage(), StaffStage::New);
+    assert_eq!(server.store.lead_work(&id).unwrap().0.lost_reason, None);
 }
 
 #[test]

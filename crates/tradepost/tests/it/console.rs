@@ -6,6 +6,7 @@ mod command;
 mod failed_sign_ins;
 mod feeds;
 mod hostile;
+mod lead_work;
 mod listener;
 mod oidc;
 mod preview;

@@ -56,6 +56,9 @@ const BLOCK_TIME: &[&str] = &[
 
 /// Every command that opens the store, with arguments that are good enough to come that far.
 const COMMANDS: &[&[&str]] = &[
+    &["leads", "assign", "lead_1", "--nobody"],
+    &["leads", "stage", "lead_1", "--stage", "working"],
+    &["leads", "next", "lead_1", "--done"],
     &["appointments", "list"],
     &["appointments", "confirm", "appt_1"],
     &["appointments", "move", "appt_1", "--version", "1", "--to", "2026-05-01T11:00"],

@@ -10,9 +10,13 @@ use tradepost_admin::hosting::{
     self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
 };
 use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
+use tradepost_admin::leads::work::{
+    AssignLead, AssignLeads, CompleteNextStep, LeadSelection, SetLeadStage, SetLeadStages,
+    SetNextStep,
+};
 use tradepost_admin::leads::{
     self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
-    SetLeadStage, ShowLead, TakeEvidence,
+    ShowLead, TakeEvidence,
 };
 use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
@@ -23,7 +27,8 @@ use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
 use tradepost_dealer::calendar::Department;
-use tradepost_dealer::staff::{StaffRole, StaffStage};
+use tradepost_dealer::staff::lead_work::ExpectedOwner;
+use tradepost_dealer::staff::{NextStep, NextStepKind, StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_publisher::decision::DecisionStep;
@@ -114,8 +119,30 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             verdict(leads::add_note(context, actor, input))
         }
         AdminOperation::SetLeadStage => {
-            let input = SetLeadStage { lead_id, stage: StaffStage::Working };
-            verdict(leads::set_lead_stage(context, actor, input))
+            let input = SetLeadStage { lead_id, stage: StaffStage::Working, lost_reason: None };
+            verdict(leads::work::set_lead_stage(context, actor, input))
+        }
+        AdminOperation::SetLeadStages => {
+            let leads = LeadSelection::Ids(vec![lead_id]);
+            let input = SetLeadStages { leads, stage: StaffStage::Working, lost_reason: None };
+            verdict(leads::work::set_lead_stages(context, actor, input))
+        }
+        AdminOperation::AssignLead => {
+            let input = AssignLead { lead_id, owner: None, expected: ExpectedOwner::Anyone };
+            verdict(leads::work::assign_lead(context, actor, input))
+        }
+        AdminOperation::AssignLeads => {
+            let leads = LeadSelection::Ids(vec![lead_id]);
+            let input = AssignLeads { leads, owner: None, expected: ExpectedOwner::Anyone };
+            verdict(leads::work::assign_leads(context, actor, input))
+        }
+        AdminOperation::SetNextStep => {
+            let step = NextStep { kind: NextStepKind::Call, at: now() };
+            verdict(leads::work::set_next_step(context, actor, SetNextStep { lead_id, step }))
+        }
+        AdminOperation::CompleteNextStep => {
+            let input = CompleteNextStep { lead_id, is_done: true };
+            verdict(leads::work::complete_next_step(context, actor, input))
         }
         AdminOperation::ResendLead => {
             let input = ResendLead { lead_id, destination: None };
@@ -316,6 +343,11 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("take-evidence", &["manager"]),
     ("add-note", &["desk", "manager"]),
     ("set-lead-stage", &["desk", "manager"]),
+    ("set-lead-stages", &["desk", "manager"]),
+    ("assign-lead", &["desk", "manager"]),
+    ("assign-leads", &["desk", "manager"]),
+    ("set-next-step", &["desk", "manager"]),
+    ("complete-next-step", &["desk", "manager"]),
     ("resend-lead", &["desk", "manager"]),
     ("release-lead", &["manager"]),
     ("revoke-consent", &["manager"]),

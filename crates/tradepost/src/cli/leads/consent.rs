@@ -85,7 +85,14 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
             | LeadRefusal::NotDeliverable(_)
             | LeadRefusal::UnknownDealer(_)
             | LeadRefusal::NoDestination(_)
-            | LeadRefusal::UnknownDestination(_) => refused(refusal),
+            | LeadRefusal::UnknownDestination(_)
+            | LeadRefusal::NoLostReason
+            | LeadRefusal::ReasonWithoutLost
+            | LeadRefusal::NotOpen(_)
+            | LeadRefusal::OwnedBy(_)
+            | LeadRefusal::UnknownOwner(_)
+            | LeadRefusal::PastStep
+            | LeadRefusal::TooManyLeads => refused(refusal),
         })
     })?;
     let unreadable: BTreeSet<String> = unreadable.into_iter().collect();

@@ -8,18 +8,19 @@ use tradepost_dealer::delivery::{DeliverySource, DeliveryState, LeadKind, kinds}
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog;
-use tradepost_store::staff::LeadFilter;
+use tradepost_store::staff::{LeadFilter, OwnerFilter, WaitingFor};
 
 use super::super::listing_warnings::ListingWarning;
 use super::feeds::{address, last_taken, not_taken_because};
+use super::lead_query::{LeadPageRows, ListPlace, NOBODY, cursor_text};
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
-    Visitor, counted, lasting, thousands,
+    Visitor, counted, lasting, link, thousands,
 };
 use crate::feeds::FeedStatus;
 
-/// Maximum number of items of each kind.
-const SHOWN: u32 = 100;
+/// Number of leads on a page.
+const ON_A_PAGE: u32 = 50;
 
 /// Waiting times from which a lead is marked as urgent and as late: dealers who answer within minutes
 /// sell more.
@@ -31,10 +32,35 @@ const LATE: SignedDuration = SignedDuration::from_hours(1);
 struct InboxPage {
     frame: PageFrame,
     figures: Vec<Figure>,
+    tabs: Vec<InboxTab>,
+    /// Address of this page, from which its news come.
+    here: String,
     items: Vec<InboxItem>,
-    more: Option<String>,
+    due: Option<DueSteps>,
+    first: Option<String>,
+    previous: Option<String>,
+    next: Option<String>,
+    last: Option<String>,
     sees_customers: bool,
 }
+
+/// A list of the inbox by owner.
+#[derive(Debug)]
+struct InboxTab {
+    label: &'static str,
+    href: String,
+    is_here: bool,
+}
+
+/// Next steps that are due.
+#[derive(Debug)]
+struct DueSteps {
+    text: String,
+    href: String,
+}
+
+/// Lists by owner: name in the URL, and label.
+const OWNERS: [(&str, &str); 3] = [("all", "All"), ("mine", "Mine"), ("unassigned", "Unassigned")];
 
 /// A number at the top of the page.
 #[derive(Debug)]
@@ -50,6 +76,10 @@ struct WaitingLeads {
     new: u32,
     working: u32,
     held: u32,
+    /// Number of next steps that are due.
+    due: u32,
+    /// Time of receipt of the new lead that waits longest.
+    oldest: Option<Timestamp>,
 }
 
 /// An item that waits.
@@ -86,55 +116,63 @@ catalog! {
 
 impl Console {
     pub(in crate::console) fn inbox(&self, visitor: &Visitor<'_>) -> Answer {
+        let asked = visitor.asked;
         let sees_customers = StaffPermission::Customers.is_of(visitor.member.role);
         let now = self.clock.now();
+        let of = asked.asked_for("of").unwrap_or("all");
+        let owner = match of {
+            "all" => None,
+            "mine" => Some(OwnerFilter::Member(&visitor.member.name)),
+            "unassigned" => Some(OwnerFilter::Nobody),
+            _ => return Err(PageError::NotFound),
+        };
+        let place = ListPlace::read(|name| asked.asked_for(name))?;
+        let own = LeadFilter { dealer_id: visitor.dealer_id(), owner, ..LeadFilter::default() };
         let mut items = Vec::new();
+        let mut page = LeadPageRows::default();
         if sees_customers {
-            items.extend(self.leads_that_wait(visitor, InboxItemKind::Lead, now)?);
-            items.extend(self.leads_that_wait(visitor, InboxItemKind::Held, now)?);
+            let filter =
+                LeadFilter { waiting: Some(WaitingFor::Anything), oldest_first: true, ..own };
+            page = LeadPageRows::read(&self.store, &filter, None, place, ON_A_PAGE)?;
+            items.extend(page.leads.iter().map(|one| waiting_item(&one.lead, now)));
         }
-        items.extend(self.failed(visitor, now, sees_customers)?);
-        items.extend(self.offers_amiss(visitor, now)?);
+        // What is not a lead has no owner, and is on the first page.
+        if of == "all" && page.previous.is_none() {
+            items.extend(self.failed(visitor, now, sees_customers)?);
+            items.extend(self.offers_amiss(visitor, now)?);
+        }
         items.sort_by_key(|item| item.at);
-        let waiting = self.waiting(visitor)?;
+        let waiting = self.waiting(visitor, &own, now)?;
         let figures = figures(sees_customers.then_some(&waiting), &items, now);
-        let shown = usize::try_from(SHOWN).unwrap_or(usize::MAX);
-        // Only as many leads are read as can be shown.
-        let unseen = |kind, all: u32| {
-            let found = items.iter().filter(|item| item.kind == kind).count();
-            usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(found)
+        let href = |place: &[(&str, &str)]| {
+            let fields = [("of", of)].into_iter().chain(place.iter().copied());
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            format!("{PATH}?{}", query.extend_pairs(fields).finish())
         };
-        let unseen =
-            unseen(InboxItemKind::Lead, waiting.new) + unseen(InboxItemKind::Held, waiting.held);
-        let left = items.len().saturating_sub(shown) + unseen;
-        items.truncate(shown);
-        let more =
-            (left > 0).then(|| counted(left, "more item is waiting", "more items are waiting"));
+        let tabs = OWNERS.into_iter().filter(|_| sees_customers).map(|(name, label)| InboxTab {
+            label,
+            href: format!("{PATH}?of={name}"),
+            is_here: name == of,
+        });
         let frame = self.frame(visitor, "Inbox")?;
-        Ok(ConsoleReply::page(&InboxPage { frame, figures, items, more, sees_customers }))
-    }
-
-    /// Returns the leads that are new, or those that are held back.
-    fn leads_that_wait(
-        &self,
-        visitor: &Visitor<'_>,
-        kind: InboxItemKind,
-        now: Timestamp,
-    ) -> Result<Vec<InboxItem>, PageError> {
-        let is_held = kind == InboxItemKind::Held;
-        let found = self.store.lead_list(&LeadFilter {
-            dealer_id: visitor.dealer_id(),
-            state: Some(if is_held { LeadState::Held } else { LeadState::Received }),
-            stage: (!is_held).then_some(StaffStage::New),
-            oldest_first: true,
-            limit: SHOWN,
-            ..LeadFilter::default()
-        })?;
-        let detail = |lead: &LeadRecord| {
-            let why = lead.held_for.map(why_held).unwrap_or("held back");
-            if is_held { format!("{why} · {}", about(lead)) } else { about(lead) }
-        };
-        Ok(found.iter().map(|(lead, _)| lead_item(lead, kind, detail(lead), now)).collect())
+        Ok(ConsoleReply::page(&InboxPage {
+            frame,
+            figures,
+            tabs: tabs.collect(),
+            here: match place {
+                ListPlace::Beginning => href(&[]),
+                ListPlace::After(cursor) => href(&[("after", &cursor_text(cursor))]),
+                ListPlace::Before(cursor) => href(&[("before", &cursor_text(cursor))]),
+                ListPlace::End => href(&[("end", "yes")]),
+            },
+            items,
+            due: (waiting.due > 0).then(|| due_steps(waiting.due, owner)),
+            first: page.previous.as_ref().map(|_| href(&[])),
+            previous: page.previous.as_deref().map(|cursor| href(&[("before", cursor)])),
+            next: page.next.as_deref().map(|cursor| href(&[("after", cursor)])),
+            last: page.next.as_ref().map(|_| href(&[("end", "yes")])),
+            sees_customers,
+        }))
     }
 
     /// Returns deliveries that were given up, one item for each lead.
@@ -237,18 +275,52 @@ impl Console {
         Ok(items)
     }
 
-    /// Counts all waiting leads, also those that are not shown.
-    fn waiting(&self, visitor: &Visitor<'_>) -> Result<WaitingLeads, PageError> {
+    /// Counts all waiting leads of a filter, also those that are not shown.
+    fn waiting(
+        &self,
+        visitor: &Visitor<'_>,
+        own: &LeadFilter<'_>,
+        now: Timestamp,
+    ) -> Result<WaitingLeads, PageError> {
         if !StaffPermission::Customers.is_of(visitor.member.role) {
             return Ok(WaitingLeads::default());
         }
-        let count = |state, stage| self.store.count_leads(visitor.dealer_id(), state, stage);
+        let count = |filter: LeadFilter<'_>| self.store.count_leads(&filter);
+        let oldest =
+            LeadFilter { waiting: Some(WaitingFor::Answer), oldest_first: true, limit: 1, ..*own };
+        let received = Some(LeadState::Received);
+        let stage = Some(StaffStage::Working);
         Ok(WaitingLeads {
-            new: count(LeadState::Received, Some(StaffStage::New))?,
-            working: count(LeadState::Received, Some(StaffStage::Working))?,
-            held: count(LeadState::Held, None)?,
+            new: count(LeadFilter { waiting: Some(WaitingFor::Answer), ..*own })?,
+            working: count(LeadFilter { state: received, stage, ..*own })?,
+            held: count(LeadFilter { state: Some(LeadState::Held), ..*own })?,
+            due: count(LeadFilter { due_before: Some(now), ..*own })?,
+            oldest: self.store.lead_list(&oldest)?.first().map(|one| one.lead.received_at),
         })
     }
+}
+
+/// Returns the link to the leads whose next step is due.
+fn due_steps(number: u32, owner: Option<OwnerFilter<'_>>) -> DueSteps {
+    let owner = match owner {
+        None => None,
+        Some(OwnerFilter::Nobody) => Some(NOBODY),
+        Some(OwnerFilter::Member(name)) => Some(name),
+    };
+    DueSteps {
+        text: counted(number as usize, "next step is due", "next steps are due"),
+        href: link("leads", [("due", Some("yes")), ("owner", owner)]),
+    }
+}
+
+/// Returns the item of a lead that is new or held back.
+fn waiting_item(lead: &LeadRecord, now: Timestamp) -> InboxItem {
+    if lead.state == LeadState::Held {
+        let why = lead.held_for.map(why_held).unwrap_or("held back");
+        let detail = format!("{why} · {}", about(lead));
+        return lead_item(lead, InboxItemKind::Held, detail, now);
+    }
+    lead_item(lead, InboxItemKind::Lead, about(lead), now)
 }
 
 fn figures(waiting: Option<&WaitingLeads>, items: &[InboxItem], now: Timestamp) -> Vec<Figure> {
@@ -256,8 +328,7 @@ fn figures(waiting: Option<&WaitingLeads>, items: &[InboxItem], now: Timestamp) 
     let figure = |number, label, kind| Figure { number, label, kind };
     let mut figures = Vec::new();
     if let Some(waiting) = waiting {
-        let oldest = items.iter().find(|item| item.kind == InboxItemKind::Lead);
-        let waits = oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
+        let waits = waiting.oldest.map_or("–".to_owned(), |at| lasting(now.duration_since(at)));
         figures.extend([
             figure(number(waiting.new), "new leads", "lead"),
             figure(waits, "longest wait", ""),

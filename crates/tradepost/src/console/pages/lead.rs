@@ -10,18 +10,23 @@ use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::staff::{LeadNote, StaffProgress, StaffStage};
+use tradepost_dealer::staff::{LeadNote, NextStep, NextStepKind, StaffProgress, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_server::fault::InternalError;
 
 use super::super::actions::refused;
-use super::super::reply::origin;
 use super::change_forms::ChangeForms;
+use super::lead_query::NOBODY;
+use super::leads::{Choice, ShownStep, reasons, shown_step};
 use super::{
     Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, StaffPermission, Visitor,
     counted, headed, inbox, known, lasting, leads, plain, stage_name, thousands,
 };
+
+mod answers;
+
+use answers::{AnswerWay, answers};
 
 #[derive(Debug, Template)]
 #[template(path = "console/lead.html")]
@@ -34,6 +39,18 @@ struct LeadPage {
     state: (&'static str, String),
     held_for: Option<&'static str>,
     stages: Vec<StageChoice>,
+    reasons: Vec<Choice>,
+    lost_because: Option<String>,
+    owner: Option<String>,
+    /// Owner as the form sends it back, so that a colleague's change in the meantime is noticed.
+    seen_owner: String,
+    owners: Vec<OwnerChoice>,
+    step: Option<ShownStep>,
+    step_kinds: Vec<Choice>,
+    step_at: String,
+    zone: String,
+    handled_by: Option<String>,
+    answers: Vec<AnswerWay>,
     reach: Vec<ContactWay>,
     facts: Vec<(&'static str, String)>,
     message: Option<String>,
@@ -54,6 +71,13 @@ struct LeadPage {
 struct StageChoice {
     value: &'static str,
     label: &'static str,
+    is_here: bool,
+}
+
+/// A member who can own the lead.
+#[derive(Debug)]
+struct OwnerChoice {
+    name: String,
     is_here: bool,
 }
 
@@ -144,8 +168,29 @@ impl Console {
         let here = Local { zone: lead.zone(), now: self.clock.now() };
         let car = view.vehicle().map(|vehicle| car(vehicle, lead.submission.listing.as_ref()));
         let photo = car.as_ref().and_then(|car| car.photo.clone());
+        let frame = self.frame(visitor, "Lead")?;
+        let owners = self.owners(Some(&lead.dealer_id))?.into_iter().map(|name| {
+            let is_here = progress.owner.as_ref() == Some(&name);
+            OwnerChoice { name, is_here }
+        });
+        let sellers = self.sellers.all();
+        let dealer = sellers.iter().find(|seller| seller.dealer.terms.id == lead.dealer_id);
+        let dealer = dealer.map_or("", |seller| seller.dealer.terms.name.as_str());
+        let step = progress.next_step.as_ref();
+        let local = |at: Timestamp| at.to_zoned(here.zone.clone()).strftime("%Y-%m-%dT%H:%M");
         let page = LeadPage {
-            frame: self.frame(visitor, "Lead")?,
+            frame,
+            reasons: reasons(progress.lost_reason),
+            lost_because: progress.lost_reason.map(|reason| plain(reason.name())),
+            owner: progress.owner.clone(),
+            seen_owner: progress.owner.clone().unwrap_or_else(|| NOBODY.to_owned()),
+            owners: owners.collect(),
+            step: step.map(|step| shown_step(step, &here)),
+            step_kinds: step_kinds(step),
+            step_at: step.map(|step| local(step.at).to_string()).unwrap_or_default(),
+            zone: here.zone.iana_name().unwrap_or("UTC").to_owned(),
+            handled_by: progress.handled_by.clone(),
+            answers: answers(&view, &visitor.member.name, dealer, here.now),
             id: lead.lead_id.clone(),
             name: named(&view),
             about: inbox::about(lead),
@@ -220,6 +265,23 @@ fn may(visitor: &Visitor<'_>, lead: &LeadRecord) -> May {
     }
 }
 
+fn step_kinds(step: Option<&NextStep>) -> Vec<Choice> {
+    let choice = |kind: &NextStepKind| Choice {
+        value: kind.name(),
+        label: headed(kind.name()),
+        is_here: step.is_some_and(|step| step.kind == *kind),
+    };
+    NextStepKind::ALL.iter().map(choice).collect()
+}
+
+/// Returns the contact values that a permitted channel can use.
+pub(super) fn permitted_contacts(view: &LeadView<'_>) -> Vec<String> {
+    let reach = view.reach();
+    let email = reach.email.filter(|_| reach.may_email);
+    let phone = reach.phone.filter(|_| reach.may_call || reach.may_text);
+    email.into_iter().chain(phone).map(str::to_owned).collect()
+}
+
 fn named(view: &LeadView<'_>) -> String {
     match (view.record().state, view.customer_name()) {
         (LeadState::Erased, _) => "Erased customer".to_owned(),
@@ -290,9 +352,7 @@ fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
 }
 
 fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> LeadCar {
-    let photos = listing.and_then(|listing| listing.get("photos")?.as_array());
-    let photo = photos.into_iter().flatten().filter_map(Value::as_str);
-    let photo = photo.filter(|photo| origin(photo).is_some()).map(str::to_owned).next();
+    let photo = listing.and_then(leads::photo);
     let page = listing.and_then(|listing| listing.get("vdp_url")?.as_str());
     // Other schemes could start programs.
     let page = page.filter(|page| page.starts_with("https://")).map(str::to_owned);
@@ -427,7 +487,9 @@ fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec
     });
     let delivered = history.delivered_at.map(|at| moment(at, "First delivered".to_owned()));
     let seen = progress.seen_at.map(|at| moment(at, "First seen in the console".to_owned()));
-    let stage = |by: &String| format!("{} by {by}", stage_name(progress.stage));
+    let because = progress.lost_reason.map(|reason| format!(" ({})", plain(reason.name())));
+    let because = because.unwrap_or_default();
+    let stage = |by: &String| format!("{}{because} by {by}", stage_name(progress.stage));
     let stage = progress.changed.as_ref().map(|(at, by)| moment(*at, stage(by)));
     let mut all: Vec<_> = events.chain(delivered).chain(seen).chain(stage).collect();
     all.sort_by_key(|moment| moment.at);

@@ -252,7 +252,10 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     assert_eq!(event["payload"]["lead"]["event"], "appointment_cancelled");
 
     // So does marking a lead lost.
-    assert_eq!(dora.do_it(&of(cyril, "/stage"), &[("stage", "lost")]), "stage");
+    assert_eq!(
+        dora.do_it(&of(cyril, "/stage"), &[("stage", "lost"), ("reason", "no_answer")]),
+        "stage"
+    );
     running.wake();
     story.delivered(cyril, 4);
     assert_eq!(story.taken(&dora), slots(&[0]));

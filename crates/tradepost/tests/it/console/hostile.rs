@@ -24,8 +24,14 @@ fn pages(lead: &str) -> impl Iterator<Item = String> {
     asked(lead).into_iter().filter(|(method, _)| *method == "GET").map(|(_, path)| path)
 }
 
-pub(super) const FIELDS: [(&str, &str); 3] =
-    [("text", "Called."), ("stage", "new"), ("sure", "no")];
+pub(super) const FIELDS: [(&str, &str); 6] = [
+    ("text", "Called."),
+    ("stage", "new"),
+    ("sure", "no"),
+    ("to", "-"),
+    ("kind", "call"),
+    ("at", "2100-05-03T11:00"),
+];
 
 #[test]
 fn every_page_and_form_is_for_its_role_and_dealer() {

@@ -23,7 +23,7 @@ fn all_is_there(server: &TestServer, ada: &str, bob: &str) {
     let filter = tradepost_store::staff::LeadFilter { limit: 9, ..Default::default() };
     let found = |text| server.store.find_leads(&filter, text).unwrap().leads;
     assert_eq!(found("quarzHAUSEN").len(), 2);
-    assert_eq!(found("bob@")[0].0.lead_id, bob);
+    assert_eq!(found("bob@")[0].lead.lead_id, bob);
     let (_, notes) = server.store.lead_work(ada).unwrap();
     assert_eq!(notes[0].text.as_deref(), Some("Called; comes on Friday."));
 }

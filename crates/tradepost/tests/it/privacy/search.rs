@@ -120,7 +120,7 @@ fn check_searches(server: &TestServer) {
             let place = ids.iter().position(|other| other == id).unwrap();
             leads[place].name
         };
-        found.leads.iter().map(|(lead, _)| name(&lead.lead_id)).collect()
+        found.leads.iter().map(|one| name(&one.lead.lead_id)).collect()
     };
     let mut failures = Vec::new();
     for (text, expected) in SEARCHES {
@@ -131,7 +131,9 @@ fn check_searches(server: &TestServer) {
     }
     assert_eq!(failures, [""; 0]);
     assert_eq!(found(&filter, &ids[2]), ["soren"], "a lead id");
-    let page = LeadFilter { limit: 1, skip: 1, ..filter };
+    let first = LeadFilter { limit: 1, ..filter };
+    let first = server.store.find_leads(&first, "555").unwrap().leads;
+    let page = LeadFilter { limit: 1, after: Some(first[0].cursor()), ..filter };
     assert_eq!(found(&page, "555"), ["bob"]);
     let latest = LeadFilter { limit: 2, oldest_first: false, ..filter };
     assert_eq!(found(&latest, "555"), ["listed", "bob"]);

@@ -5,12 +5,14 @@ use rusqlite::Connection;
 use tradepost_dealer::delivery::{DeliverySource, NewDelivery};
 use tradepost_dealer::lead_store::{LeadStore as _, RepeatCriteria, ScopedKey};
 use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
+use tradepost_dealer::staff::StaffStage;
 use tradepost_document::json::json;
 
 use super::*;
 use crate::sqlite::Schema;
+use crate::sqlite::schema::steps::LEAD_WORK;
 use crate::sqlite::schema::{self, MIGRATIONS};
-use crate::staff::LeadFilter;
+use crate::staff::{LeadCursor, LeadFilter, OwnerFilter, WaitingFor};
 
 /// Number of migrations when a lead was the list of its submissions.
 const BEFORE: usize = 5;
@@ -282,7 +284,92 @@ fn a_search_says_when_older_leads_were_not_searched() {
         ("lead_2", 3, vec![], false),
     ] {
         let found = database.find_leads(&filter, text, most_searched).unwrap();
-        let ids: Vec<&str> = found.leads.iter().map(|(lead, _)| lead.lead_id.as_str()).collect();
+        let ids: Vec<&str> = found.leads.iter().map(|one| one.lead.lead_id.as_str()).collect();
         assert_eq!((ids, found.is_cut), (expected, is_cut), "{text} {most_searched}");
+    }
+}
+
+#[test]
+fn stages_and_places_of_older_leads_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    let before = MIGRATIONS.iter().position(|step| *step == LEAD_WORK).unwrap();
+    let file = Connection::open(&path).unwrap();
+    MIGRATIONS[..before].iter().for_each(|step| file.execute_batch(step).unwrap());
+    file.pragma_update(None, "user_version", before as i64).unwrap();
+    for (number, listing, stage) in [
+        (1, "'{\"vehicle_id\": \"fv-77\"}'", Some("sold")),
+        (2, "NULL", Some("lost")),
+        (3, "NULL", None),
+    ] {
+        file.execute_batch(&format!(
+            "INSERT INTO lead_submissions (seq, lead_id, dealer_id, received_at, duplicate, version,
+                 principal, payload, rooftop, listing)
+             VALUES ({number}, 'lead_{number}', 'd', {number}, 0, '1.1', 'anonymous', '{{}}',
+                 'Downtown', {listing});
+             INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, person, submission)
+             VALUES ('lead_{number}', 'd', {number}, {number}, 'received', 'p', {number});"
+        ))
+        .unwrap();
+        if let Some(stage) = stage {
+            file.execute_batch(&format!(
+                "INSERT INTO lead_progress (lead_id, dealer_id, stage, changed_at, changed_by)
+                 VALUES ('lead_{number}', 'd', '{stage}', 9, 'dora');"
+            ))
+            .unwrap();
+        }
+    }
+    drop(file);
+    let database = open(&path);
+    let filter = LeadFilter { limit: 9, oldest_first: true, ..LeadFilter::default() };
+    let listed = database.lead_list(&filter).unwrap();
+    let stages: Vec<_> = listed
+        .iter()
+        .map(|one| (one.progress.stage, one.progress.changed.is_some(), one.progress.lost_reason))
+        .collect();
+    let expected = [
+        (StaffStage::Sold, true, None),
+        (StaffStage::Lost, true, None),
+        (StaffStage::New, false, None),
+    ];
+    assert_eq!(stages, expected);
+    let ids = |filter: LeadFilter<'_>| database.lead_ids(&filter).unwrap();
+    assert_eq!(ids(LeadFilter { vehicle_id: Some("fv-77"), ..filter }), ["lead_1"]);
+    assert_eq!(ids(LeadFilter { rooftop: Some("DOWNTOWN"), ..filter }).len(), 3);
+}
+
+#[test]
+fn every_list_of_leads_is_read_from_an_index_in_its_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = schema::open(&folder.path().join("database"), Schema::Migrate).unwrap();
+    let cursor = LeadCursor { received_at: Timestamp::UNIX_EPOCH, seq: 1 };
+    let any = LeadFilter { limit: 9, after: Some(cursor), ..LeadFilter::default() };
+    let of = LeadFilter { dealer_id: Some("d"), ..any };
+    for (filter, index) in [
+        (any, "leads_by_time"),
+        (of, "leads_by_dealer"),
+        (LeadFilter { stage: Some(StaffStage::Sold), ..of }, "leads_by_stage"),
+        (
+            LeadFilter { state: Some(LeadState::Received), stage: Some(StaffStage::Sold), ..of },
+            "leads_by_stage",
+        ),
+        (LeadFilter { owner: Some(OwnerFilter::Member("dora")), ..of }, "leads_by_owner"),
+        (LeadFilter { owner: Some(OwnerFilter::Nobody), ..of }, "leads_by_owner"),
+        (LeadFilter { agent: Some("Buyer"), ..of }, "leads_by_agent"),
+        (LeadFilter { rooftop: Some("Downtown"), ..of }, "leads_by_rooftop"),
+        (LeadFilter { vehicle_id: Some("fv-77"), ..of }, "leads_by_vehicle"),
+        (LeadFilter { waiting: Some(WaitingFor::Anything), ..of }, "leads_to_do"),
+        (LeadFilter { waiting: Some(WaitingFor::Answer), ..of }, "leads_to_do"),
+    ] {
+        for oldest_first in [false, true] {
+            let filter = LeadFilter { oldest_first, ..filter };
+            let sql = listing::page(&filter, &crate::privacy::ColumnCipher::default()).sql;
+            let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let values = vec![None::<i64>; plan.parameter_count()];
+            let values = rusqlite::params_from_iter(values);
+            let rows = plan.query_map(values, |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<_> = rows.map(Result::unwrap).collect();
+            assert!(steps.iter().any(|step| step.contains(index)), "{index}: {steps:?}");
+        }
     }
 }
