@@ -34,6 +34,7 @@ use crate::config::delivery::{DeliveryConfig, PublisherDestination, PublisherDes
 
 pub mod channel;
 pub(crate) mod http;
+mod log;
 mod plan;
 mod smtp;
 pub mod staff;
@@ -332,29 +333,9 @@ impl Deliveries {
     ) -> Result<(), InternalError> {
         let key = record.key;
         let now = self.clock.now();
-        let lead = &record.lead_id;
-        let destination = &record.destination;
-        let attempts = record.attempts;
-        let is_handed_over = handles_lead && record.source == DeliverySource::Lead;
-        let handed_over = is_handed_over.then(|| (record.lead_id.clone(), destination.clone()));
-        self.store
-            .write(move |tx| {
-                tx.delivered(key, &answer, now)?;
-                match &handed_over {
-                    Some((lead_id, destination)) => tx.hand_lead_over(lead_id, destination),
-                    None => Ok(()),
-                }
-            })
-            .await?;
-        match record.source {
-            DeliverySource::Lead => {
-                tracing::debug!(%lead, %destination, attempts, "a lead was delivered");
-            }
-            DeliverySource::Publisher => {
-                let publisher = &record.dealer_id;
-                tracing::debug!(%publisher, delivery = key, %destination, attempts, "told people");
-            }
-        }
+        let handles_lead = handles_lead && record.source == DeliverySource::Lead;
+        self.store.write(move |tx| tx.delivered_to(key, &answer, now, handles_lead)).await?;
+        log::log_success(record);
         Ok(())
     }
 
@@ -370,7 +351,7 @@ impl Deliveries {
         let answer = failed.answer.clone();
         let is_doubtful = failed.verdict == AttemptVerdict::Doubtful;
         self.store.write(move |tx| tx.delivery_failed(key, &answer, is_doubtful, next)).await?;
-        tell(record, &failed.answer, next.is_err());
+        log::log_failure(record, &failed.answer, next.is_err());
         Ok(())
     }
 
@@ -430,46 +411,8 @@ impl Deliveries {
                 None => Ok(()),
             })
             .await?;
-        tell(due, why, true);
+        log::log_failure(due, why, true);
         Ok(())
-    }
-}
-
-/// Logs the result of an attempt, without data of the customer.
-fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
-    let lead = &record.lead_id;
-    let destination = &record.destination;
-    let attempts = record.attempts;
-    let dealer = &record.dealer_id;
-    if record.source == DeliverySource::Publisher {
-        return log_staff_failure(record, answer, is_dead);
-    }
-    if is_dead {
-        tracing::warn!(
-            %dealer, %lead, %destination, attempts, answer,
-            "a lead was not delivered and is given up; tradepost leads resend sends it again"
-        );
-    } else {
-        tracing::info!(%dealer, %lead, %destination, attempts, answer, "a lead was not taken");
-    }
-}
-
-/// Logs the result of an attempt at a publisher's message, without names from buyers.
-fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
-    let delivery = record.key;
-    let destination = &record.destination;
-    let attempts = record.attempts;
-    let publisher = &record.dealer_id;
-    if is_dead {
-        tracing::warn!(
-            %publisher, delivery, %destination, attempts, answer,
-            "a message to people was given up; tradepost publisher resend sends it again"
-        );
-    } else {
-        tracing::info!(
-            %publisher, delivery, %destination, attempts, answer,
-            "a message to people was not taken"
-        );
     }
 }
 

@@ -4,6 +4,7 @@ mod command;
 mod consent;
 mod policy;
 mod sameness;
+mod work;
 
 use jiff::SignedDuration;
 use tradepost_document::json::{Value, json};

@@ -24,7 +24,6 @@ fn take_any(config: &mut Config) {
     velocity.per_address = 100_000;
     velocity.all = 100_000;
     config.dealers[0].terms.leads.daily_bytes_per_address = 1 << 40;
-    config.server.rate_limit = None;
 }
 
 fn progress(fixture: &Fixture, id: &str) -> StaffProgress {

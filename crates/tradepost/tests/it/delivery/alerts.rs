@@ -1,19 +1,19 @@
 //! What people are told when something is amiss: once, also after a start, and when it is over.
 
+use jiff::Timestamp;
 use tradepost::alerts::AlertSender;
 use tradepost::alerts::watch::{AlertWatch, AnswerTime};
 use tradepost::config;
 use tradepost::config::delivery::{Smtp, SmtpTls};
 use tradepost::wiring;
 use tradepost_dealer::delivery::ChatStyle;
+use tradepost_dealer::staff::StaffStage;
 use tradepost_server::clock::ManualClock;
-use tradepost_store::Store;
+use tradepost_store::staff::{LeadFilter, WaitingFor};
+use tradepost_store::{NewStage, Store, StoreTransaction};
 
 use super::*;
 use crate::support::mail::{MailServer, Manner, Secured};
-
-/// Longer than other tests wait.
-const ANSWER_WITHIN: SignedDuration = SignedDuration::from_hours(240);
 
 /// The people of a server, and the hand of their clock.
 fn alerts(
@@ -30,10 +30,25 @@ fn alerts_on(
     passed: SignedDuration,
     destinations: Vec<DeliveryConfig>,
 ) -> (AlertSender, ManualClock) {
-    let (clock, hand) = Clock::manual(Clock::system().now() + passed);
+    let now = Clock::system().now() + passed;
+    alerts_within(store, config, now, destinations, None)
+}
+
+/// The same at a moment, for a dealer whose leads have to be answered in time.
+fn alerts_within(
+    store: &Arc<Store>,
+    config: &config::Config,
+    now: Timestamp,
+    destinations: Vec<DeliveryConfig>,
+    answer_within: Option<SignedDuration>,
+) -> (AlertSender, ManualClock) {
+    let (clock, hand) = Clock::manual(now);
     let agents = vec![config.dealers[0].terms.id.clone()];
-    let answer_times =
-        vec![AnswerTime { dealer_id: config.dealers[0].terms.id.clone(), within: ANSWER_WITHIN }];
+    let dealer_id = config.dealers[0].terms.id.clone();
+    let answer_times: Vec<_> = answer_within
+        .into_iter()
+        .map(|within| AnswerTime { dealer_id: dealer_id.clone(), within })
+        .collect();
     let watch = AlertWatch {
         registry: wiring::registry(&config.server, store, clock.clone(), Vec::new()).0,
         store: Arc::clone(store),
@@ -171,4 +186,70 @@ fn an_alert_that_cannot_be_noted_is_still_told() {
     assert_eq!(alert.len(), 1, "{alert:?}");
     let message = alert[0].json()["new"][0]["message"].to_string();
     assert!(message.contains("the database was deleted or replaced"), "{message}");
+}
+
+#[test]
+fn a_lead_that_waits_too_long_is_told_once_and_resolves() {
+    let mut pager = Webhook::start();
+    let fixture = Fixture::running(Vec::new());
+    let lead_id = fixture.send(&lead());
+    let store = &fixture.server.store;
+    let kept = store.lead_history(&lead_id).unwrap().unwrap().lead;
+    let minutes = SignedDuration::from_mins;
+    let watching = |after: SignedDuration| {
+        let now = kept.received_at + after;
+        let to = vec![ops(pager.url())];
+        alerts_within(store, fixture.server.config(), now, to, Some(minutes(15)))
+    };
+    let (first, hand) = watching(minutes(14));
+    let (second, later) = watching(minutes(40));
+    let look = |alerts: &AlertSender| fixture.runtime.block_on(alerts.look());
+    look(&first);
+    assert_eq!(pager.quiet().len(), 0, "it has time left");
+    hand.advance(minutes(2));
+    look(&first);
+    let dealer = &fixture.server.config().dealers[0].terms.id;
+    let told = pager.wait(1)[0].json();
+    assert_eq!(told["new"][0]["key"], format!("unanswered/{dealer}"));
+    assert_eq!(told["new"][0]["count"], Value::Null);
+    let message = told["new"][0]["message"].as_str().unwrap();
+    let expected =
+        format!("{dealer}: 1 lead waits longer than 15m for an answer, the oldest since");
+    assert!(message.starts_with(&expected), "{message}");
+    // Another process on the same store knows what was told.
+    look(&second);
+    assert_eq!(pager.quiet().len(), 1, "nothing is repeated at a start");
+    let wanted = NewStage { stage: StaffStage::Working, lost_reason: None };
+    let lead = kept.clone();
+    let answered =
+        move |tx: &StoreTransaction<'_>| tx.set_stage(&lead, wanted, "dora", lead.received_at);
+    assert!(store.write_blocking(answered).unwrap());
+    later.advance(minutes(30));
+    look(&second);
+    assert_eq!(pager.wait(2)[1].json()["all_well"], true);
+}
+
+#[test]
+fn a_lead_that_the_crm_has_waits_for_nobody_here() {
+    let handled = |destination: DeliveryConfig| DeliveryConfig {
+        destination: LeadDestination { handles_leads: true, ..destination.destination },
+        ..destination
+    };
+    let taking = Webhook::start();
+    let fixture = Fixture::running(vec![handled(crm(taking.url()))]);
+    let lead_id = fixture.send(&lead());
+    fixture.settled(&lead_id, 1);
+    let store = &fixture.server.store;
+    let waiting = LeadFilter { waiting: Some(WaitingFor::Anything), ..LeadFilter::default() };
+    assert_eq!(store.count_leads(&waiting).unwrap(), 0);
+    let progress = store.lead_work(&lead_id).unwrap().0;
+    assert_eq!((progress.stage, progress.handled_by.as_deref()), (StaffStage::New, Some("crm")));
+
+    let refusing = Webhook::answering(|_| answer("400 No"));
+    let fixture = Fixture::running(vec![handled(crm(refusing.url()))]);
+    let lead_id = fixture.send(&lead());
+    fixture.settled(&lead_id, 1);
+    let store = &fixture.server.store;
+    assert_eq!(store.count_leads(&waiting).unwrap(), 1, "nobody has it");
+    assert_eq!(store.lead_work(&lead_id).unwrap().0.handled_by, None);
 }

@@ -342,7 +342,7 @@ pub(crate) const STEP_RESULTS: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Work on leads: stage, owner and next step become columns of the lead, by which lists of leads are filtered and paged.
+/// Work on leads: stage, owner and next step become columns of the lead, by which lists are filtered and paged.
 /// Leads from before have no agent here, because the name is in what is encrypted.
 pub(crate) const LEAD_WORK: &str = "
     ALTER TABLE leads ADD COLUMN agent TEXT;            -- agent:..., in lower case; hashed where there is a key

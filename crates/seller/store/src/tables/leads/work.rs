@@ -161,15 +161,28 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Records that a destination which handles leads has accepted one.
+    /// Marks a delivery as accepted, as [`delivered`](Self::delivered) does. With `handles_lead`, its destination has the
+    /// lead from now on, so that it waits for nobody here.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hand_lead_over(&self, lead_id: &str, destination: &str) -> Result<(), InternalError> {
+    pub fn delivered_to(
+        &self,
+        key: i64,
+        answer: &str,
+        now: Timestamp,
+        handles_lead: bool,
+    ) -> Result<(), InternalError> {
+        self.delivered(key, answer, now)?;
+        if !handles_lead {
+            return Ok(());
+        }
         self.0.execute(
             "handing a lead over",
-            "UPDATE leads SET handled_by = $2 WHERE lead_id = $1",
-            params![lead_id, destination],
+            "UPDATE leads SET handled_by = (SELECT destination FROM lead_deliveries WHERE key = $1)
+             WHERE lead_id = (SELECT lead_id FROM lead_deliveries
+                              WHERE key = $1 AND source = 'lead' AND state = 'delivered')",
+            params![key],
         )
     }
 
