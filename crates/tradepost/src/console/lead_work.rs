@@ -30,6 +30,19 @@ const NO_STAGE: PageError = PageError::Unusable("The stage must be new, working,
 const NO_LEADS: PageError =
     PageError::Unusable("Select leads first, with the boxes in front of them.");
 
+/// Answer to a next step without a usable time.
+const NO_TIME: PageError =
+    PageError::Unusable("Enter a date and a time, such as 2026-05-03T11:00.");
+
+/// Answer to a change of all leads that were searched for.
+const SEARCHED: PageError =
+    PageError::Unusable("Leads that were searched for have to be selected one by one.");
+
+/// Answer to the export of a list that is too long.
+const TOO_MANY: PageError = PageError::Unusable(
+    "More than 10,000 leads are in this list. Narrow it, or use `tradepost leads export`.",
+);
+
 /// A stage of a form, with the reason for a lost lead.
 struct WantedStage {
     stage: StaffStage,
@@ -86,8 +99,7 @@ impl Console {
         let kind = kind.ok_or(PageError::Unusable("Choose what comes next."))?;
         let at = visitor.asked.filled_in("at").and_then(WantedTime::parse);
         let at = at.and_then(|at| at.resolve(&lead.zone()));
-        const NO_TIME: &str = "Enter a date and a time, such as 2026-05-03T11:00.";
-        let at = at.ok_or(PageError::Unusable(NO_TIME))?;
+        let at = at.ok_or(NO_TIME)?;
         let input = SetNextStep { lead_id: lead.lead_id, step: NextStep { kind, at } };
         self.after_change(set_next_step(&self.admin(&[]), &visitor.actor(), input), "step")
     }
@@ -151,8 +163,7 @@ impl Console {
             return Ok(None);
         }
         if query.text().is_some() {
-            const SEARCHED: &str = "Leads that were searched for have to be selected one by one.";
-            return Err(PageError::Unusable(SEARCHED));
+            return Err(SEARCHED);
         }
         Ok(Some(query.filter(visitor.dealer_id(), self.clock.now())))
     }
@@ -167,9 +178,7 @@ impl Console {
             None => self.store.lead_list(&filter)?,
         };
         if listed.len() > MAX_LEADS as usize {
-            const TOO_MANY: &str = "More than 10,000 leads are in this list. Narrow it, or use \
-                                    `tradepost leads export`.";
-            return Err(PageError::Unusable(TOO_MANY));
+            return Err(TOO_MANY);
         }
         let mut entries = Vec::with_capacity(listed.len());
         for one in &listed {
@@ -190,11 +199,9 @@ impl Console {
 /// Returns the ids of the selected leads by the owner that the page has shown.
 fn selected(visitor: &Visitor<'_>) -> Result<BTreeMap<String, Vec<String>>, PageError> {
     let mut by_owner: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for value in visitor.asked.all_filled_in("lead") {
-        let mut words = value.split_whitespace();
-        let Some(id) = words.next() else { continue };
-        let owner = words.next().unwrap_or(NOBODY);
-        by_owner.entry(owner.to_owned()).or_default().push(id.to_owned());
+    for id in visitor.asked.all_filled_in("lead").filter(|id| !id.is_empty()) {
+        let seen = visitor.asked.filled_in(&format!("seen-{id}")).unwrap_or(NOBODY);
+        by_owner.entry(seen.to_owned()).or_default().push(id.to_owned());
     }
     if by_owner.is_empty() { Err(NO_LEADS) } else { Ok(by_owner) }
 }

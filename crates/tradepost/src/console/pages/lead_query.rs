@@ -222,11 +222,10 @@ impl LeadPageRows {
         place: ListPlace,
         size: u32,
     ) -> Result<Self, InternalError> {
-        let (is_reversed, cursor) = match place {
-            ListPlace::Beginning => (false, None),
-            ListPlace::After(cursor) => (false, Some(cursor)),
-            ListPlace::Before(cursor) => (true, Some(cursor)),
-            ListPlace::End => (true, None),
+        let is_reversed = matches!(place, ListPlace::Before(_) | ListPlace::End);
+        let cursor = match place {
+            ListPlace::After(cursor) | ListPlace::Before(cursor) => Some(cursor),
+            ListPlace::Beginning | ListPlace::End => None,
         };
         let filter = LeadFilter {
             oldest_first: filter.oldest_first != is_reversed,
@@ -245,8 +244,8 @@ impl LeadPageRows {
             leads.reverse();
         }
         let has_cursor = cursor.is_some();
-        let (has_previous, has_next) =
-            if is_reversed { (is_more, has_cursor) } else { (has_cursor, is_more) };
+        let has_previous = if is_reversed { is_more } else { has_cursor };
+        let has_next = if is_reversed { has_cursor } else { is_more };
         let previous =
             leads.first().filter(|_| has_previous).map(|lead| cursor_text(lead.cursor()));
         let next = leads.last().filter(|_| has_next).map(|lead| cursor_text(lead.cursor()));

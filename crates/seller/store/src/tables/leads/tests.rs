@@ -339,7 +339,7 @@ fn stages_and_places_of_older_leads_stay() {
 }
 
 #[test]
-fn every_list_of_leads_is_read_from_an_index_in_its_order() {
+fn every_list_of_leads_is_read_from_an_index() {
     let folder = tempfile::tempdir().unwrap();
     let file = schema::open(&folder.path().join("database"), Schema::Migrate).unwrap();
     let cursor = LeadCursor { received_at: Timestamp::UNIX_EPOCH, seq: 1 };
