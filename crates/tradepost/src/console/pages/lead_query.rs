@@ -13,31 +13,31 @@ use super::PageError;
 pub(in crate::console) const NOBODY: &str = "-";
 
 /// Filters of a list by state and stage.
-pub(super) struct LeadView {
+pub(super) struct StateFilter {
     pub(super) name: &'static str,
     pub(super) label: &'static str,
     state: Option<LeadState>,
     stage: Option<StaffStage>,
 }
 
-const fn view(
+const fn state_filter(
     name: &'static str,
     label: &'static str,
     state: Option<LeadState>,
     stage: Option<StaffStage>,
-) -> LeadView {
-    LeadView { name, label, state, stage }
+) -> StateFilter {
+    StateFilter { name, label, state, stage }
 }
 
 /// All of them, the first being the default.
-pub(super) const VIEWS: [LeadView; 7] = [
-    view("all", "All", None, None),
-    view("new", "New", Some(LeadState::Received), Some(StaffStage::New)),
-    view("working", "Working", Some(LeadState::Received), Some(StaffStage::Working)),
-    view("sold", "Sold", Some(LeadState::Received), Some(StaffStage::Sold)),
-    view("lost", "Lost", Some(LeadState::Received), Some(StaffStage::Lost)),
-    view("held", "Held back", Some(LeadState::Held), None),
-    view("revoked", "Consent withdrawn", Some(LeadState::Revoked), None),
+pub(super) const VIEWS: [StateFilter; 7] = [
+    state_filter("all", "All", None, None),
+    state_filter("new", "New", Some(LeadState::Received), Some(StaffStage::New)),
+    state_filter("working", "Working", Some(LeadState::Received), Some(StaffStage::Working)),
+    state_filter("sold", "Sold", Some(LeadState::Received), Some(StaffStage::Sold)),
+    state_filter("lost", "Lost", Some(LeadState::Received), Some(StaffStage::Lost)),
+    state_filter("held", "Held back", Some(LeadState::Held), None),
+    state_filter("revoked", "Consent withdrawn", Some(LeadState::Revoked), None),
 ];
 
 /// Age of leads for selection.

@@ -19,6 +19,13 @@ fn busy() -> Fixture {
     Fixture::with(take_any)
 }
 
+/// The same on this store.
+fn busy_on(store: Store) -> Fixture {
+    let config = configured(take_any);
+    dealer::stock(&store, &config);
+    Fixture::from_server(support::start_on(store, config))
+}
+
 fn take_any(config: &mut Config) {
     let velocity = &mut config.dealers[0].terms.leads.velocity;
     velocity.per_address = 100_000;
@@ -231,6 +238,12 @@ fn a_change_of_many_leads_is_repeated_without_harm() {
 }
 
 #[test]
+fn a_change_of_many_leads_is_repeated_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    many_twice(&busy_on(scratch.store()));
+}
+
+#[test]
 fn pages_of_a_list_reach_the_newest_and_the_oldest_lead() {
     let fixture = busy();
     let ids: BTreeSet<String> = send(&fixture, 112).into_iter().collect();
@@ -274,7 +287,29 @@ fn pages_of_a_list_reach_the_newest_and_the_oldest_lead() {
 
 #[test]
 fn leads_are_filtered_by_agent_owner_vehicle_and_age() {
-    let fixture = busy();
+    filtered(&busy());
+}
+
+#[test]
+fn leads_are_filtered_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    filtered(&busy_on(scratch.store()));
+}
+
+#[test]
+fn leads_are_filtered_where_customers_are_encrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let keys = tradepost_store::privacy::OperatorKeys::read(&"5".repeat(64)).unwrap();
+    assert!(store.unlock(&keys, true, at(NOW)).unwrap());
+    filtered(&busy_on(store));
+    let file = std::fs::read(folder.path().join("tradepost.sqlite")).unwrap();
+    let is_there = |text: &[u8]| file.windows(text.len()).any(|part| part == text);
+    assert!(!is_there(b"agent:other agent"), "the agent's name is hashed");
+}
+
+/// What the filters find, on whichever store.
+fn filtered(fixture: &Fixture) {
     let store = &fixture.server.store;
     let vehicle = json!({"vin": dealer::LISTED_VIN});
     let ada = with(customer("Ada"), &[("/vehicle_of_interest", vehicle)]);
