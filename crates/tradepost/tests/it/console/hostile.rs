@@ -64,6 +64,12 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         GET  /leads/ID        303  200  200  403  404  200
         POST /leads/ID/notes  303  303  303  403  404  303
         POST /leads/ID/stage  303  303  303  403  404  303
+        POST /leads/ID/owner  303  303  303  403  404  303
+        POST /leads/ID/step   303  303  303  403  404  303
+        POST /leads/ID/step-end 303  303  303  403  404  303
+        POST /leads/stage     303  422  422  403  422  422
+        POST /leads/assign    303  422  422  403  422  422
+        POST /leads/export    303  403  200  403  200  200
         POST /leads/ID/resend 303  303  303  403  404  303
         POST /leads/ID/release 303  403  303  403  404  303
         POST /leads/ID/revoke 303  403  303  403  404  303

@@ -41,6 +41,12 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         GET  /leads/ID        403  403  403
         POST /leads/ID/notes  403  403  403
         POST /leads/ID/stage  403  403  403
+        POST /leads/ID/owner  403  403  403
+        POST /leads/ID/step   403  403  403
+        POST /leads/ID/step-end 403  403  403
+        POST /leads/stage     403  403  403
+        POST /leads/assign    403  403  403
+        POST /leads/export    403  403  403
         POST /leads/ID/resend 403  403  403
         POST /leads/ID/release 403  403  403
         POST /leads/ID/revoke 403  403  403

@@ -78,13 +78,14 @@ fn a_day(fixture: &Fixture) {
         dora note_added 
         maria stage_changed sold
         maria lead_seen 
+        maria leads_listed 1
         maria consent_revoked 
         maria signed_in 
         maria lead_erased 
         maria lead_seen "#]]
     .assert_eq(&record.join("\n"));
     let checks = store.check_records().unwrap();
-    assert_eq!((checks.len(), checks[0].entries), (1, 11));
+    assert_eq!((checks.len(), checks[0].entries), (1, 12));
     assert!(checks[0].faults.is_empty());
 }
 

@@ -327,7 +327,7 @@ impl Store {
         let sql = format!(
             "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.appointment_id = a.appointment_id
                  AND l.state = 'received' AND a.state IN ('requested', 'proposed')
-                 AND coalesce(p.stage, 'new') IN ('new', 'working')
+                 AND l.stage IN ('new', 'working')
              ORDER BY l.received_at, l.seq",
             visits()
         );
