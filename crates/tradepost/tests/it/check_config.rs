@@ -23,6 +23,9 @@ name = "Bare Motors Downtown"
 timezone = "America/Los_Angeles"
 phones = ["+14155550123"]
 address = { address_line_1 = "1 Main Street", city = "Springfield", state = "CA", zip = "90001", country = "US" }
+
+[dealers.leads]
+answer_within = "15m"
 "#;
 
 #[test]
@@ -40,6 +43,7 @@ fn warnings_come_at_once_with_lines_and_exit_zero() {
         warning: shop.toml:7: server.console.public_url is http: passwords, sessions and customer data can be read in transit; set up TLS on the proxy and write https, or set server.tls
         warning: shop.toml:12: public_url is https, but server.listen 0.0.0.0:8080 answers in clear text: set server.tls, or permit connections only from a TLS proxy on this machine, with listen on 127.0.0.1 and trust_forwarded_for = true
         warning: shop.toml:14: dealer bare, rooftop Bare Motors Downtown has no appointments.types: the server confirms no test drives and visits, and staff must arrange each
+        warning: shop.toml:21: dealer bare has leads.answer_within, and nobody is told of leads that wait longer: name somebody in [[alerts.destinations]]
     "#]]
     .assert_eq(&String::from_utf8(output.stderr).unwrap());
 
@@ -56,6 +60,7 @@ fn warnings_come_at_once_with_lines_and_exit_zero() {
             "7 \"server.console.public_url\"",
             "12 \"dealers[0].public_url\"",
             "14 \"dealers[0].rooftops[0]\"",
+            "21 \"dealers[0].leads.answer_within\"",
         ]
     );
 }

@@ -38,6 +38,7 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
             let pointer = format!("/dealers/{index}/rooftops/{number}");
             all.extend(warn_of_rooftop(&pointer, dealer, rooftop));
         }
+        all.extend(warn_of_answer_time(index, dealer, config));
     }
     for (index, publisher) in config.publishers.iter().enumerate() {
         let pointer = format!("/publishers/{index}/catalogue");
@@ -70,6 +71,24 @@ fn warn_of_products_without_proposals(
         warnings.push(ConfigWarning::new(pointer, message));
     }
     warnings
+}
+
+/// Warns of a time for answers of which nobody is told when it has passed.
+fn warn_of_answer_time(
+    index: usize,
+    dealer: &DealerConfig,
+    config: &Config,
+) -> Option<ConfigWarning> {
+    dealer.terms.leads.answer_within?;
+    if config.alerts.is_some() {
+        return None;
+    }
+    let message = format!(
+        "dealer {} has leads.answer_within, and nobody is told of leads that wait longer: name \
+         somebody in [[alerts.destinations]]",
+        dealer.terms.id
+    );
+    Some(ConfigWarning::new(format!("/dealers/{index}/leads/answer_within"), message))
 }
 
 /// Warns of an operators' listener in clear text that shows metrics to everyone who can reach it.
