@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_dealer::week::CalendarWeek;
 use tradepost_document::json::{Value, json};
+use tradepost_store::NewStage;
 use tradepost_store::Store;
 use tradepost_store::refusals::RefusalCount;
 use tradepost_store::week::{WaitingTime, WeekFigures};
@@ -89,7 +90,7 @@ fn answer(store: &Store, id: &str, seen: i64, answered: i64, stage: StaffStage) 
     let work = lead.clone();
     store.write_blocking(move |tx| tx.see_lead(&work, seen)).unwrap();
     let set = move |tx: &tradepost_store::StoreTransaction<'_>| {
-        tx.set_stage(&lead, stage, "maria", answered)
+        tx.set_stage(&lead, NewStage { stage, lost_reason: None }, "maria", answered)
     };
     assert!(store.write_blocking(set).unwrap());
 }

@@ -122,10 +122,9 @@ impl Database {
     /// Returns the leads of the week by the agent that sent each last.
     fn leads_by_agent(&self, week: &WeekValues<'_>) -> Result<Vec<AgentWeek>, InternalError> {
         let sql = format!(
-            "SELECT {} AS day, l.state, p.stage, s.principal, s.payload, s.received_at, s.dealer_id,
+            "SELECT {} AS day, l.state, l.stage, s.principal, s.payload, s.received_at, s.dealer_id,
                     s.lead_id, s.sealed_by
              FROM leads l JOIN lead_submissions s ON s.seq = l.submission
-             LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
              WHERE l.dealer_id = $1 AND {}",
             day_of("l.received_at"),
             is_in_week("l.received_at"),
@@ -259,8 +258,9 @@ impl Database {
     /// Returns the numbers of leads by the stage that they came to in the week, and still have.
     fn ended_leads(&self, week: &WeekValues<'_>) -> Result<Vec<KindNumber>, InternalError> {
         let sql = format!(
-            "SELECT {} AS day, p.stage AS kind, count(*) AS number FROM lead_progress p
-             WHERE p.dealer_id = $1 AND {} GROUP BY 1, p.stage",
+            "SELECT {} AS day, l.stage AS kind, count(*) AS number
+             FROM lead_progress p JOIN leads l ON l.lead_id = p.lead_id
+             WHERE p.dealer_id = $1 AND {} GROUP BY 1, l.stage",
             day_of("p.changed_at"),
             is_in_week("p.changed_at"),
         );
