@@ -59,6 +59,8 @@ const search = await call({ type: "inventory.search.request", filters: {}, pagin
 const vins = [...JSON.stringify(search.json).matchAll(/"vin":"([A-Z0-9]{17})"/g)].map((m) => m[1]);
 const noon = new Date(Date.now() + 3 * 86_400_000);
 noon.setUTCHours(20, 0, 0, 0);
+// The workshop of the demo is closed on Sundays and on these days.
+while (noon.getUTCDay() === 0 || /-(12-25|01-01)T/.test(noon.toISOString())) noon.setUTCDate(noon.getUTCDate() + 1);
 const sent = [
   lead("Ada", "Lovelace", "ada@buyer.example", {
     vehicle_of_interest: { vin: vins[0] },
@@ -267,8 +269,13 @@ async function look(page, said, name, shot) {
   if (shots) await page.screenshot({ path: join(shots, `${shot}.png`), fullPage: true });
 }
 
+// The day of the appointments.
+const day = noon.toISOString().slice(0, 10);
+
 const PAGES = {
   inbox: "", leads: "/leads", lead: `/leads/${ids[0]}`, hostile: `/leads/${ids[1]}`, appointments: "/appointments",
+  calendarDay: `/appointments?view=day&date=${day}`, calendarWeek: `/appointments?view=week&date=${day}`,
+  calendarList: `/appointments?view=list&date=${day}`, help: "/help",
   inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any",
   asked: "/inventory/ask?question=blue+suv+under+30k", week: "/week", quiet: "/week?week=2020-W10", feeds: "/feeds",
   taken: "/feeds/runs?dealer=larkspur&feed=nightly", held: "/feeds/runs?dealer=larkspur&feed=changes", buyers: "/buyers",
@@ -278,11 +285,11 @@ const PAGES = {
   nothing: "/leads?q=nobody-at-all",
 };
 const MAY = {
-  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "asked", "week", "quiet", "people",
+  desk: ["inbox", "leads", "lead", "hostile", "appointments", "calendarDay", "calendarWeek", "calendarList", "help", "inventory", "search", "amiss", "asked", "week", "quiet", "people",
     "nothing", "account", "factor"],
   manager: Object.keys(PAGES),
   engineer: ["inbox", "inventory", "search", "amiss", "asked", "week", "quiet", "feeds", "taken", "held", "buyers", "refusals", "refused",
-    "unknown", "probed", "card", "checklist", "people", "account", "factor"],
+    "unknown", "probed", "card", "checklist", "people", "account", "factor", "help"],
 };
 
 {
@@ -377,6 +384,92 @@ for (const width of DESKS) {
   await context.close();
 }
 check("the pages have badges", badgesSeen > DESKS.length);
+
+// Moving an appointment in the calendar: by dragging, by keys, and by the form on a phone.
+const service = ids[3];
+
+// Returns the slot of the appointment in the table.
+function slotOf(page) {
+  return page.locator(`[data-grid] a.visit[href$="${service}"]`).evaluate((it) => it.closest("td").dataset.at);
+}
+
+{
+  const { context, page, said } = await open("wide");
+  await signIn(page, people.desk, secret);
+  await page.goto(`${site}/appointments?view=week&date=${day}&department=service`);
+  const before = await slotOf(page);
+  const visit = page.locator(`[data-grid] a.visit[href$="${service}"]`);
+  await visit.scrollIntoViewIfNeeded();
+  const source = await visit.boundingBox();
+  const free = page.locator("[data-grid] tr").filter({ has: page.locator(`a.visit[href$="${service}"]`) }).locator("td.free[data-at]");
+  const target = await free.first().boundingBox();
+  const named = await free.first().getAttribute("data-name");
+  await page.mouse.move(source.x + 20, source.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(source.x + 40, source.y + 20, { steps: 4 });
+  await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 8 });
+  check("dragging says where", (await page.locator("[data-told]").textContent()).includes(named), named);
+  await page.mouse.up();
+  await page.getByText("The appointment is moved.").waitFor();
+  check("an appointment is dragged to a free time", (await slotOf(page)) !== before);
+  await look(page, said, "calendar after dragging", "calendar-dragged");
+
+  const dragged = await slotOf(page);
+  await visit.focus();
+  await page.keyboard.press("m");
+  check("picking up is announced", (await page.locator("[data-told]").textContent()).includes("is picked up"));
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Escape");
+  check("Escape leaves it", (await page.locator("[data-told]").textContent()) === "Not moved.");
+  await page.keyboard.press("m");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await look(page, said, "calendar while moving", "calendar-moving");
+  await page.keyboard.press("Enter");
+  await page.getByText("The appointment is moved.").waitFor();
+  check("an appointment is moved by keys", (await slotOf(page)) !== dragged);
+
+  await page.keyboard.press("?");
+  check("? shows the keys", await page.getByRole("dialog").isVisible());
+  await look(page, said, "the keys", "keys");
+  await page.keyboard.press("Escape");
+  await page.goto(`${site}/leads`);
+  await page.keyboard.press("/");
+  check("/ leads to the search", await page.locator("[data-search]").evaluate((it) => it === document.activeElement));
+  await context.close();
+}
+{
+  const { context, page } = await open("phone");
+  await signIn(page, people.desk, secret);
+  await page.goto(`${site}/appointments?view=week&date=${day}&department=service`);
+  check("a phone shows no table", !(await page.locator("[data-grid]").isVisible()));
+  const item = page.locator("li[id^=appt-]").filter({ has: page.locator(`a[href$="${service}"]`) });
+  const before = await item.locator("time").getAttribute("datetime");
+  await item.getByText("Move…").click();
+  const field = item.getByLabel(/New time/);
+  const later = new Date(`${await field.inputValue()}:00Z`);
+  later.setUTCHours(later.getUTCHours() + 1);
+  await field.fill(later.toISOString().slice(0, 16));
+  await item.getByRole("button", { name: "Move" }).click();
+  await page.getByText("The appointment is moved.").waitFor();
+  check("an appointment is moved by the form on a phone", (await item.locator("time").getAttribute("datetime")) !== before);
+  await context.close();
+}
+
+// A calendar feed.
+{
+  const { context, page, said } = await open("wide");
+  await signIn(page, people.manager, secret);
+  await page.goto(`${site}/appointments?view=week&date=${day}`);
+  await page.getByText(/^Calendar feed of/).click();
+  await page.getByRole("button", { name: "Create address" }).click();
+  await look(page, said, "a new calendar feed", "calendar-feed");
+  const answer = await fetch(await page.locator("code.secret").textContent());
+  check("a calendar program reads the feed", answer.status === 200 && (await answer.text()).startsWith("BEGIN:VCALENDAR"));
+  await page.getByRole("link", { name: "I have stored the address" }).click();
+  check("the page leads back to the week", page.url().includes("view=week"));
+  await context.close();
+}
 
 // A working day, with the keyboard where the console supports it.
 {

@@ -44,6 +44,8 @@ mod address_places;
 mod attempts;
 mod browser;
 mod calendar;
+mod calendar_feeds;
+mod calendar_place;
 mod confirm;
 mod factor;
 mod lead_work;
@@ -96,8 +98,8 @@ pub struct Console {
     forms: BodyReader,
     turns: FairScheduler,
     sign_in_turns: FairScheduler,
-    /// True when browsers connect by TLS, here or at a proxy.
-    is_over_tls: bool,
+    /// Address for browsers, without a slash at the end.
+    base: String,
 }
 
 /// Result of a request.
@@ -176,7 +178,7 @@ impl Console {
             forms: BodyReader::new(&limits, route::LARGE_FORM),
             turns: FairScheduler::new(PAGES_AT_ONCE),
             sign_in_turns: FairScheduler::new(SIGN_INS_AT_ONCE),
-            is_over_tls: base.starts_with("https://"),
+            base,
         })
     }
 
@@ -198,7 +200,7 @@ impl Console {
             }
             // A sign-in form without its cookie is refused without reading it.
             RouteAction::Outside(_) => Ok(asked.has_cookies()),
-            RouteAction::File(..) | RouteAction::Abroad(_) => Ok(false),
+            RouteAction::File(..) | RouteAction::Abroad(_) | RouteAction::Secret(_) => Ok(false),
         }
     }
 
@@ -209,6 +211,7 @@ impl Console {
                 Ok(ConsoleReply::new(media_type, text.to_owned()))
             }
             RouteAction::Outside(act) => act(self, asked),
+            RouteAction::Secret(act) => act(self, asked, id),
             RouteAction::Abroad(_) => Err(PageError::NotFound),
             RouteAction::Inside(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
                 self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
@@ -359,7 +362,8 @@ impl Console {
 }
 
 async fn handle(State(console): State<Arc<Console>>, request: Request) -> Response {
-    let is_over_tls = console.is_over_tls;
+    // Browsers connect by TLS, here or at a proxy.
+    let is_over_tls = console.base.starts_with("https://");
     let mut response = respond(console, request).await;
     if is_over_tls {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);

@@ -246,7 +246,7 @@ fn block_detail(block: &BlockedTime) -> String {
 }
 
 /// Finds a rooftop of a dealer by its name, in any case.
-fn find_rooftop<'a>(
+pub(crate) fn find_rooftop<'a>(
     dealers: impl IntoIterator<Item = &'a DealerSettings>,
     dealer_id: &str,
     name: &str,

@@ -3,6 +3,7 @@
 pub mod actor;
 pub mod appointments;
 pub mod audit;
+pub mod calendar_feeds;
 pub mod context;
 pub mod decisions;
 pub mod feeds;

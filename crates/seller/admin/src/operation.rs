@@ -54,6 +54,12 @@ catalog! {
     BlockTime = "block-time" { permission: StaffPermission::Decide }
     /// Removes a block.
     UnblockTime = "unblock-time" { permission: StaffPermission::Decide }
+    /// Creates the calendar feed of a rooftop or renews its address, which gives access without a sign-in.
+    CreateCalendarFeed = "create-calendar-feed" { permission: StaffPermission::Decide }
+    /// Lists calendar feeds, without their secrets.
+    ListCalendarFeeds = "list-calendar-feeds" { permission: StaffPermission::Decide }
+    /// Revokes the calendar feed of a rooftop.
+    RevokeCalendarFeed = "revoke-calendar-feed" { permission: StaffPermission::Decide }
     /// Approves an account, a creative, or the media buy of a task.
     Approve = "approve" { permission: StaffPermission::ApprovePublisher }
     /// Declines one.

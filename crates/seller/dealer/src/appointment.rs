@@ -129,6 +129,13 @@ fn opening(rooftop: &RooftopSettings, department: &str, now: Timestamp) -> Vec<P
         .collect()
 }
 
+/// Returns the slots of a department on a day, in order; none when it is closed.
+#[must_use]
+pub fn day_slots(rooftop: &RooftopSettings, department: &str, date: Date) -> Vec<Period> {
+    let step = SignedDuration::from_mins(slot_minutes(rooftop));
+    open_on(rooftop, department, date).map(|day| slots(day, step, step)).unwrap_or_default()
+}
+
 /// Returns the opening hours of a department on a day; `None` when it is closed.
 #[must_use]
 pub fn open_on(rooftop: &RooftopSettings, department: &str, date: Date) -> Option<Period> {

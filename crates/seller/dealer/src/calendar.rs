@@ -2,10 +2,12 @@
 //! it by the same query of the store.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use tradepost_document::words;
 
-use crate::record::{AppointmentRecord, LeadRecord};
-use crate::staff::StaffProgress;
+use crate::consent::Sha256Hash;
+use crate::record::{AppointmentRecord, LeadRecord, LeadState};
+use crate::staff::{StaffProgress, StaffStage};
 
 words! {
     /// A department of a rooftop, with opening hours and a capacity of its own.
@@ -72,6 +74,53 @@ pub struct Visit {
     pub lead: LeadRecord,
     /// Progress of the staff with the lead.
     pub progress: StaffProgress,
+}
+
+impl Visit {
+    /// Returns a remark on the lead, if it is important for those who receive the customer.
+    #[must_use]
+    pub const fn remark(&self) -> Option<&'static str> {
+        match (self.lead.state, self.progress.stage) {
+            (LeadState::Revoked, _) => Some("consent withdrawn"),
+            (LeadState::Erased, _) => Some("customer erased"),
+            (LeadState::Held, _) => Some("lead held back"),
+            (LeadState::Received, StaffStage::Lost) => Some("lead lost"),
+            (LeadState::Received, StaffStage::New | StaffStage::Working | StaffStage::Sold) => None,
+        }
+    }
+}
+
+words! {
+    /// What a calendar feed shows of an appointment. Each value shows what the ones before it show.
+    pub enum CalendarFeedDetail {
+        /// Time and type.
+        Time = "time",
+        /// The vehicle of the dealer's listing, without a text of the customer.
+        Vehicle = "vehicle",
+        /// The first name of the customer.
+        FirstName = "first_name",
+    }
+}
+
+/// A calendar feed: a secret address at which calendar programs read the calendar of a rooftop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalendarFeed {
+    /// Id of the feed, which is not secret.
+    pub feed_id: String,
+    /// The dealer.
+    pub dealer_id: String,
+    /// Name of the rooftop.
+    pub rooftop: String,
+    /// Hash of the secret in the address.
+    pub hash: Sha256Hash,
+    /// Moment at which it was created.
+    pub created_at: Timestamp,
+    /// Name of the person who created it, as in the audit log.
+    pub created_by: String,
+    /// Moment from which the address is not answered any more.
+    pub revoked_at: Option<Timestamp>,
+    /// Last day (UTC) on which a calendar program has read it.
+    pub last_used_on: Option<Date>,
 }
 
 /// The appointments and blocks of a period.

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use tradepost_aap::lead::AppointmentType;
 use tradepost_aap::{self as aap, Skill, Version};
 
+use crate::calendar::CalendarFeedDetail;
 use crate::import::PricePolicy;
 use crate::staff::lead_work::LeadAssignment;
 
@@ -92,6 +93,8 @@ pub struct AppointmentPolicy {
     pub horizon_days: u32,
     /// Days on which the rooftop is closed.
     pub closed_on: Vec<Date>,
+    /// What its calendar feed shows of an appointment.
+    pub calendar_feed: CalendarFeedDetail,
 }
 
 /// Search limits (AAP 1.1 `inventory.search`, C-08).
@@ -189,6 +192,8 @@ impl Default for AppointmentPolicy {
             notice: SignedDuration::from_hours(2),
             horizon_days: 30,
             closed_on: Vec::new(),
+            // Other servers fetch and keep what a feed shows, so a customer's name needs a decision.
+            calendar_feed: CalendarFeedDetail::Vehicle,
         }
     }
 }

@@ -101,6 +101,14 @@ words! {
         TimeBlocked = "time_blocked",
         /// Removed a block.
         TimeUnblocked = "time_unblocked",
+        /// Created the calendar feed of a rooftop; the detail is the rooftop.
+        CalendarFeedCreated = "calendar_feed_created",
+        /// Renewed its secret address, so that the earlier one is not answered any more.
+        CalendarFeedRenewed = "calendar_feed_renewed",
+        /// Revoked it.
+        CalendarFeedRevoked = "calendar_feed_revoked",
+        /// Read it, for the first time on a day.
+        CalendarFeedRead = "calendar_feed_read",
         /// Viewed a list of leads.
         LeadsListed = "leads_listed",
         /// Exported a lead to a file.
@@ -209,6 +217,9 @@ pub const RETENTION: &str = "retention";
 
 /// Actor that delivers leads to their destinations.
 pub const DELIVERY: &str = "delivery";
+
+/// Actor that reads a calendar feed, because the calendar program is unknown.
+pub const CALENDAR_FEED: &str = "calendar-feed";
 
 /// Actor of failed sign-ins, because the person is unknown.
 pub const SIGN_IN: &str = "sign-in";

@@ -10,6 +10,7 @@ use super::sql::{Connection, params};
 pub(super) mod processes;
 
 pub(super) mod alerts;
+pub(super) mod calendar_feeds;
 pub(super) mod consents;
 pub(super) mod counts;
 mod delivery_places;

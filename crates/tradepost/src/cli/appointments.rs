@@ -16,10 +16,9 @@ use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::settings::DealerSettings;
-use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, json, object};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
@@ -33,6 +32,7 @@ use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, nearest};
 use crate::config::{Config, DealerConfig};
 
+mod feed;
 mod ics;
 
 /// Subcommands of `tradepost appointments`.
@@ -52,6 +52,9 @@ pub(super) enum Command {
     Block(BlockOptions),
     /// Remove a blocked time.
     Unblock(Unblock),
+    /// Create, list and revoke calendar feeds: secret addresses for calendar programs.
+    #[command(subcommand)]
+    Feed(feed::Command),
 }
 
 /// Filter of the list.
@@ -232,6 +235,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             release(which, &place, AppointmentChange::NoShow, context)
         }
         Command::Block(arguments) => do_block(arguments, context),
+        Command::Feed(command) => feed::run(command, context),
         Command::Unblock(Unblock { id, place }) => {
             let store = place.open(None, context)?;
             let admin = admin(&store, &[]);
@@ -338,9 +342,14 @@ fn refusal_failure(refused: &AppointmentRefusal, now: Timestamp) -> CommandFailu
     let AppointmentRefusal { refusal, zone } = refused;
     let message = refusal.message(zone, now);
     let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
+    let mut current = None;
+    if let CalendarRefusal::ChangedMeanwhile { state, starts_at, version } = refusal {
+        let starts_at = starts_at.map(rfc3339);
+        current = Some(json!({"status": state, "starts_at": starts_at, "version": version}));
+    }
     CommandFailure::usage(message.trim_end_matches('.'))
         .hint("`tradepost appointments list` shows the current calendar")
-        .data(json!({"code": refusal.code().name(), "free_times": free}))
+        .data(object!({"code": refusal.code().name(), "free_times": free, "current"?: current}))
 }
 
 fn time(text: &str) -> Result<WantedTime, String> {
@@ -506,7 +515,7 @@ impl CalendarRow {
 
     fn remark(&self) -> String {
         match self {
-            Self::Appointment(visit) => remark(visit).unwrap_or_default().to_owned(),
+            Self::Appointment(visit) => visit.remark().unwrap_or_default().to_owned(),
             Self::Blocked(block) => block.reason.clone(),
         }
     }
@@ -516,17 +525,6 @@ impl CalendarRow {
             Self::Appointment(visit) => visit_document(visit),
             Self::Blocked(block) => block_document(block),
         }
-    }
-}
-
-/// Returns a remark on the lead of an appointment, if it is important for people.
-fn remark(visit: &Visit) -> Option<&'static str> {
-    match (visit.lead.state, visit.progress.stage) {
-        (LeadState::Revoked, _) => Some("consent withdrawn"),
-        (LeadState::Erased, _) => Some("customer erased"),
-        (LeadState::Held, _) => Some("lead held back"),
-        (LeadState::Received, StaffStage::Lost) => Some("lead lost"),
-        (LeadState::Received, StaffStage::New | StaffStage::Working | StaffStage::Sold) => None,
     }
 }
 

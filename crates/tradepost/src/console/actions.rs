@@ -36,6 +36,7 @@ const DONE: &[(&str, &str)] = &[
     ("missed", "The appointment is marked as a no-show."),
     ("blocked", "The time is blocked and cannot be booked."),
     ("unblocked", "The time is unblocked and can be booked again."),
+    ("feed_revoked", "The calendar feed is revoked. Its address no longer works."),
     ("session", "The session has ended."),
     ("password", "Your password is changed. Your other sessions have ended."),
     ("factor_off", "Your second factor is switched off."),

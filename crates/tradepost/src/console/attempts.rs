@@ -37,6 +37,11 @@ const PER_NAME: AttemptBudget =
 const PER_BROWSER: AttemptBudget =
     AttemptBudget { attempts: 10, window: SignedDuration::from_hours(1) };
 
+/// Limit on unknown addresses of calendar feeds from one address. Apart from sign-ins, so that a calendar program with a
+/// revoked feed cannot lock out the people beside it.
+const FEEDS_PER_ADDRESS: AttemptBudget =
+    AttemptBudget { attempts: 20, window: SignedDuration::from_mins(5) };
+
 /// Maximum number of addresses, and of names at addresses, whose failures a process remembers.
 const REMEMBERED: usize = 20_000;
 
@@ -53,6 +58,7 @@ const NAME_LOCKS: usize = 64;
 pub(super) struct SignInLimiter {
     by_address: LocalBudgets,
     by_name_at_address: LocalBudgets,
+    feeds_by_address: LocalBudgets,
     /// Locks of names. A lock is held from reading the budgets until a failure is counted, so that
     /// concurrent attempts cannot share the last one.
     name_locks: [Mutex<()>; NAME_LOCKS],
@@ -138,6 +144,7 @@ impl SignInLimiter {
         Self {
             by_address: LocalBudgets::new(PER_ADDRESS, clock),
             by_name_at_address: LocalBudgets::new(PER_NAME_AT_ADDRESS, clock),
+            feeds_by_address: LocalBudgets::new(FEEDS_PER_ADDRESS, clock),
             name_locks: std::array::from_fn(|_| Mutex::default()),
         }
     }
@@ -357,6 +364,34 @@ impl Console {
     /// Returns the time until an unknown browser at this address may try to sign in again.
     pub(super) fn address_wait(&self, asked: &ConsoleRequest) -> SignedDuration {
         self.sign_in.limiter.by_address.wait(&network(asked.address).to_string())
+    }
+
+    /// Returns the time until this address may try an address of a calendar feed again.
+    pub(super) fn feed_wait(&self, asked: &ConsoleRequest) -> SignedDuration {
+        self.sign_in.limiter.feeds_by_address.wait(&network(asked.address).to_string())
+    }
+
+    /// Counts an unknown address of a calendar feed. Only reaching the limit is recorded: a calendar program goes on asking
+    /// for a revoked feed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn count_unknown_feed(&self, asked: &ConsoleRequest) -> Result<(), InternalError> {
+        let address = network(asked.address).to_string();
+        if !self.sign_in.limiter.feeds_by_address.charge(&address) {
+            return Ok(());
+        }
+        tracing::info!("somebody asks for calendar feeds that do not exist");
+        let from = recorded_network(asked.address);
+        let entry = NewAuditEntry {
+            chain: EVERYBODY.to_owned(),
+            at: self.clock.now(),
+            actor: SIGN_IN.to_owned(),
+            action: AuditAction::SignInLocked,
+            subject: None,
+            detail: Some(format!("calendar feeds of this address, from {from}")),
+        };
+        self.store.write_blocking(move |tx| tx.record_failure(&entry))
     }
 
     /// Counts a sign-in that the provider did not confirm.

@@ -13,6 +13,7 @@ use tradepost_dealer::appointment::change::{
 use tradepost_dealer::calendar::Department;
 use tradepost_document::catalog::Vocabulary as _;
 
+use super::calendar_place::CalendarPlace;
 use super::reply::ConsoleReply;
 use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError};
@@ -78,8 +79,8 @@ impl Console {
             })
         })?;
         self.deliveries.wake();
-        Ok(match week(visitor) {
-            Some(week) => ConsoleReply::see(format!("{PATH}/appointments?from={week}&done={word}")),
+        Ok(match CalendarPlace::from_form(visitor.asked) {
+            Some(place) => ConsoleReply::see(place.address(Some(word))),
             None => ConsoleReply::see(format!("{PATH}/leads/{}?done={word}", visit.lead.lead_id)),
         })
     }
@@ -134,14 +135,9 @@ fn wanted_time(text: &str) -> Result<WantedTime, PageError> {
     WantedTime::parse(text).ok_or(PageError::Unusable(NO_TIME))
 }
 
-/// Returns the first day of the week that the form's calendar showed.
-fn week(visitor: &Visitor<'_>) -> Option<jiff::civil::Date> {
-    visitor.asked.filled_in("week")?.parse().ok()
-}
-
 fn to_calendar(visitor: &Visitor<'_>, done: &str) -> ConsoleReply {
-    let week = week(visitor).map(|date| format!("from={date}&")).unwrap_or_default();
-    ConsoleReply::see(format!("{PATH}/appointments?{week}done={done}"))
+    let place = CalendarPlace::from_form(visitor.asked).unwrap_or_default();
+    ConsoleReply::see(place.address(Some(done)))
 }
 
 /// Returns the page for a refusal.

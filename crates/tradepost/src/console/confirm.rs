@@ -131,6 +131,7 @@ fn page_before(path: &str) -> String {
         (Some("leads"), Some("export")) => format!("{PATH}/leads"),
         (Some("leads"), Some(id)) => format!("{PATH}/leads/{id}"),
         (Some("members"), _) => format!("{PATH}/people"),
+        (Some("calendar-feeds"), _) => format!("{PATH}/appointments"),
         _ => format!("{PATH}/account"),
     };
     if super::sign_in::is_page(&page) { page } else { PATH.to_owned() }

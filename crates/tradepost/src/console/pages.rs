@@ -22,7 +22,7 @@ use tradepost_admin::StaffPermission;
 
 pub(super) mod account;
 mod agent;
-mod appointments;
+pub(super) mod appointments;
 mod buyers;
 pub(super) mod change_forms;
 mod chart;

@@ -8,6 +8,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use jiff::SignedDuration;
+use sha2::{Digest as _, Sha256};
+use tradepost_dealer::consent::{Sha256Hash, hex};
 use tradepost_document::http::RetryAfter;
 
 /// A response to be sent.
@@ -23,6 +25,8 @@ pub(super) struct ConsoleReply {
     retry_after: Option<RetryAfter>,
     /// `Content-Disposition` of a download.
     kept_as: Option<String>,
+    /// Entity tag of a calendar.
+    etag: Option<String>,
 }
 
 /// Delay for requests that waited too long for their turn.
@@ -55,7 +59,22 @@ impl ConsoleReply {
             photos: String::new(),
             retry_after: None,
             kept_as: None,
+            etag: None,
         }
+    }
+
+    /// Creates a calendar for calendar programs, without its text for one that has the same already.
+    pub(super) fn calendar(text: String, if_none_match: Option<&str>) -> Self {
+        let digest: Sha256Hash = Sha256::digest(&text).into();
+        let etag = format!("\"{}\"", hex(&digest));
+        // A list of tags (RFC 9110 §13.1.2); ours has no character that would need a parser.
+        let is_same = if_none_match.is_some_and(|tags| tags.contains(&etag));
+        let reply = Self::new("text/calendar; charset=utf-8", text);
+        let reply = Self { etag: Some(etag), ..reply };
+        if !is_same {
+            return reply;
+        }
+        Self { status: StatusCode::NOT_MODIFIED, body: String::new(), ..reply }
     }
 
     /// Creates a download of a page. The name may have letters, digits, dots, dashes and underscores.
@@ -124,6 +143,11 @@ impl ConsoleReply {
         }
         if let Some(wait) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.seconds()));
+        }
+        if let Some(etag) = self.etag.and_then(value) {
+            headers.insert(header::ETAG, etag);
+            let private = HeaderValue::from_static("private, no-store");
+            headers.insert(header::CACHE_CONTROL, private);
         }
         if let Some(kept_as) = self.kept_as.and_then(value) {
             headers.insert(header::CONTENT_DISPOSITION, kept_as);

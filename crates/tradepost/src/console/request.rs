@@ -35,6 +35,8 @@ pub struct ConsoleRequest {
     pub browser: String,
     /// True when the page checks for news automatically.
     pub is_by_itself: bool,
+    /// Entity tags of the copies that the client has, as sent.
+    pub if_none_match: Option<String>,
     /// True when another site's page caused the request.
     is_foreign: bool,
     cookies: Vec<(String, String)>,
@@ -56,6 +58,7 @@ impl ConsoleRequest {
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
             browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
             is_by_itself: headers.contains_key(BY_ITSELF),
+            if_none_match: text("if-none-match").map(str::to_owned),
             // Browsers send this header since 2023; the proof and the cookie's SameSite protect without it.
             is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),
             cookies: cookies(headers),

@@ -34,6 +34,8 @@ pub(super) enum RouteAction {
     File(&'static str, &'static str),
     /// A handler for people who are not signed in.
     Outside(fn(&Console, &ConsoleRequest) -> Answer),
+    /// A handler for programs that have no session and know a secret, which is the segment in place of the id.
+    Secret(fn(&Console, &ConsoleRequest, &str) -> Answer),
     /// A handler that asks another server, without blocking a thread.
     Abroad(fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>),
     /// A handler for people who are signed in.
@@ -82,6 +84,13 @@ const fn abroad(
     act: fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>,
 ) -> ConsoleRoute {
     ConsoleRoute::new(Method::GET, path, None, RouteAction::Abroad(act))
+}
+
+const fn secret(
+    path: &'static str,
+    act: fn(&Console, &ConsoleRequest, &str) -> Answer,
+) -> ConsoleRoute {
+    ConsoleRoute::new(Method::GET, path, None, RouteAction::Secret(act))
 }
 
 const fn get(
@@ -165,6 +174,15 @@ pub const TABLE: &[ConsoleRoute] = &[
     ),
     perform("blocked-times", AdminOperation::BlockTime, Console::block_time),
     perform("blocked-times/{id}/remove", AdminOperation::UnblockTime, Console::unblock_time),
+    perform("calendar-feeds", AdminOperation::CreateCalendarFeed, Console::create_calendar_feed)
+        .with_password(),
+    perform(
+        "calendar-feeds/revoke",
+        AdminOperation::RevokeCalendarFeed,
+        Console::revoke_calendar_feed,
+    ),
+    secret("calendar/{id}", Console::calendar_feed),
+    get("help", StaffPermission::Enter, Console::help),
     get("inventory", StaffPermission::SeeVehicles, Console::inventory),
     get("inventory/ask", StaffPermission::SeeVehicles, Console::preview_search),
     get("inventory/vehicle", StaffPermission::SeeVehicles, Console::preview_vehicle),

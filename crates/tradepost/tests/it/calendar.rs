@@ -369,6 +369,10 @@ fn the_command_line_changes_what_its_list_shows() {
     assert_eq!(late.status.code(), Some(2));
     let document: Value = tradepost_document::json::from_slice(&late.stdout).unwrap();
     assert_eq!(document["error"]["code"], "changed_meanwhile", "{document}");
+    let current = &document["error"]["current"];
+    assert_eq!(current["status"], "confirmed", "{document}");
+    assert_eq!(current["starts_at"], moment("13:00").as_str(), "{document}");
+    assert_eq!(current["version"], json!(2), "{document}");
 
     let from = local("14:00");
     let until = local("15:00");

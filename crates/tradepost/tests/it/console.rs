@@ -2,6 +2,8 @@
 
 mod account;
 mod calendar;
+mod calendar_feeds;
+mod calendar_views;
 mod command;
 mod failed_sign_ins;
 mod feeds;

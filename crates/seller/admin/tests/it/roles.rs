@@ -4,6 +4,9 @@ use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockT
 use tradepost_admin::audit::{
     self, ExportRecord, ListRecord, RecordScope, VerifyConsents, VerifyEvidence, VerifyRecord,
 };
+use tradepost_admin::calendar_feeds::{
+    self, CreateCalendarFeed, ListCalendarFeeds, RevokeCalendarFeed,
+};
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
 use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::hosting::{
@@ -182,6 +185,24 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = UnblockTime { block_id: "block_1".to_owned() };
             verdict(appointments::unblock_time(context, actor, input))
         }
+        AdminOperation::CreateCalendarFeed => {
+            let input = CreateCalendarFeed {
+                dealer_id: SHOP.to_owned(),
+                rooftop: "Main".to_owned(),
+                hash: [0; 32],
+                renew: false,
+            };
+            verdict(calendar_feeds::create_calendar_feed(context, actor, input))
+        }
+        AdminOperation::ListCalendarFeeds => {
+            let input = ListCalendarFeeds::default();
+            verdict(calendar_feeds::list_calendar_feeds(context, actor, input))
+        }
+        AdminOperation::RevokeCalendarFeed => {
+            let dealer_id = SHOP.to_owned();
+            let input = RevokeCalendarFeed { dealer_id, rooftop: "Main".to_owned() };
+            verdict(calendar_feeds::revoke_calendar_feed(context, actor, input))
+        }
         AdminOperation::Approve => decide(context, actor, DecisionStep::Approve),
         AdminOperation::Decline => decide(context, actor, DecisionStep::Decline),
         AdminOperation::Suspend => decide(context, actor, DecisionStep::Suspend),
@@ -358,6 +379,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("miss-appointment", &["desk", "manager"]),
     ("block-time", &["manager"]),
     ("unblock-time", &["manager"]),
+    ("create-calendar-feed", &["manager"]),
+    ("list-calendar-feeds", &["manager"]),
+    ("revoke-calendar-feed", &["manager"]),
     ("approve", &["approver"]),
     ("decline", &["approver"]),
     ("suspend", &["seller", "approver"]),

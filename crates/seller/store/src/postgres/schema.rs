@@ -29,6 +29,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     dealer::WEEK,
     dealer::STEP_RESULTS,
     dealer::LEAD_WORK,
+    dealer::CALENDAR_FEEDS,
 ];
 
 const FIRST: &str = r#"

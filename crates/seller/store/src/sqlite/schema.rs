@@ -48,6 +48,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::WEEK,
     steps::STEP_RESULTS,
     steps::LEAD_WORK,
+    steps::CALENDAR_FEEDS,
 ];
 
 const SNAPSHOTS: &str = "

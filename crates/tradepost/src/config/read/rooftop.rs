@@ -211,5 +211,6 @@ fn read_appointments(
         "notice" => notice: duration("0s", "365d"),
         "horizon_days" => horizon_days: whole(1, 365),
         "closed_on" => closed_on: list(0, None, values::date),
+        "calendar_feed" => calendar_feed: parse::word,
     }))
 }

@@ -1,5 +1,4 @@
-//! Appointments by day and rooftop, with the free places. Occupied places come from the same store query
-//! that the agent books by.
+//! The calendar as day, week and list. Occupied places come from the same store query that the agent books by.
 
 use askama::Template;
 use jiff::civil::Date;
@@ -8,38 +7,67 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_admin::AdminOperation;
 use tradepost_admin::appointments::rooftop_of;
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::appointment::{most_at_once, open_on};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeriod, Visit};
-use tradepost_dealer::record::{AppointmentState, LeadState};
+use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, Visit};
+use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
-use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog::Vocabulary as _;
 
+use self::day_list::{DayList, ListedRooftop, ListedVisit};
+use self::grid::{CalendarGrid, GridSource};
 use super::change_forms::ChangeForms;
 use super::{
-    Answer, Console, ConsoleReply, Local, PATH, PageFrame, ShownMoment, Visitor, counted, headed,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, Visitor, headed,
     inbox,
 };
+use crate::console::calendar_place::{CalendarPlace, CalendarView, HiddenField};
 
-/// Number of days on a page.
+mod day_list;
+mod grid;
+
+/// Number of days in the week and in the list.
 const DAYS: i64 = 7;
-
-/// Width of a slot in the drawing, with its gap.
-const CELL: usize = 10;
 
 #[derive(Debug, Template)]
 #[template(path = "console/appointments.html")]
 struct AppointmentsPage {
     frame: PageFrame,
+    period: String,
+    views: Vec<PlaceLink>,
+    rooftops: Vec<PlaceLink>,
+    departments: Vec<PlaceLink>,
     waiting: Vec<WaitingVisit>,
+    grid: Option<CalendarGrid>,
     days: Vec<CalendarDay>,
     /// Appointments at rooftops that the configuration does not have any more.
-    elsewhere: Vec<Booked>,
+    elsewhere: Vec<ListedVisit>,
     blocking: Vec<BlockForm>,
-    week: String,
+    feeds: Vec<FeedForm>,
+    place: Vec<HiddenField>,
+    /// The same for the field of the date, whose form is a query.
+    query: Vec<HiddenField>,
+    date: String,
     earlier: String,
     later: String,
     today: String,
+}
+
+/// The page with the address of a new calendar feed, which is shown once.
+#[derive(Debug, Template)]
+#[template(path = "console/calendar-feed.html")]
+pub(in crate::console) struct FeedPage {
+    pub(in crate::console) frame: PageFrame,
+    pub(in crate::console) rooftop: String,
+    pub(in crate::console) address: String,
+    pub(in crate::console) is_renewed: bool,
+    pub(in crate::console) back: String,
+}
+
+/// A link to another view, rooftop or department.
+#[derive(Debug)]
+struct PlaceLink {
+    label: String,
+    href: String,
+    is_here: bool,
 }
 
 /// An appointment without an agreed time.
@@ -57,49 +85,14 @@ struct WaitingVisit {
 struct CalendarDay {
     label: String,
     is_today: bool,
-    rooftops: Vec<Roof>,
+    rooftops: Vec<ListedRooftop>,
 }
 
-#[derive(Debug)]
-struct Roof {
-    name: String,
-    /// IANA name of the time zone of its times.
-    zone: String,
-    strips: Vec<Strip>,
-    visits: Vec<Booked>,
-    blocks: Vec<ShownBlock>,
-}
-
-/// Slots of a department on one day.
-#[derive(Debug)]
-struct Strip {
-    department: String,
-    hours: String,
-    summary: String,
-    width: usize,
-    cells: Vec<(usize, &'static str)>,
-}
-
-#[derive(Debug)]
-struct Booked {
-    time: String,
-    iso: String,
-    kind: String,
-    name: String,
-    about: String,
-    href: String,
-    /// Warning about the lead.
-    mark: Option<&'static str>,
-    forms: Option<ChangeForms>,
-}
-
-/// A blocked time.
-#[derive(Debug)]
-struct ShownBlock {
-    id: String,
-    time: String,
-    what: String,
-    may_remove: bool,
+impl CalendarDay {
+    /// Returns true for a day without appointments and blocked times.
+    fn is_quiet(&self) -> bool {
+        self.rooftops.iter().all(|one| one.visits.is_empty() && one.blocks.is_empty())
+    }
 }
 
 /// The form that blocks a time of a dealer.
@@ -110,70 +103,334 @@ struct BlockForm {
     rooftops: Vec<String>,
 }
 
+/// The forms for the calendar feed of a rooftop.
+#[derive(Debug)]
+struct FeedForm {
+    dealer_id: String,
+    rooftop: String,
+    /// Time of its creation and the last day of its use, if there is a feed.
+    since: Option<ShownMoment>,
+    last_used: Option<String>,
+}
+
+/// A rooftop with its dealer.
+#[derive(Debug, Clone, Copy)]
+struct RooftopOf<'a> {
+    dealer: &'a DealerSettings,
+    rooftop: &'a RooftopSettings,
+}
+
+impl<'a> RooftopOf<'a> {
+    /// Returns the rooftop's appointments.
+    fn visits<'c>(&self, calendar: &'c Calendar) -> Vec<&'c Visit> {
+        let is_here = |visit: &&Visit| {
+            visit.lead.dealer_id == self.dealer.id
+                && visit.rooftop.as_deref().is_some_and(|name| self.rooftop.is_named(name))
+        };
+        calendar.visits.iter().filter(is_here).collect()
+    }
+
+    /// Returns the rooftop's blocked times.
+    fn blocks<'c>(&self, calendar: &'c Calendar) -> Vec<&'c BlockedTime> {
+        let is_here = |block: &&BlockedTime| {
+            block.dealer_id == self.dealer.id && self.rooftop.is_named(&block.rooftop)
+        };
+        calendar.blocks.iter().filter(is_here).collect()
+    }
+
+    /// Returns the rooftops that a place names: all when it names none.
+    ///
+    /// # Errors
+    /// When it names one that the visitor does not see.
+    fn choose(
+        dealers: &[&'a DealerSettings],
+        place: &CalendarPlace,
+    ) -> Result<Vec<Self>, PageError> {
+        let all = Self::all(dealers);
+        let is_meant = |one: &&Self| {
+            place.dealer_id.as_ref().is_none_or(|id| *id == one.dealer.id)
+                && place.rooftop.as_ref().is_none_or(|name| one.rooftop.is_named(name))
+        };
+        let chosen: Vec<Self> = all.iter().filter(is_meant).copied().collect();
+        let is_named = place.dealer_id.is_some() || place.rooftop.is_some();
+        if chosen.is_empty() && is_named { Err(PageError::NotFound) } else { Ok(chosen) }
+    }
+
+    fn all(dealers: &[&'a DealerSettings]) -> Vec<Self> {
+        let of = |dealer: &&'a DealerSettings| {
+            let dealer: &'a DealerSettings = dealer;
+            dealer.rooftops.iter().map(move |rooftop| Self { dealer, rooftop })
+        };
+        dealers.iter().flat_map(of).collect()
+    }
+}
+
+/// What a page shows: the days, and the place with everything chosen.
+struct ShownPeriod {
+    view: CalendarView,
+    date: Date,
+    today: Date,
+    days: Vec<Date>,
+}
+
+impl ShownPeriod {
+    fn new(asked: &CalendarPlace, zone: &TimeZone, now: Timestamp) -> Self {
+        let today = now.to_zoned(zone.clone()).date();
+        let date = asked.date.unwrap_or(today);
+        let view = asked.view.unwrap_or(CalendarView::Week);
+        let first = match view {
+            CalendarView::Day | CalendarView::List => date,
+            CalendarView::Week => {
+                let days = i64::from(date.weekday().to_monday_zero_offset());
+                date.checked_sub(days.days()).unwrap_or(date)
+            }
+        };
+        let count = if view == CalendarView::Day { 1 } else { DAYS };
+        let days = (0..count).filter_map(|days| first.checked_add(days.days()).ok()).collect();
+        Self { view, date, today, days }
+    }
+
+    /// Returns the period in words.
+    fn words(&self) -> String {
+        let [first, .., last] = self.days.as_slice() else {
+            return self.date.strftime("%A, %B %-d, %Y").to_string();
+        };
+        format!("{} – {}", first.strftime("%B %-d"), last.strftime("%B %-d, %Y"))
+    }
+
+    /// Returns the day by which the next page begins, or the one before it.
+    fn moved(&self, direction: i64) -> Date {
+        let days = if self.view == CalendarView::Day { 1 } else { DAYS };
+        self.date.checked_add((direction * days).days()).unwrap_or(self.date)
+    }
+}
+
+/// The table of a day or a week, and the place with everything chosen.
+struct ShownTable {
+    place: CalendarPlace,
+    departments: Vec<PlaceLink>,
+    grid: Option<CalendarGrid>,
+}
+
+impl ShownTable {
+    /// Returns the place of a page without a table.
+    fn none(period: &ShownPeriod, asked: &CalendarPlace) -> Self {
+        let view = Some(period.view);
+        let date = Some(period.date);
+        let place = CalendarPlace { view, date, department: None, ..asked.clone() };
+        Self { place, departments: Vec::new(), grid: None }
+    }
+
+    /// Returns the table of a rooftop.
+    fn new(source: &GridSource<'_>, period: &ShownPeriod, asked: &CalendarPlace) -> Self {
+        let place = CalendarPlace {
+            dealer_id: Some(source.of.dealer.id.clone()),
+            rooftop: Some(source.of.rooftop.profile.name.clone()),
+            ..Self::none(period, asked).place
+        };
+        let used = source.departments(&period.days);
+        if period.view == CalendarView::Day {
+            let grid = Some(source.day(period.date, &used));
+            return Self { place, departments: Vec::new(), grid };
+        }
+        let first = used.first().copied().unwrap_or(Department::Sales);
+        let department = asked.department.unwrap_or(first);
+        let place = CalendarPlace { department: Some(department), ..place };
+        let departments = department_links(&place, &used);
+        let grid = source.week(&period.days, department, |date| address_of_day(&place, date));
+        Self { departments, grid: Some(grid), place }
+    }
+}
+
 impl Console {
     pub(in crate::console) fn appointments(&self, visitor: &Visitor<'_>) -> Answer {
         let now = self.clock.now();
         let sellers = self.dealers(visitor);
         let dealers: Vec<&DealerSettings> =
             sellers.iter().map(|seller| &seller.dealer.terms).collect();
-        let first = dealers.iter().flat_map(|dealer| &dealer.rooftops).next();
-        let zone = first.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
-        let today = now.to_zoned(zone.clone()).date();
-        let from =
-            visitor.asked.asked_for("from").and_then(|text| text.parse().ok()).unwrap_or(today);
-        let moved = |days: i64| from.checked_add(days.days()).unwrap_or(from);
-        let start = from.to_zoned(zone).map(|at| at.timestamp()).unwrap_or(now);
-        // One day more at both ends, because rooftops are in several time zones.
-        let day = SignedDuration::from_hours(24);
-        let reach = |at: Timestamp, days: i32| at.saturating_add(day * days).unwrap_or(at);
-        let calendar =
-            self.store.calendar(visitor.dealer_id(), reach(start, -1), reach(start, 8))?;
-        let may_block = AdminOperation::BlockTime.permission().is_of(visitor.member.role);
-        let days = (0..DAYS).map(moved).map(|date| {
-            let view = DayView { calendar: &calendar, date, now, may_block };
-            let rooftops = dealers.iter().flat_map(|dealer| {
-                dealer.rooftops.iter().map(|rooftop| view.roof(&dealer.id, rooftop))
-            });
-            CalendarDay {
-                label: date.strftime("%A, %B %-d").to_string(),
-                is_today: date == today,
-                rooftops: rooftops.collect(),
+        let asked = CalendarPlace::from_query(visitor.asked)?;
+        let chosen = RooftopOf::choose(&dealers, &asked)?;
+        let zone = chosen.first().map_or(TimeZone::UTC, |one| one.rooftop.time_zone.clone());
+        let period = ShownPeriod::new(&asked, &zone, now);
+        let calendar = self.calendar_of(visitor, &period, &zone)?;
+        // The table is of one rooftop, the list of all.
+        let shown = match period.view {
+            CalendarView::Day | CalendarView::Week => chosen.get(..1).unwrap_or_default(),
+            CalendarView::List => &chosen,
+        };
+        let table = match (shown, period.view) {
+            ([of], CalendarView::Day | CalendarView::Week) => {
+                let source = GridSource { of: *of, calendar: &calendar, now };
+                ShownTable::new(&source, &period, &asked)
             }
+            (_, CalendarView::Day | CalendarView::Week | CalendarView::List) => {
+                ShownTable::none(&period, &asked)
+            }
+        };
+        let ShownTable { place, departments, grid } = table;
+        let may_block = AdminOperation::BlockTime.permission().is_of(visitor.member.role);
+        let list = DayList { calendar: &calendar, place: &place, now, may_block };
+        let days = period.days.iter().map(|date| CalendarDay {
+            label: date.strftime("%A, %B %-d").to_string(),
+            is_today: *date == period.today,
+            rooftops: shown.iter().map(|of| list.rooftop(*of, *date)).collect(),
         });
         let days = days.collect();
         let is_elsewhere = |visit: &&Visit| rooftop_of(dealers.iter().copied(), visit).is_none();
         let elsewhere = calendar.visits.iter().filter(is_elsewhere);
-        let elsewhere = elsewhere.filter_map(|visit| booked(visit, None, now));
-        let link = |date: Date| format!("{PATH}/appointments?from={date}");
+        let elsewhere =
+            elsewhere.filter_map(|visit| ListedVisit::new(visit, None, &place, now)).collect();
         let waiting = self.store.waiting_visits(visitor.dealer_id())?;
+        let waiting = waiting.iter().filter_map(|visit| {
+            waiting_visit(visit, rooftop_of(dealers.iter().copied(), visit), &place, now)
+        });
+        let waiting = waiting.collect();
         let blocking = dealers.iter().filter(|_| may_block).map(|dealer| BlockForm {
             dealer_id: dealer.id.clone(),
             dealer: dealer.name.clone(),
             rooftops: dealer.rooftops.iter().map(|roof| roof.profile.name.clone()).collect(),
         });
+        let at = |date: Option<Date>| CalendarPlace { date, ..place.clone() }.address(None);
         let page = AppointmentsPage {
             frame: self.frame(visitor, "Appointments")?,
-            waiting: waiting
-                .iter()
-                .filter_map(|visit| {
-                    self::waiting(visit, rooftop_of(dealers.iter().copied(), visit), now)
-                })
-                .collect(),
+            period: period.words(),
+            views: view_links(&place),
+            rooftops: rooftop_links(&place, &RooftopOf::all(&dealers)),
+            departments,
+            waiting,
+            grid,
             days,
-            elsewhere: elsewhere.collect(),
+            elsewhere,
             blocking: blocking.collect(),
-            week: from.to_string(),
-            earlier: link(moved(-DAYS)),
-            later: link(moved(DAYS)),
-            today: format!("{PATH}/appointments"),
+            feeds: self.feed_forms(visitor, shown)?,
+            query: query_fields(&place),
+            date: period.date.to_string(),
+            earlier: at(Some(period.moved(-1))),
+            later: at(Some(period.moved(1))),
+            today: at(None),
+            place: place.fields(),
         };
+        Ok(ConsoleReply::page(&page))
+    }
+
+    fn calendar_of(
+        &self,
+        visitor: &Visitor<'_>,
+        period: &ShownPeriod,
+        zone: &TimeZone,
+    ) -> Result<Calendar, PageError> {
+        let now = self.clock.now();
+        let first = period.days.first().copied().unwrap_or(period.date);
+        let start = first.to_zoned(zone.clone()).map(|at| at.timestamp()).unwrap_or(now);
+        // One day more at both ends, because rooftops are in several time zones.
+        let day = SignedDuration::from_hours(24);
+        let reach = |days: i32| start.saturating_add(day * days).unwrap_or(start);
+        Ok(self.store.calendar(visitor.dealer_id(), reach(-1), reach(8))?)
+    }
+
+    /// Returns the forms for the calendar feeds of these rooftops, where the visitor may use them.
+    fn feed_forms(
+        &self,
+        visitor: &Visitor<'_>,
+        shown: &[RooftopOf<'_>],
+    ) -> Result<Vec<FeedForm>, PageError> {
+        if !AdminOperation::CreateCalendarFeed.permission().is_of(visitor.member.role) {
+            return Ok(Vec::new());
+        }
+        let mut feeds = self.store.calendar_feeds(visitor.dealer_id())?;
+        feeds.retain(|feed| feed.revoked_at.is_none());
+        let form = |of: &RooftopOf<'_>| {
+            let here = Local { zone: of.rooftop.time_zone.clone(), now: self.clock.now() };
+            let feed = feeds
+                .iter()
+                .find(|feed| feed.dealer_id == of.dealer.id && of.rooftop.is_named(&feed.rooftop));
+            FeedForm {
+                dealer_id: of.dealer.id.clone(),
+                rooftop: of.rooftop.profile.name.clone(),
+                since: feed.map(|feed| here.when(feed.created_at)),
+                last_used: feed.and_then(|feed| feed.last_used_on).map(|day| day.to_string()),
+            }
+        };
+        Ok(shown.iter().map(form).collect())
+    }
+
+    pub(in crate::console) fn help(&self, visitor: &Visitor<'_>) -> Answer {
+        let page = HelpPage { frame: self.frame(visitor, "Keyboard shortcuts")? };
         Ok(ConsoleReply::page(&page))
     }
 }
 
-fn waiting(
+/// The page with the keyboard shortcuts, for browsers without scripts.
+#[derive(Debug, Template)]
+#[template(path = "console/help.html")]
+struct HelpPage {
+    frame: PageFrame,
+}
+
+fn view_links(place: &CalendarPlace) -> Vec<PlaceLink> {
+    let link = |view: &CalendarView| PlaceLink {
+        label: headed(view.name()),
+        href: CalendarPlace { view: Some(*view), ..place.clone() }.address(None),
+        is_here: place.view == Some(*view),
+    };
+    CalendarView::ALL.iter().map(link).collect()
+}
+
+/// Returns links to all rooftops when there are several, and in the list one to all together.
+fn rooftop_links(place: &CalendarPlace, all: &[RooftopOf<'_>]) -> Vec<PlaceLink> {
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let together = PlaceLink {
+        label: "All rooftops".to_owned(),
+        href: CalendarPlace { dealer_id: None, rooftop: None, ..place.clone() }.address(None),
+        is_here: place.rooftop.is_none(),
+    };
+    let together = (place.view == Some(CalendarView::List)).then_some(together);
+    let link = |of: &RooftopOf<'_>| {
+        let dealer_id = Some(of.dealer.id.clone());
+        let rooftop = Some(of.rooftop.profile.name.clone());
+        let is_here = place.rooftop.as_ref().is_some_and(|name| of.rooftop.is_named(name))
+            && place.dealer_id == dealer_id;
+        let place = CalendarPlace { dealer_id, rooftop, department: None, ..place.clone() };
+        let label = of.rooftop.profile.name.clone();
+        PlaceLink { label, href: place.address(None), is_here }
+    };
+    together.into_iter().chain(all.iter().map(link)).collect()
+}
+
+/// Returns links to the departments when there are several.
+fn department_links(place: &CalendarPlace, used: &[Department]) -> Vec<PlaceLink> {
+    let link = |department: &Department| PlaceLink {
+        label: headed(department.name()),
+        href: CalendarPlace { department: Some(*department), ..place.clone() }.address(None),
+        is_here: place.department == Some(*department),
+    };
+    if used.len() < 2 { Vec::new() } else { used.iter().map(link).collect() }
+}
+
+fn address_of_day(place: &CalendarPlace, date: Date) -> String {
+    let view = Some(CalendarView::Day);
+    let day = CalendarPlace { view, date: Some(date), department: None, ..place.clone() };
+    day.address(None)
+}
+
+/// Returns the fields of the form that chooses a date, without the date.
+fn query_fields(place: &CalendarPlace) -> Vec<HiddenField> {
+    let field = |name, value: Option<String>| value.map(|value| HiddenField { name, value });
+    let fields = [
+        field("view", place.view.map(|view| view.name().to_owned())),
+        field("dealer", place.dealer_id.clone()),
+        field("rooftop", place.rooftop.clone()),
+        field("department", place.department.map(|department| department.name().to_owned())),
+    ];
+    fields.into_iter().flatten().collect()
+}
+
+fn waiting_visit(
     visit: &Visit,
     rooftop: Option<&RooftopSettings>,
+    place: &CalendarPlace,
     now: Timestamp,
 ) -> Option<WaitingVisit> {
     let state = match visit.appointment.state {
@@ -187,180 +444,18 @@ fn waiting(
     };
     let lead = &visit.lead;
     let here = Local { zone: lead.zone(), now };
+    let forms = ChangeForms::new(visit, rooftop, now);
     Some(WaitingVisit {
         href: format!("{PATH}/leads/{}", lead.lead_id),
         name: LeadView::new(lead).customer_name(),
         about: inbox::about(lead),
         state,
         when: here.when(lead.received_at),
-        forms: ChangeForms::new(visit, rooftop, now),
+        forms: forms.map(|forms| forms.with_place(place)),
     })
-}
-
-/// Returns true when an appointment is at this rooftop of the dealer.
-fn is_at(visit: &Visit, dealer_id: &str, rooftop: &RooftopSettings) -> bool {
-    visit.lead.dealer_id == dealer_id
-        && visit.rooftop.as_deref().is_some_and(|name| rooftop.is_named(name))
 }
 
 /// Formats a time of day: `11:00 AM PDT`.
 fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%-I:%M %p %Z").to_string()
-}
-
-/// Returns an appointment as the calendar shows it; `None` without an agreed time. `rooftop` is `None`
-/// when the configuration does not have it any more.
-fn booked(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> Option<Booked> {
-    let starts_at = visit.appointment.starts_at?;
-    let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
-    let lead = &visit.lead;
-    let view = LeadView::new(lead);
-    let mark = match (lead.state, visit.progress.stage) {
-        (LeadState::Revoked, _) => Some("consent withdrawn"),
-        (LeadState::Erased, _) => Some("customer erased"),
-        (LeadState::Held, _) => Some("lead held back"),
-        (LeadState::Received, StaffStage::Lost) => Some("lead lost"),
-        (LeadState::Received, StaffStage::New | StaffStage::Working | StaffStage::Sold) => None,
-    };
-    Some(Booked {
-        time: clock_time(starts_at, &zone),
-        iso: tradepost_document::format::rfc3339(starts_at),
-        kind: headed(visit.appointment.kind.name()),
-        name: view.customer_name(),
-        about: view.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
-        href: format!("{PATH}/leads/{}", lead.lead_id),
-        mark,
-        forms: ChangeForms::new(visit, rooftop, now),
-    })
-}
-
-/// A day of the calendar.
-struct DayView<'a> {
-    calendar: &'a Calendar,
-    date: Date,
-    now: Timestamp,
-    /// True when the visitor may block times and release them.
-    may_block: bool,
-}
-
-impl DayView<'_> {
-    fn roof(&self, dealer_id: &str, rooftop: &RooftopSettings) -> Roof {
-        let zone = &rooftop.time_zone;
-        let date_of = |at: Timestamp| at.to_zoned(zone.clone()).date();
-        let visits = self.calendar.visits.iter().filter(|visit| is_at(visit, dealer_id, rooftop));
-        let visits: Vec<&Visit> = visits.collect();
-        let blocks = self
-            .calendar
-            .blocks
-            .iter()
-            .filter(|block| block.dealer_id == dealer_id && rooftop.is_named(&block.rooftop));
-        let blocks: Vec<&BlockedTime> = blocks.collect();
-        let strips = Department::ALL.iter().filter_map(|department| {
-            let occupied = occupied(*department, &visits, &blocks);
-            strip(rooftop, *department, self.date, &occupied)
-        });
-        let strips = strips.collect();
-        let today = visits
-            .iter()
-            .filter(|visit| visit.appointment.starts_at.is_some_and(|at| date_of(at) == self.date));
-        let today = today.filter_map(|visit| booked(visit, Some(rooftop), self.now));
-        // A period of several days is shown on each of them.
-        let last_moment = |block: &BlockedTime| {
-            block.ends_at.saturating_sub(SignedDuration::from_millis(1)).unwrap_or(block.ends_at)
-        };
-        let blocked = blocks.iter().filter(|block| {
-            (date_of(block.starts_at)..=date_of(last_moment(block))).contains(&self.date)
-        });
-        let blocked = blocked.map(|block| self.block(block, zone));
-        Roof {
-            name: rooftop.profile.name.clone(),
-            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
-            strips,
-            visits: today.collect(),
-            blocks: blocked.collect(),
-        }
-    }
-
-    fn block(&self, block: &BlockedTime, zone: &TimeZone) -> ShownBlock {
-        let short = |at: Timestamp| tradepost_dealer::local_time::short(at, zone, self.now);
-        let places = match block.places {
-            Some(places) => counted(places as usize, "place", "places"),
-            None => "all places".to_owned(),
-        };
-        let department = headed(block.department.name());
-        ShownBlock {
-            id: block.block_id.clone(),
-            time: format!("{} – {}", short(block.starts_at), short(block.ends_at)),
-            what: format!("{department}, {places}: {}", block.reason),
-            may_remove: self.may_block,
-        }
-    }
-}
-
-/// Returns the occupied periods of a department at a rooftop.
-fn occupied(
-    department: Department,
-    visits: &[&Visit],
-    blocks: &[&BlockedTime],
-) -> Vec<OccupiedPeriod> {
-    let visits = visits.iter().filter(|visit| visit.department == department.name());
-    let booked = visits.filter_map(|visit| {
-        Some(OccupiedPeriod {
-            starts_at: visit.appointment.starts_at?,
-            ends_at: visit.appointment.ends_at?,
-            places: Some(1),
-            held_by: visit.appointment.appointment_id.clone(),
-        })
-    });
-    let blocks = blocks.iter().filter(|block| block.department == department);
-    let blocked = blocks.map(|block| OccupiedPeriod {
-        starts_at: block.starts_at,
-        ends_at: block.ends_at,
-        places: block.places,
-        held_by: block.block_id.clone(),
-    });
-    booked.chain(blocked).collect()
-}
-
-fn strip(
-    rooftop: &RooftopSettings,
-    department: Department,
-    date: Date,
-    occupied: &[OccupiedPeriod],
-) -> Option<Strip> {
-    let (open, close) = open_on(rooftop, department.name(), date)?;
-    // A step of zero would never reach the end of the day.
-    let step = SignedDuration::from_mins(i64::from(rooftop.appointments.slot_minutes.max(1)));
-    let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
-    let capacity = rooftop.appointments.capacity;
-    let load = |start: Timestamp| {
-        let end = start.saturating_add(step).unwrap_or(close);
-        most_at_once(occupied, (start, end), capacity) as usize
-    };
-    let loads: Vec<usize> = starts.take_while(|start| *start < close).map(load).collect();
-    let capacity = capacity as usize;
-    let class = |load: usize| match load {
-        0 => "free",
-        load if load < capacity => "part",
-        _ => "full",
-    };
-    let cells = loads.iter().enumerate().map(|(place, load)| (place * CELL, class(*load)));
-    let full = loads.iter().filter(|load| **load >= capacity).count();
-    let taken: usize = loads.iter().sum();
-    let room = loads.len() * capacity;
-    let time = |at: Timestamp| clock_time(at, &rooftop.time_zone);
-    Some(Strip {
-        department: headed(department.name()),
-        hours: format!("{} – {}", time(open), time(close)),
-        summary: match (taken, full) {
-            (0, _) => "free all day".to_owned(),
-            (taken, 0) => format!("{taken} of {room} places taken"),
-            (taken, full) => format!(
-                "{taken} of {room} places taken, full at {}",
-                counted(full, "time", "times")
-            ),
-        },
-        width: loads.len() * CELL,
-        cells: cells.collect(),
-    })
 }

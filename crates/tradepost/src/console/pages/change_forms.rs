@@ -6,6 +6,8 @@ use tradepost_dealer::calendar::Visit;
 use jiff::Timestamp;
 use tradepost_dealer::settings::RooftopSettings;
 
+use crate::console::calendar_place::{CalendarPlace, HiddenField};
+
 /// Forms that an appointment's present state allows.
 #[derive(Debug)]
 pub(super) struct ChangeForms {
@@ -20,6 +22,8 @@ pub(super) struct ChangeForms {
     pub(super) may_move: bool,
     pub(super) may_cancel: bool,
     pub(super) may_miss: bool,
+    /// Fields that lead back to the calendar; none on the page of a lead.
+    pub(super) place: Vec<HiddenField>,
 }
 
 impl ChangeForms {
@@ -50,9 +54,15 @@ impl ChangeForms {
                 && may(AppointmentChange::Move { to: WantedTime::Exact(now), outside_hours }),
             may_cancel: may(AppointmentChange::Cancel),
             may_miss: may(AppointmentChange::NoShow),
+            place: Vec::new(),
         };
         let is_empty =
             !forms.may_confirm && !forms.may_move && !forms.may_cancel && !forms.may_miss;
         (!is_empty).then_some(forms)
+    }
+
+    /// Adds the fields that lead back to the calendar.
+    pub(super) fn with_place(self, place: &CalendarPlace) -> Self {
+        Self { place: place.fields(), ..self }
     }
 }

@@ -29,7 +29,7 @@ const SLOTS: [&str; 5] = [
 const PAGE: &str = "/console/appointments?from=2026-05-01";
 
 /// A dealer with one place at a time whose agent names every free time when it is asked.
-fn one_place(config: &mut Config) {
+pub(super) fn one_place(config: &mut Config) {
     let terms = &mut config.dealers[0].terms;
     terms.rooftops[0].appointments.capacity = 1;
     terms.leads.proposed_times = 100;
@@ -37,7 +37,7 @@ fn one_place(config: &mut Config) {
     terms.leads.confirmations.per_address = 100;
 }
 
-fn drive(name: &str, at: &str) -> Value {
+pub(super) fn drive(name: &str, at: &str) -> Value {
     let appointment = json!({"appointment_type": "test_drive", "appointment_at": at});
     let vehicle = json!({"vin": LISTED_VIN});
     with(customer(name), &[("/vehicle_of_interest", vehicle), ("/appointment", appointment)])
@@ -275,8 +275,7 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
     let (id, version) = story.appointment(dan);
     let path = format!("/console/appointments/{id}/move");
     let version = version.to_string();
-    let fields =
-        [("version", version.as_str()), ("at", "2026-05-01T11:30"), ("week", "2026-05-01")];
+    let fields = [("version", version.as_str()), ("at", "2026-05-01T11:30"), ("in_view", "list")];
     assert_eq!(dora.do_it(&path, &fields), "moved");
     running.wake();
     story.delivered(dan, 4);

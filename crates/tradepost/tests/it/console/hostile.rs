@@ -83,6 +83,9 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         POST /appointments/0123/no-show 303  422  422  403  422  422
         POST /blocked-times   303  403  422  403  422  422
         POST /blocked-times/0123/remove 303  403  404  403  404  404
+        POST /calendar-feeds  303  403  422  403  422  422
+        POST /calendar-feeds/revoke 303  403  422  403  422  422
+        GET  /help            303  200  200  200  200  200
         GET  /inventory       303  200  200  200  200  200
         GET  /inventory/ask   303  200  200  200  200  200
         GET  /inventory/vehicle 303  404  404  404  404  404

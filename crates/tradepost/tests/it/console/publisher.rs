@@ -60,6 +60,9 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         POST /appointments/0123/no-show 403  403  403
         POST /blocked-times   403  403  403
         POST /blocked-times/0123/remove 403  403  403
+        POST /calendar-feeds  403  403  403
+        POST /calendar-feeds/revoke 403  403  403
+        GET  /help            200  200  200
         GET  /inventory       403  403  403
         GET  /inventory/ask   403  403  403
         GET  /inventory/vehicle 403  403  403

@@ -6,6 +6,7 @@ use tradepost::config::{AuthSettings, Config, DealerConfig, RateLimitConfig, Ser
 use tradepost_aap::lead::AppointmentType;
 use tradepost_aap::vehicle::Vocabularies;
 use tradepost_aap::{Skill, Vehicle, Version};
+use tradepost_dealer::calendar::CalendarFeedDetail;
 use tradepost_dealer::import::{FeedUnit, PricePolicy};
 use tradepost_dealer::settings::{
     AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
@@ -114,6 +115,7 @@ fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> RooftopSetting
             notice: SignedDuration::from_hours(2),
             horizon_days: 14,
             closed_on: vec!["2026-05-25".parse().unwrap()],
+            calendar_feed: CalendarFeedDetail::Vehicle,
         },
     }
 }

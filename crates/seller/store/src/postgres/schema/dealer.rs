@@ -68,3 +68,20 @@ pub(super) const LEAD_WORK: &str = r#"
     CREATE INDEX leads_to_do ON leads (dealer_id, received_at, seq)
         WHERE (state = 'held' OR state = 'received' AND stage = 'new' AND handled_by IS NULL);
 "#;
+
+/// Calendar feeds of rooftops. A rooftop has at most one that is not revoked.
+pub(super) const CALENDAR_FEEDS: &str = r#"
+    CREATE TABLE calendar_feeds (
+        feed_id      TEXT COLLATE "C" PRIMARY KEY,
+        dealer_id    TEXT NOT NULL,
+        rooftop      TEXT NOT NULL,
+        hash         BYTEA NOT NULL,        -- SHA-256 of the secret in the address
+        created_at   BIGINT NOT NULL,
+        created_by   TEXT NOT NULL,
+        revoked_at   BIGINT,
+        last_used_on TEXT                   -- a day
+    );
+    CREATE UNIQUE INDEX calendar_feeds_by_hash ON calendar_feeds (hash);
+    CREATE UNIQUE INDEX calendar_feeds_by_rooftop ON calendar_feeds (dealer_id, lower(rooftop))
+        WHERE revoked_at IS NULL;
+"#;

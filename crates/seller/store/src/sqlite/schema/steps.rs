@@ -383,3 +383,20 @@ pub(crate) const LEAD_WORK: &str = "
     CREATE INDEX leads_to_do ON leads (dealer_id, received_at, seq)
         WHERE (state = 'held' OR state = 'received' AND stage = 'new' AND handled_by IS NULL);
 ";
+
+/// Calendar feeds of rooftops. A rooftop has at most one that is not revoked.
+pub(crate) const CALENDAR_FEEDS: &str = "
+    CREATE TABLE calendar_feeds (
+        feed_id      TEXT PRIMARY KEY,
+        dealer_id    TEXT NOT NULL,
+        rooftop      TEXT NOT NULL,
+        hash         BLOB NOT NULL,         -- SHA-256 of the secret in the address
+        created_at   INTEGER NOT NULL,
+        created_by   TEXT NOT NULL,
+        revoked_at   INTEGER,
+        last_used_on TEXT                   -- a day
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX calendar_feeds_by_hash ON calendar_feeds (hash);
+    CREATE UNIQUE INDEX calendar_feeds_by_rooftop ON calendar_feeds (dealer_id, lower(rooftop))
+        WHERE revoked_at IS NULL;
+";

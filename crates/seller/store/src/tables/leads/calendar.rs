@@ -349,6 +349,28 @@ impl Store {
         self.read_all("reading settled appointments", &sql, params![dealer_id], visit)
     }
 
+    /// Returns a dealer's current appointments that were to take place within a period, and were cancelled, missed or
+    /// not offered; by start.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn settled_visits_between(
+        &self,
+        dealer_id: &str,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Visit>, InternalError> {
+        let sql = format!(
+            "{} WHERE l.dealer_id = $1 AND l.appointment_id = a.appointment_id
+                 AND a.state IN ('cancelled', 'no_show', 'rejected')
+                 AND a.ends_at > $2 AND a.starts_at < $3
+             ORDER BY a.starts_at, a.appointment_id",
+            visits()
+        );
+        let period = params![dealer_id, from, until];
+        self.read_all("reading settled appointments of a period", &sql, period, visit)
+    }
+
     /// Returns an appointment with its lead.
     ///
     /// # Errors
