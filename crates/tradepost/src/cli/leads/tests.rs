@@ -191,6 +191,7 @@ fn the_details_have_everything_and_the_unchanged_consent_text() {
         changed: May 1, 3:15 AM PDT
         dealer: larkspur
         rooftop: -
+        stage: new
         probably the same person as in: lead-2
         appointment: appointment-2
           for: test_drive
