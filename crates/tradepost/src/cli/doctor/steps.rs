@@ -85,8 +85,7 @@ fn finding(dealer: &DealerConfig, state: &StepState, tested: &[TestedStep]) -> D
     let StepState { step, is_done, says, .. } = state;
     let verdict = tested.iter().find(|tested| tested.step == *step).map(|tested| &tested.verdict);
     let failed = verdict.filter(|verdict| verdict.outcome == StepOutcome::Failed);
-    let finding_state = match step {
-        _ if *is_done => FindingState::Ok,
+    let open = match step {
         FirstStep::Identity | FirstStep::Hours => FindingState::Warning,
         FirstStep::Feed | FirstStep::Delivery | FirstStep::Card | FirstStep::TestLead => {
             FindingState::Bad
@@ -96,7 +95,7 @@ fn finding(dealer: &DealerConfig, state: &StepState, tested: &[TestedStep]) -> D
     DoctorFinding {
         area: Area::Steps,
         subject: format!("{}: {step}", dealer.terms.id),
-        state: finding_state,
+        state: if *is_done { FindingState::Ok } else { open },
         says: failed.map_or_else(|| says.clone(), |verdict| verdict.says.clone()),
         hint: (!is_done).then(|| hint.to_owned()),
     }

@@ -28,6 +28,27 @@ const DEALER: &str = "/dealers/0";
 /// Its rooftops.
 const ROOFTOPS: &str = "/dealers/0/rooftops";
 
+/// Department whose opening hours are asked for.
+struct DepartmentHours {
+    name: &'static str,
+    text: &'static str,
+    /// Appointments that need its hours.
+    appointments: &'static [&'static str],
+}
+
+const DEPARTMENTS: &[DepartmentHours] = &[
+    DepartmentHours {
+        name: "sales",
+        text: "Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none)",
+        appointments: &["sales", "test_drive", "trade_in"],
+    },
+    DepartmentHours {
+        name: "service",
+        text: "Opening hours of service (empty: none)",
+        appointments: &["service"],
+    },
+];
+
 /// Answer that leaves something out where an empty line has another meaning.
 const NONE: &str = "none";
 
@@ -186,18 +207,11 @@ fn ask_hours(
     draft.set(rooftop, "schedules", json!({}));
     let schedules = format!("{rooftop}/schedules");
     let mut types = Vec::new();
-    for (department, text, kinds) in [
-        (
-            "sales",
-            "Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none)",
-            ["sales", "test_drive", "trade_in"].as_slice(),
-        ),
-        ("service", "Opening hours of service (empty: none)", ["service"].as_slice()),
-    ] {
-        let question = Question::new(text, hours::HINT);
-        let field = DraftField { table: &schedules, key: department };
+    for department in DEPARTMENTS {
+        let question = Question::new(department.text, hours::HINT);
+        let field = DraftField { table: &schedules, key: department.name };
         if ask_with(dialogue, draft, field, &question, AnswerNeed::Optional, hours::week)? {
-            types.extend_from_slice(kinds);
+            types.extend_from_slice(department.appointments);
         }
     }
     if types.is_empty() {

@@ -252,21 +252,12 @@ fn write_table(out: &mut String, table: &Value, path: &str) {
     }
     for (key, value) in members.filter(|(_, value)| is_table(value)) {
         let path = below(key);
-        match value {
-            Value::Array(tables) => {
-                for table in tables {
-                    out.push('\n');
-                    write_comment(out, &path);
-                    out.push_str(&format!("[[{path}]]\n"));
-                    write_table(out, table, &path);
-                }
-            }
-            _ => {
-                out.push('\n');
-                write_comment(out, &path);
-                out.push_str(&format!("[{path}]\n"));
-                write_table(out, value, &path);
-            }
+        let (opening, closing) = if value.is_array() { ("[[", "]]") } else { ("[", "]") };
+        for table in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+            out.push('\n');
+            write_comment(out, &path);
+            out.push_str(&format!("{opening}{path}{closing}\n"));
+            write_table(out, table, &path);
         }
     }
 }
@@ -288,12 +279,10 @@ fn write_comment(out: &mut String, key: &str) {
 
 /// Writes a value. What JSON escapes in a text, TOML reads, except for one control character that JSON leaves.
 fn written(value: &Value) -> String {
-    match value {
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "))
-        }
-        value => value.to_string().replace('\u{7f}', "\\u007F"),
+    if let Some(items) = value.as_array() {
+        return format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "));
     }
+    value.to_string().replace('\u{7f}', "\\u007F")
 }
 
 #[cfg(test)]
