@@ -252,11 +252,11 @@ fn write_table(out: &mut String, table: &Value, path: &str) {
     }
     for (key, value) in members.filter(|(_, value)| is_table(value)) {
         let path = below(key);
-        let (opening, closing) = if value.is_array() { ("[[", "]]") } else { ("[", "]") };
+        let header = if value.is_array() { format!("[[{path}]]") } else { format!("[{path}]") };
         for table in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
             out.push('\n');
             write_comment(out, &path);
-            out.push_str(&format!("{opening}{path}{closing}\n"));
+            out.push_str(&format!("{header}\n"));
             write_table(out, table, &path);
         }
     }
