@@ -93,6 +93,7 @@ def copy(data, times):
     tables = ["lead_submissions", "leads", "appointments", "lead_events", "consent_log", "consent_evidence"]
     kept = {table: rows(database, table) for table in tables}
     highest = {table: max(row["seq"] for row in kept[table]) for table in ["lead_submissions", "lead_events", "consent_log"]}
+    arrivals = {row["seq"]: row["received_at"] for row in kept["lead_submissions"]}
     place = 0
     database.execute("BEGIN")
     for number in range(1, times):
@@ -106,8 +107,11 @@ def copy(data, times):
                 **row, **earlier(row, by, "received_at"), "seq": row["seq"] + submissions,
                 "lead_id": row["lead_id"] + again, "payload": payload})
         for row in kept["appointments"]:
+            # Those of the past have got a time, and some were cancelled.
+            starts = arrivals[row["submission"]] - by + 24 * 60 * MINUTE
+            state = "cancelled" if (row["submission"] + number) % 3 == 0 else "confirmed"
             add(database, "appointments", {
-                **row, **earlier(row, by, "requested_at", "starts_at", "ends_at"),
+                **row, "state": state, "starts_at": starts, "ends_at": starts + 30 * MINUTE,
                 "appointment_id": row["appointment_id"] + again, "submission": row["submission"] + submissions})
         for row in kept["leads"]:
             place += 1

@@ -55,6 +55,7 @@ impl EmptySearchText {
     pub fn from_message(message: &str) -> Self {
         let reading = message.strip_prefix("No vehicle matches").unwrap_or(message);
         let reading = reading.trim_start_matches([';', ':', '.', ' ']);
+        let reading = reading.strip_prefix("the query was read as: ").unwrap_or(reading);
         Self(shortened(&impersonal(reading), LONGEST_READING))
     }
 
@@ -225,10 +226,7 @@ mod tests {
     fn a_reading_is_the_message_without_its_beginning() {
         let read = |message: &str| EmptySearchText::from_message(message).as_str().to_owned();
         for (message, reading) in [
-            (
-                "No vehicle matches; the query was read as: make Nissan.",
-                "the query was read as: make Nissan.",
-            ),
+            ("No vehicle matches; the query was read as: make Nissan.", "make Nissan."),
             (
                 "No vehicle matches. No listing has \"kombobulator\".",
                 "No listing has \"kombobulator\".",

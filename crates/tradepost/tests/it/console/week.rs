@@ -98,10 +98,10 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Leads by agent, by day">
         <table>
         <caption class="unseen">Leads by agent, by day</caption>
-        <thead><tr><th scope="col">Agent</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Agent</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>shopper<br><span class="quiet small">not verified · 1 sold</span></th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">2</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>2</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>planner<br><span class="quiet small">not verified</span></th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>shopper<br><span class="quiet small">not verified · 1 sold</span></th><td class="number"><strong>2</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">2</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>planner<br><span class="quiet small">not verified</span></th><td class="number"><strong>1</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
@@ -127,14 +127,14 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Time to first answer, by day">
         <table>
         <caption class="unseen">Time to first answer, by day</caption>
-        <thead><tr><th scope="col">Leads</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Leads</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Answered: half within</th><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number"><strong>12 min</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Answered: 9 of 10 within</th><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number"><strong>12 min</strong></td></tr>
-        <tr><th scope="row">Answered leads</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1</strong></td></tr>
-        <tr><th scope="row">Seen: half within</th><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number"><strong>12 min</strong></td></tr>
-        <tr><th scope="row">Seen: 9 of 10 within</th><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number"><strong>12 min</strong></td></tr>
-        <tr><th scope="row">Seen leads</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Answered: half within</th><td class="number"><strong>12 min</strong></td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td></tr>
+        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Answered: 9 of 10 within</th><td class="number"><strong>12 min</strong></td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td></tr>
+        <tr><th scope="row">Answered leads</th><td class="number"><strong>1</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row">Seen: half within</th><td class="number"><strong>12 min</strong></td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td></tr>
+        <tr><th scope="row">Seen: 9 of 10 within</th><td class="number"><strong>12 min</strong></td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">12 min</td><td class="number">–</td><td class="number">–</td><td class="number">–</td></tr>
+        <tr><th scope="row">Seen leads</th><td class="number"><strong>1</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
@@ -160,12 +160,12 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Appointments, by day">
         <table>
         <caption class="unseen">Appointments, by day</caption>
-        <thead><tr><th scope="col">Change</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Change</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Booked</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Moved by staff</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>0</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-2" aria-hidden="true"></span>Cancelled</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>0</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-3" aria-hidden="true"></span>No-show</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>0</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Booked</th><td class="number"><strong>1</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Moved by staff</th><td class="number"><strong>0</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-2" aria-hidden="true"></span>Cancelled</th><td class="number"><strong>0</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-3" aria-hidden="true"></span>No-show</th><td class="number"><strong>0</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
@@ -191,10 +191,10 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Sold and lost, by day">
         <table>
         <caption class="unseen">Sold and lost, by day</caption>
-        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Sold</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Lost</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>0</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Sold</th><td class="number"><strong>1</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>Lost</th><td class="number"><strong>0</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
@@ -220,10 +220,10 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Refusals by code, by day">
         <table>
         <caption class="unseen">Refusals by code, by day</caption>
-        <thead><tr><th scope="col">Code</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Code</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>VEHICLE_NOT_FOUND</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1,200</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>1,200</strong></td></tr>
-        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>INVALID_CONSENT</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">4</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>4</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>VEHICLE_NOT_FOUND</th><td class="number"><strong>1,200</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">1,200</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
+        <tr><th scope="row"><span class="swatch kind-1" aria-hidden="true"></span>INVALID_CONSENT</th><td class="number"><strong>4</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">4</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
@@ -249,9 +249,9 @@ fn a_week_is_shown_with_charts_and_tables() {
         <div class="scroll" tabindex="0" role="region" aria-label="Searches that found nothing, by day">
         <table>
         <caption class="unseen">Searches that found nothing, by day</caption>
-        <thead><tr><th scope="col">Searches</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th><th scope="col" class="number">Week</th></tr></thead>
+        <thead><tr><th scope="col">Searches</th><th scope="col" class="number">Week</th><th scope="col" class="number">Mon 27</th><th scope="col" class="number">Tue 28</th><th scope="col" class="number">Wed 29</th><th scope="col" class="number">Thu 30</th><th scope="col" class="number">Fri 1</th><th scope="col" class="number">Sat 2</th><th scope="col" class="number">Sun 3</th></tr></thead>
         <tbody>
-        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Searches</th><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">4</td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number"><strong>4</strong></td></tr>
+        <tr><th scope="row"><span class="swatch kind-0" aria-hidden="true"></span>Searches</th><td class="number"><strong>4</strong></td><td class="number">0</td><td class="number">0</td><td class="number">0</td><td class="number">4</td><td class="number">0</td><td class="number">0</td><td class="number">0</td></tr>
         </tbody>
         </table>
         </div>
