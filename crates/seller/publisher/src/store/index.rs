@@ -199,9 +199,36 @@ impl Query {
         Self { skip: 0, limit, ..self }
     }
 
-    /// Returns true when a record matches by owner, account, state and class. Index term, start and
-    /// limit are not checked.
-    pub(crate) fn selects(&self, record: &EntityRecord) -> bool {
+    /// Returns true when a record belongs into the list, wherever its pages begin and end: for a store that
+    /// has no database to select and sort. The record has to have its index terms.
+    #[must_use]
+    pub fn matches(&self, record: &EntityRecord) -> bool {
+        let has_term = |terms: &IndexTerms| record.terms.iter().any(|term| terms.contain(term));
+        self.selects(record)
+            && self.reaches(record)
+            && self.terms.as_ref().is_none_or(has_term)
+            && match self.changes {
+                None => true,
+                Some(Changes::By(now)) => record.changes_at.is_some_and(|at| at <= now),
+                Some(Changes::After(now)) => record.changes_at.is_none_or(|at| at > now),
+            }
+    }
+
+    /// Compares two records in the order of the list.
+    #[must_use]
+    pub fn compare(&self, one: &EntityRecord, other: &EntityRecord) -> Ordering {
+        match self.changes {
+            Some(Changes::By(_)) => {
+                (one.changes_at, one.place).cmp(&(other.changes_at, other.place))
+            }
+            Some(Changes::After(_)) | None => self.order.compare(one, other),
+        }
+    }
+
+    /// Returns true when a record matches by owner, account, state and class, as for
+    /// [`StoreRead::count`]. Index term, start and limit are not checked.
+    #[must_use]
+    pub fn selects(&self, record: &EntityRecord) -> bool {
         let account = record.account.as_ref();
         self.owner.as_ref().is_none_or(|owner| record.owner == *owner)
             && self.account.as_ref().is_none_or(|wanted| account == Some(wanted))

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use super::{
-    Changes, EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreRead,
-    StoreTx, Tally, TxEnd,
+    EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreRead, StoreTx,
+    Tally, TxEnd,
 };
 use crate::decision::DecisionEntry;
 use crate::services::BoxFuture;
@@ -62,27 +62,9 @@ impl StoreRead for MemoryTx {
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
-        let wanted = |record: &&EntityRecord| {
-            record.kind == kind
-                && query.selects(record)
-                && query.reaches(record)
-                && query
-                    .terms
-                    .as_ref()
-                    .is_none_or(|terms| record.terms.iter().any(|term| terms.contain(term)))
-                && match query.changes {
-                    None => true,
-                    Some(Changes::By(now)) => record.changes_at.is_some_and(|at| at <= now),
-                    Some(Changes::After(now)) => record.changes_at.is_none_or(|at| at > now),
-                }
-        };
+        let wanted = |record: &&EntityRecord| record.kind == kind && query.matches(record);
         let mut found: Vec<_> = self.0.borrow().records.values().filter(wanted).map(read).collect();
-        match query.changes {
-            Some(Changes::By(_)) => found.sort_by_key(|record| (record.changes_at, record.place)),
-            Some(Changes::After(_)) | None => {
-                found.sort_by(|one, other| query.order.compare(one, other));
-            }
-        }
+        found.sort_by(|one, other| query.compare(one, other));
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
         Ok(found.into_iter().skip(query.skip).take(limit).collect())
     }
