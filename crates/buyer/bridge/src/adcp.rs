@@ -20,9 +20,9 @@ use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
-use tradepost_mcp::AgreementForm;
+use tradepost_mcp::{AgreementForm, outline};
 
-use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::consent::{Agreement, ConsentSubject, FORM_UNANSWERED};
 use super::dealers::place_of;
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::fan_out::{Askable, SlowMark, ask_all};
@@ -332,7 +332,7 @@ impl Bridge {
         unclear: Option<bool>,
     ) -> Result<String, BridgeError> {
         // A person cannot agree to text that cannot be shown.
-        if !consent::is_whole(payload) {
+        if !outline::is_whole(payload) {
             let message = "this is too much for a person to read in one question, or has characters \
                            that cannot be shown";
             return Err(BridgeError::new(BridgeErrorCode::InvalidArguments, message)
@@ -361,7 +361,7 @@ impl Bridge {
             }
         });
         out.push_str("\nThis would be sent:\n");
-        out.push_str(&consent::lines(payload));
+        out.push_str(&outline::lines(payload));
         Ok(out)
     }
 

@@ -5,25 +5,13 @@
 
 use std::sync::atomic::Ordering;
 
-use tradepost_client::display::MAX_ITEMS;
-use tradepost_client::text::{WORD, plain};
-use tradepost_document::json::{Map, Value};
+use tradepost_document::json::Value;
 use tradepost_mcp::{AgreementForm, FormAnswer};
 
-use super::confirmation::{Confirmed, LIFETIME, Rejected};
+use super::confirmation::{Confirmed, LIFETIME, TokenRejected};
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::person_form::{EventSender, LateRefusal, NoAnswer, Person};
-use super::sanitize::quoted;
-use super::{AskMode, Bridge, show};
-
-/// Maximum number of lines with which a form lists what would be sent.
-const MAX_LINES: usize = 60;
-
-/// Maximum length of each text in a form, in characters.
-const MAX_SHOWN: usize = 300;
-
-/// Maximum length of a member's name in a form, in characters.
-pub(super) const MAX_MEMBER: usize = 40;
+use super::{AskMode, Bridge};
 
 /// Subject of a question to the person.
 pub(super) struct ConsentSubject {
@@ -209,7 +197,7 @@ fn after_silence(count: u64, subject: &str) -> String {
 /// Splits a text into the number of a question and its token.
 fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
     let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
-    read.ok_or_else(|| rejected(Rejected::Invalid))
+    read.ok_or_else(|| rejected(TokenRejected::Invalid))
 }
 
 /// Returns true when the client reports any action of the person.
@@ -241,94 +229,19 @@ fn silent(why: NoAnswer) -> BridgeError {
     BridgeError::new(code, message)
 }
 
-fn rejected(why: Rejected) -> BridgeError {
+fn rejected(why: TokenRejected) -> BridgeError {
     match why {
-        Rejected::Invalid => BridgeError::new(
+        TokenRejected::Invalid => BridgeError::new(
             BridgeErrorCode::ConfirmationInvalid,
             "the confirmation does not belong to this call: something has changed since the user \
              was asked, or this bridge has started anew",
         ),
-        Rejected::Expired => BridgeError::new(
+        TokenRejected::Expired => BridgeError::new(
             BridgeErrorCode::ConfirmationExpired,
             format!("the confirmation is older than {} minutes", LIFETIME.as_mins()),
         ),
-        Rejected::Declined => BridgeError::new(BridgeErrorCode::Declined, "the person has said no"),
-    }
-}
-
-/// Lists what would be sent, one line for each member, and says so when not everything is shown.
-pub(super) fn lines(parts: &Map) -> String {
-    let members = show::members(parts);
-    let mut out = String::new();
-    for (name, value) in members.iter().take(MAX_LINES) {
-        let name = quoted(name, MAX_SHOWN);
-        let value = quoted(value, MAX_SHOWN);
-        out.push_str(&format!("- {name}: \"{value}\"\n"));
-    }
-    if let Some(more) = members.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
-        out.push_str(&format!("- and {more} more\n"));
-    }
-    if !is_whole(parts) {
-        out.push_str("Not all of what would be sent is shown here.\n");
-    }
-    out
-}
-
-/// Returns true when [`lines`] shows all of this, from the first to the last character.
-pub(super) fn is_whole(parts: &Map) -> bool {
-    parts.iter().all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
-        && show::members(parts).len() <= MAX_LINES
-}
-
-fn is_shown(value: &Value) -> bool {
-    let is_short = |text: &str| is_legible(text, MAX_SHOWN);
-    match value {
-        Value::Null | Value::Bool(_) => true,
-        Value::Number(number) => number.text().len() <= WORD,
-        Value::String(text) => is_short(text),
-        // Lists of plain values are shown on one line.
-        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.len() <= MAX_ITEMS && is_short(&value.to_string())
-        }
-        Value::Array(items) => items.iter().all(is_shown),
-        Value::Object(members) => {
-            let mut members = members.iter();
-            members.all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
-        }
-    }
-}
-
-/// Returns true when every character of a text is shown; the amount of white space does not matter.
-fn is_legible(text: &str, max: usize) -> bool {
-    let shown = plain(text, max);
-    text.chars().count() <= max && text.split_whitespace().eq(shown.split_whitespace())
-}
-
-#[cfg(test)]
-mod tests {
-    use tradepost_document::json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_a_form_cuts_is_told() {
-        let is_cut = |value: Value| {
-            let parts = Map::from_iter([("it".to_owned(), value)]);
-            let says = lines(&parts).contains("Not all of what would be sent is shown");
-            assert_eq!(says, !is_whole(&parts), "{parts:?}");
-            says
-        };
-        assert!(!is_cut(json!({"a": "x".repeat(MAX_SHOWN), "b": vec!["yes"; MAX_ITEMS], "c": 5})));
-        assert!(!is_cut(json!(vec![json!({"a": 1}); MAX_LINES])));
-        for cut in [
-            json!([{"a": "x".repeat(MAX_SHOWN + 1)}]),
-            json!(vec!["no"; MAX_ITEMS + 1]),
-            json!("to\u{200b}tal"),
-            json!(["x".repeat(200), "y".repeat(200)]),
-            json!({"x".repeat(MAX_MEMBER + 1): 1}),
-            json!(vec![json!({"a": 1}); MAX_LINES + 1]),
-        ] {
-            assert!(is_cut(cut));
+        TokenRejected::Declined => {
+            BridgeError::new(BridgeErrorCode::Declined, "the person has said no")
         }
     }
 }

@@ -4,20 +4,19 @@
 
 use std::sync::Arc;
 
-use tradepost_aap::lead::Channel;
-use tradepost_aap::{self as aap, LeadSubmit, Skill, Vehicle, Version};
+use tradepost_aap::consent_text::consent_text;
+use tradepost_aap::{self as aap, Skill, Version};
 use tradepost_client::failure::CallFailure;
 use tradepost_client::refusal::RefusalForm;
-use tradepost_client::text::plain;
 use tradepost_document::canonical;
 use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
-use tradepost_mcp::AgreementForm;
+use tradepost_mcp::{AgreementForm, outline};
 
 use super::arguments::LeadArguments;
 use super::confirmation::{Confirmed, REPEATABLE};
-use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::consent::{Agreement, ConsentSubject, FORM_UNANSWERED};
 use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::person_form::Person;
@@ -45,7 +44,7 @@ impl Bridge {
             let message = "the dealer takes no leads from agents";
             return Err(BridgeError::new(BridgeErrorCode::SkillNotOffered, message).at(&dealer.id));
         }
-        let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
+        let consent_text = consent_text(&recipient(&dealer.id, &connection), &arguments.lead);
         let version = choice.version;
         let subject = subject(&dealer, version, &arguments, &consent_text);
         let matter = ConsentSubject {
@@ -67,7 +66,9 @@ impl Bridge {
                     "confirmation_expires_at": rfc3339(until),
                     "form_unanswered"?: is_form_unanswered.then_some(true),
                 });
-                let mut text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
+                let tool = Skill::LeadSubmit.tool_name();
+                let mut text =
+                    outline::question(&tool, &consent_text, &arguments.parts, &confirmation);
                 if is_form_unanswered {
                     text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
                 }
@@ -216,68 +217,23 @@ fn subject(
 
 /// Builds the form for the client: the consent text, and what would be sent.
 fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
-    let sent = consent::lines(parts);
+    let sent = outline::lines(parts);
     AgreementForm {
         message: format!("{consent_text}\n\nThis would be sent to {dealer}:\n{sent}"),
         title: "I agree",
     }
 }
 
-/// Returns the consent text: the data, its recipient, and the permitted use.
-fn consent_text(dealer: &str, connection: &DealerConnection, lead: &LeadSubmit) -> String {
-    let customer = &lead.customer;
+/// Returns the name of the dealer in the consent text: as its card has it, in quotation marks, with its address.
+fn recipient(dealer: &str, connection: &DealerConnection) -> String {
     let name: String =
         connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();
     // Removes links, because the person should read the name and not follow it.
     let name = quoted(&name.replace("://", " "), MAX_NAME);
-    let dealer = if name.is_empty() {
+    if name.is_empty() {
         format!("the car dealer at {dealer}")
     } else {
         // Quoted, because the dealer chose the name: it must not read as part of our sentence.
         format!("the car dealer \"{name}\" at {dealer}")
-    };
-    let mut given = vec!["my name".to_owned()];
-    given.extend(customer.email.as_ref().map(|email| format!("my e-mail address {email}")));
-    given.extend(customer.phone.as_ref().map(|phone| format!("my telephone number {phone}")));
-    given.extend(customer.address.as_ref().map(|_| "my postal address".to_owned()));
-    given.extend(lead.trade_in.as_ref().map(|_| "what I said about my trade-in".to_owned()));
-    given.extend(lead.message.as_ref().map(|_| "my message".to_owned()));
-    let channels = lead.consent.allowed_channels.iter().map(|channel| {
-        match channel {
-            Channel::Email => "e-mail",
-            Channel::Phone => "telephone",
-            Channel::Sms => "text message",
-        }
-        .to_owned()
-    });
-    let about = lead.vehicle_of_interest.as_ref().map(name_of).filter(|name| !name.is_empty());
-    let about =
-        about.map_or_else(|| "my request".to_owned(), |name| format!("my request ({name})"));
-    format!(
-        "I agree that {dealer} receives {} and may contact me by {} about {about}. \
-         I permit nothing else.",
-        listed(given, "and"),
-        listed(channels.collect(), "or"),
-    )
-}
-
-/// Returns the name of a vehicle for use in a sentence.
-fn name_of(vehicle: &Vehicle) -> String {
-    let number = |kind: &str, number: &Option<String>| {
-        number.as_ref().map(|number| format!("{kind} {}", plain(number, 40)))
-    };
-    let identified = number("VIN", &vehicle.vin)
-        .or_else(|| number("stock", &vehicle.stock))
-        .or_else(|| number("vehicle", &vehicle.vehicle_id));
-    let title = plain(&vehicle.title(), 80);
-    let parts = [Some(title).filter(|title| !title.is_empty()), identified];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-/// Joins items like `a, b and c`.
-fn listed(mut items: Vec<String>, conjunction: &str) -> String {
-    match (items.pop(), items.is_empty()) {
-        (Some(last), false) => format!("{} {conjunction} {last}", items.join(", ")),
-        (last, _) => last.unwrap_or_default(),
     }
 }

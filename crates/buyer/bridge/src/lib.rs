@@ -22,7 +22,7 @@ use tradepost_client::failure::CallFailure;
 use tradepost_client::transport::{HttpTransport, Network, TransportLimits};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
-use tradepost_mcp::{AgreementForm, ListedTool};
+use tradepost_mcp::{AgreementForm, ListedTool, confirmation, lenient, sanitize, schema};
 
 pub mod failures;
 pub mod server;
@@ -30,7 +30,6 @@ pub mod server;
 mod access;
 mod adcp;
 mod arguments;
-mod confirmation;
 mod consent;
 mod dealer_list;
 mod dealer_tools;
@@ -39,12 +38,9 @@ mod doubtful;
 mod fan_out;
 mod in_doubt;
 mod lead;
-mod lenient;
 mod person_form;
 mod progress;
 mod retries;
-mod sanitize;
-mod schema;
 mod search;
 mod show;
 mod tools;
@@ -225,7 +221,7 @@ impl Bridge {
                 adcp::lenient(row, &self.seller_names, arguments);
             return Some(ended(self.media(row, &arguments, person).await, notes));
         }
-        let is_it = |skill: &&Skill| !self.dealers.is_empty() && tools::name(**skill) == name;
+        let is_it = |skill: &&Skill| !self.dealers.is_empty() && skill.tool_name() == name;
         let skill = *Skill::ALL.iter().find(is_it)?;
         let list = self.dealers.current().await;
         let schema = arguments::input_schema(skill, DealerChoice::new(&list.names, false));

@@ -260,7 +260,7 @@ impl Sessions {
     /// Returns a new name.
     pub(super) fn name(&self) -> String {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        super::confirmation::session(&self.secret, number)
+        super::confirmation::session_name(&self.secret, number)
     }
 
     /// Returns true when this process has issued the name.

@@ -3,13 +3,13 @@
 
 use tradepost_aap::vehicle::ListingStatus;
 use tradepost_client::display::{
-    MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title,
+    MAX_ITEMS, dollars, grouped, identified, label, member, of_vehicle, text, title,
 };
-use tradepost_client::text::{SENTENCE, plain};
+use tradepost_client::text::SENTENCE;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{Map, Value};
+use tradepost_document::json::Value;
+use tradepost_mcp::outline::{line, said, table};
 
-use super::consent::MAX_MEMBER;
 use super::doubtful::DOUBTFUL;
 use super::failures::BridgeError;
 use super::sanitize::{quotation, quoted};
@@ -20,9 +20,6 @@ pub(super) const CLOSING_NOTE: &str = "Text in quotation marks, and the data, ar
 
 /// Maximum length of a dealer's message.
 pub(super) const MAX_SAID: usize = 4 * SENTENCE;
-
-/// Maximum length of a word without quotation marks.
-const MAX_BARE_WORD: usize = 24;
 
 /// Renders the dealers and their information.
 pub(super) fn dealers(document: &Value, errors: &[BridgeError]) -> String {
@@ -120,15 +117,6 @@ pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
     out.trim_end().to_owned()
 }
 
-/// Returns the argument that identifies a vehicle, as name and value.
-fn identified(vehicle: &Value) -> String {
-    let names = ["vin", "stock", "vehicle_id"];
-    let found = names.iter().map(|name| (name, member(vehicle, name)));
-    let found =
-        found.filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name} {value}"));
-    found.take(1).collect()
-}
-
 /// Renders one vehicle with all its members.
 pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> String {
     let heading = quoted(&title(data), SENTENCE);
@@ -189,52 +177,6 @@ pub(super) fn facets(data: &Value, dealers: &[Value], errors: &[BridgeError]) ->
     out.trim_end().to_owned()
 }
 
-/// Renders the question for the user.
-pub(super) fn confirmation(consent_text: &str, parts: &Map, token: &str) -> String {
-    let mut out = format!(
-        "Nothing has been sent yet. Show the user this text, word for word:\n\n> {consent_text}\n\n\
-         and what would be sent:\n\n"
-    );
-    for (name, value) in members(parts) {
-        out.push_str(&format!("- {name}: {value}\n"));
-    }
-    out.push_str(&format!(
-        "\nThen ask whether they agree. Only when they do, call aap_lead_submit again with exactly \
-         the same arguments and, in addition, consent_shown_to_user true and confirmation \
-         {token}"
-    ));
-    out
-}
-
-/// Lists the members of an object and of those within it, each with its path and its text.
-pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
-    fn walk(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
-        match value {
-            Value::Object(members) if !members.is_empty() => {
-                for (member, value) in members {
-                    walk(&format!("{name}.{}", plain(member, MAX_MEMBER)), value, out);
-                }
-            }
-            Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-                for (place, item) in items.iter().enumerate() {
-                    walk(&format!("{name}.{place}"), item, out);
-                }
-            }
-            Value::Object(_)
-            | Value::Array(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_) => out.push((name.to_owned(), text(Some(value)))),
-        }
-    }
-    let mut out = Vec::new();
-    for (name, value) in parts {
-        walk(&plain(name, MAX_MEMBER), value, &mut out);
-    }
-    out
-}
-
 /// Renders the receipt of a lead.
 pub(super) fn receipt(
     dealer: &str,
@@ -271,28 +213,6 @@ pub(super) fn receipt(
     out.trim_end().to_owned()
 }
 
-/// Appends a line of a list, unless the value is empty.
-pub(super) fn line(out: &mut String, name: &str, value: &str) {
-    if !value.is_empty() {
-        out.push_str(&format!("- {name}: {value}\n"));
-    }
-}
-
-/// Returns another party's value in quotation marks, unless it is a number or a single plain word, which cannot be
-/// read as an instruction.
-pub(super) fn said(value: Option<&Value>) -> String {
-    let shown = text(value);
-    let is_word =
-        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.');
-    let is_bare = shown.len() <= MAX_BARE_WORD && shown.chars().all(is_word);
-    match value {
-        Some(Value::String(_) | Value::Array(_) | Value::Object(_)) if !is_bare => {
-            format!("\"{}\"", quoted(&shown, SENTENCE))
-        }
-        Some(_) | None => shown,
-    }
-}
-
 fn says(out: &mut String, message: Option<&str>) {
     if let Some(message) = message.filter(|message| !message.is_empty()) {
         out.push_str(&format!("\nThe dealer says: {}\n", quotation(message, MAX_SAID)));
@@ -317,15 +237,4 @@ pub(super) fn failures(out: &mut String, errors: &[BridgeError]) {
 
 pub(super) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut out = line(header.iter().map(|&name| name.to_owned()).collect());
-    out.push_str(&line(header.iter().map(|_| "---".to_owned()).collect()));
-    // Escaped, because a bar in a dealer's text would begin a new cell.
-    for row in rows {
-        out.push_str(&line(row.iter().map(|cell| cell.replace('|', "\\|")).collect()));
-    }
-    out
 }

@@ -36,11 +36,6 @@ spent and nobody bound before the person has read what they agree to, word for w
 agree for them. When a call ends unclear, its answer says how to repeat it. A failed call lists every \
 problem at once: correct all of them before calling again.";
 
-/// Returns the name of a tool: `aap_` and the skill.
-pub(super) fn name(skill: Skill) -> String {
-    format!("aap_{}", skill.name().replace('.', "_"))
-}
-
 /// Returns the tool of a skill.
 pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> ListedTool {
     let description = match skill {
@@ -88,7 +83,7 @@ pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> ListedTool {
     ];
     let title = skill.title();
     ListedTool {
-        name: name(skill).into(),
+        name: skill.tool_name().into(),
         title: title.to_owned(),
         description: description.to_owned(),
         input_schema: schema::portable(&arguments::input_schema(skill, dealers)).into(),

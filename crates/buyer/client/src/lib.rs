@@ -11,7 +11,6 @@ pub mod challenge;
 pub mod client;
 pub mod directory;
 pub mod discover;
-pub mod display;
 pub mod events;
 pub mod failure;
 pub mod grpc;
@@ -27,7 +26,6 @@ pub mod response;
 pub mod retry;
 #[cfg(feature = "receiver")]
 pub mod signed;
-pub mod text;
 pub mod token;
 pub mod transport;
 pub mod trust;
@@ -45,8 +43,15 @@ pub use lead::{Lead, LeadConsent};
 pub use recovery::advise;
 pub use reqwest::Url;
 pub use token::{BearerToken, Origin};
+pub use tradepost_document::text;
 pub use transport::HttpTransport;
 pub use trust::Trust;
+
+/// Text of answers for people.
+pub mod display {
+    pub use tradepost_aap::display::*;
+    pub use tradepost_document::display::*;
+}
 
 #[cfg(test)]
 mod fake;

@@ -13,7 +13,9 @@ use tradepost_document::parse::{self, read_object};
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems, clip};
 
 pub mod caps;
+pub mod consent_text;
 pub mod dealer;
+pub mod display;
 pub mod error;
 pub mod inventory;
 pub mod lead;
@@ -153,6 +155,12 @@ impl Skill {
     #[must_use]
     pub fn takes(self, member: &str) -> bool {
         schema::request(self).get("properties").is_some_and(|all| all.get(member).is_some())
+    }
+
+    /// Returns the name of its tool over MCP (`R-MCP-01`): `aap_` and its own name.
+    #[must_use]
+    pub fn tool_name(self) -> String {
+        format!("aap_{}", self.name().replace('.', "_"))
     }
 
     /// Returns the media type of a request.

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod canonical;
 pub mod catalog;
 pub mod decimal;
+pub mod display;
 pub mod fault;
 pub mod format;
 pub mod http;
@@ -14,6 +15,7 @@ pub mod json;
 pub mod parse;
 pub mod problem;
 pub mod stale;
+pub mod text;
 #[cfg(feature = "toml")]
 pub mod toml;
 pub mod typed;

@@ -5,6 +5,12 @@ use tradepost_a2a::jsonrpc::{self, Id};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json, object};
 
+pub mod confirmation;
+pub mod lenient;
+pub mod outline;
+pub mod sanitize;
+pub mod schema;
+
 mod client;
 mod elicitation;
 mod listing;

@@ -2,10 +2,11 @@
 
 use tradepost_client::display::{MAX_ITEMS, member, text};
 use tradepost_document::json::Value;
+use tradepost_mcp::outline::{self, line, said, table};
 
 use crate::failures::BridgeError;
 use crate::sanitize::quoted;
-use crate::show::{self, MAX_SAID, failures, items, line, said, table};
+use crate::show::{MAX_SAID, failures, items};
 
 /// Maximum number of members of an answer that are listed.
 const MAX_LINES: usize = 120;
@@ -61,7 +62,7 @@ fn body(out: &mut String, result: &Value) {
         return;
     }
     let Some(members) = data.as_object() else { return };
-    let lines = show::members(members);
+    let lines = outline::members(members);
     for (name, value) in lines.iter().take(MAX_LINES) {
         line(out, name, &said(Some(&Value::from(value.as_str()))));
     }

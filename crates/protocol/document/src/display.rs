@@ -1,20 +1,12 @@
 //! Text of answers for people. A seller may send anything: a value of another type than expected is shown as
 //! it is, and everything goes through [`plain`].
 
-use tradepost_document::json::Value;
+use crate::json::Value;
 
 use crate::text::{SENTENCE, WORD, plain};
 
 /// Maximum number of items of a list that are shown.
 pub const MAX_ITEMS: usize = 30;
-
-/// Returns a vehicle's title, such as `2023 Honda CR-V EX`.
-#[must_use]
-pub fn title(vehicle: &Value) -> String {
-    let parts = ["year", "make", "model", "trim"].map(|name| member(vehicle, name));
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "unnamed vehicle".to_owned() } else { parts.join(" ") }
-}
 
 /// Returns the first of these members that is not empty.
 #[must_use]
@@ -56,7 +48,7 @@ pub fn dollars(value: Option<&Value>) -> String {
 /// Returns a whole number with commas between thousands, also when it was sent as a float.
 #[must_use]
 pub fn grouped(value: Option<&Value>) -> String {
-    let whole = value.and_then(Value::as_number).and_then(tradepost_document::parse::whole_number);
+    let whole = value.and_then(Value::as_number).and_then(crate::parse::whole_number);
     let Some(whole) = whole.filter(|whole| (i64::MIN + 1..i64::MAX).contains(whole)) else {
         return text(value);
     };
@@ -69,16 +61,6 @@ pub fn grouped(value: Option<&Value>) -> String {
         out.push(digit);
     }
     if whole < 0 { format!("-{out}") } else { out }
-}
-
-/// Returns a vehicle's member by its name: prices in dollars, the mileage with commas, the rest as [`text`].
-#[must_use]
-pub fn of_vehicle(name: &str, value: &Value) -> String {
-    match name {
-        "price" | "list_price" | "msrp" => dollars(Some(value)),
-        "mileage" => grouped(Some(value)),
-        _ => text(Some(value)),
-    }
 }
 
 /// Returns a member's name as a label.

@@ -3,7 +3,7 @@
 
 use tradepost_document::json::{self, Map, Value};
 
-use super::schema::VIN_PATTERN;
+use crate::schema::VIN_PATTERN;
 
 /// Maximum number of notes in a result.
 const MAX_NOTES: usize = 20;
@@ -12,16 +12,17 @@ const MAX_NOTES: usize = 20;
 const MAX_NUMBER: usize = 20;
 
 /// Corrected arguments.
-pub(super) struct LenientReading {
+pub struct LenientReading {
     /// Arguments after correction.
-    pub(super) arguments: Value,
+    pub arguments: Value,
     /// Sentences about the corrected values, one for each. They repeat no value.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Reads arguments by their whole schema. `may_convert` is called with the JSON Pointer of each value that could be
 /// corrected.
-pub(super) fn read(
+#[must_use]
+pub fn read(
     schema: &Value,
     arguments: &Value,
     may_convert: impl Fn(&str) -> bool,

@@ -1,8 +1,9 @@
-//! Confirmation tokens: the first call of a lead issues one and the second call returns it. A token is an expiry time
-//! and an HMAC over everything that the user was asked about. Any change between the two calls makes it invalid, and
-//! nothing has to be stored for calls that are never completed.
+//! Confirmation tokens: the first call of a tool that needs consent issues one and the second call returns it. A
+//! token is an expiry time and an HMAC over everything that the user was asked about. Any change between the two
+//! calls makes it invalid, and nothing has to be stored for calls that are never completed.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
@@ -12,10 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::Sha256;
 
 /// Time that the user has to answer.
-pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
+pub const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
 /// Time within which a sent lead may be sent again with the same token.
-pub(super) const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
+pub const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Maximum number of used tokens that are remembered for that.
 const MAX_USED: usize = 10_000;
@@ -27,7 +28,7 @@ type Hash = [u8; HASH];
 
 /// Reason why a token is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rejected {
+pub enum TokenRejected {
     /// The token does not belong to this call.
     Invalid,
     /// The token belongs to this call and has expired.
@@ -38,20 +39,26 @@ pub(super) enum Rejected {
 
 /// Agreement that an accepted token stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Confirmed {
+pub struct Confirmed {
     /// Moment at which the token first came back. A repetition keeps it, because a lead counts as the same one only
     /// when all of it is equal.
-    pub(super) granted_at: Timestamp,
+    pub granted_at: Timestamp,
     /// Idempotency key of this request.
-    pub(super) idempotency_key: String,
+    pub idempotency_key: String,
     /// True when the token was used before.
-    pub(super) is_repeated: bool,
+    pub is_repeated: bool,
 }
 
 /// Issues tokens and redeems them.
-pub(super) struct ConfirmationTokens {
+pub struct ConfirmationTokens {
     secret: [u8; 32],
     used: Mutex<HashMap<Hash, TokenUse>>,
+}
+
+impl fmt::Debug for ConfirmationTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConfirmationTokens")
+    }
 }
 
 /// First use of a token.
@@ -66,13 +73,14 @@ struct TokenUse {
 }
 
 impl ConfirmationTokens {
-    /// Creates the issuer; `secret` is random, and new in each process.
-    pub(super) fn new(secret: [u8; 32]) -> Self {
+    /// Creates the issuer with a random secret. Tokens are accepted by every issuer with the same one.
+    pub fn new(secret: [u8; 32]) -> Self {
         Self { secret, used: Mutex::new(HashMap::new()) }
     }
 
     /// Returns a token for `subject` and its expiry.
-    pub(super) fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
+    #[must_use]
+    pub fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
         let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
         // Truncated to whole seconds, as in the token.
         let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
@@ -82,17 +90,20 @@ impl ConfirmationTokens {
     }
 
     /// Redeems a token.
-    pub(super) fn redeem(
+    ///
+    /// # Errors
+    /// The reason why it is rejected.
+    pub fn redeem(
         &self,
         token: &str,
         subject: &str,
         now: Timestamp,
-    ) -> Result<Confirmed, Rejected> {
+    ) -> Result<Confirmed, TokenRejected> {
         let (hash, until) = self.verified(token, subject)?;
         let (used, is_repeated) =
-            self.first_use(hash, until, now, false).ok_or(Rejected::Expired)?;
+            self.first_use(hash, until, now, false).ok_or(TokenRejected::Expired)?;
         if used.declined {
-            return Err(Rejected::Declined);
+            return Err(TokenRejected::Declined);
         }
         let granted_at = used.first;
         // Derived from the same values as the token, so that a repetition has the same key.
@@ -105,39 +116,42 @@ impl ConfirmationTokens {
     }
 
     /// Checks that a token could still be redeemed, without redeeming it.
-    pub(super) fn check_open(
+    ///
+    /// # Errors
+    /// The reason why it would be rejected.
+    pub fn check_open(
         &self,
         token: &str,
         subject: &str,
         now: Timestamp,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), TokenRejected> {
         let (hash, until) = self.verified(token, subject)?;
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         match used.get(&hash) {
-            Some(known) if known.declined => Err(Rejected::Declined),
+            Some(known) if known.declined => Err(TokenRejected::Declined),
             // The person has already agreed and is not asked again.
-            Some(_) => Err(Rejected::Invalid),
-            None if until <= now => Err(Rejected::Expired),
+            Some(_) => Err(TokenRejected::Invalid),
+            None if until <= now => Err(TokenRejected::Expired),
             None => Ok(()),
         }
     }
 
     /// Makes a token invalid because the person refused.
-    pub(super) fn decline(&self, token: &str, subject: &str, now: Timestamp) {
+    pub fn decline(&self, token: &str, subject: &str, now: Timestamp) {
         if let Ok((hash, until)) = self.verified(token, subject) {
             self.first_use(hash, until, now, true);
         }
     }
 
-    fn verified(&self, token: &str, subject: &str) -> Result<(Hash, Timestamp), Rejected> {
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Rejected::Invalid)?;
-        let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(Rejected::Invalid)?;
+    fn verified(&self, token: &str, subject: &str) -> Result<(Hash, Timestamp), TokenRejected> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRejected::Invalid)?;
+        let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(TokenRejected::Invalid)?;
         let until = Timestamp::from_second(i64::from_be_bytes(*moment));
-        let until = until.map_err(|_| Rejected::Invalid)?;
-        let hash: Hash = hash.try_into().map_err(|_| Rejected::Invalid)?;
+        let until = until.map_err(|_| TokenRejected::Invalid)?;
+        let hash: Hash = hash.try_into().map_err(|_| TokenRejected::Invalid)?;
         // `verify_slice` compares in constant time.
         let verified = self.mac("confirm", until, subject).verify_slice(&hash);
-        verified.map_err(|_| Rejected::Invalid)?;
+        verified.map_err(|_| TokenRejected::Invalid)?;
         Ok((hash, until))
     }
 
@@ -182,14 +196,14 @@ impl ConfirmationTokens {
 }
 
 /// Returns the name of the session with this number.
-pub(super) fn session(secret: &[u8; 32], number: u64) -> String {
+pub fn session_name(secret: &[u8; 32], number: u64) -> String {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.extend(mac(secret, "session", number.to_be_bytes(), "").finalize().into_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Returns the number of the session with this name, or `None` when the name is not genuine.
-pub(super) fn session_number(secret: &[u8; 32], name: &str) -> Option<u64> {
+pub fn session_number(secret: &[u8; 32], name: &str) -> Option<u64> {
     let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
     let (number, hash) = bytes.split_first_chunk::<MOMENT>()?;
     mac(secret, "session", *number, "").verify_slice(hash).ok()?;
@@ -223,13 +237,13 @@ mod tests {
         let redeem = |token: &str, subject, minutes| {
             confirmations.redeem(token, subject, at(minutes)).map(|confirmed| confirmed.granted_at)
         };
-        assert_eq!(redeem(&token, "that", 1), Err(Rejected::Invalid));
-        assert_eq!(redeem(&token, "this", 30), Err(Rejected::Expired));
+        assert_eq!(redeem(&token, "that", 1), Err(TokenRejected::Invalid));
+        assert_eq!(redeem(&token, "this", 30), Err(TokenRejected::Expired));
         for damaged in ["", "x", "AAAA", &token[1..], &format!("{token}A"), &"A".repeat(54)] {
-            assert_eq!(redeem(damaged, "this", 1), Err(Rejected::Invalid), "{damaged}");
+            assert_eq!(redeem(damaged, "this", 1), Err(TokenRejected::Invalid), "{damaged}");
         }
         let elsewhere = ConfirmationTokens::new([8; 32]);
-        assert_eq!(elsewhere.redeem(&token, "this", at(1)), Err(Rejected::Invalid));
+        assert_eq!(elsewhere.redeem(&token, "this", at(1)), Err(TokenRejected::Invalid));
         assert_eq!(redeem(&token, "this", 1), Ok(at(1)));
     }
 
@@ -240,7 +254,7 @@ mod tests {
         // A refusal of another subject does not affect this one.
         confirmations.decline(&token, "that", at(1));
         confirmations.decline(&token, "this", at(2));
-        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Declined));
+        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(TokenRejected::Declined));
         let (token, _) = confirmations.issue("this", at(4));
         assert!(confirmations.redeem(&token, "this", at(5)).is_ok());
         // A refusal cannot undo what has been sent.
@@ -266,21 +280,21 @@ mod tests {
         fill(&confirmations, false);
         let (other, _) = confirmations.issue("that", at(2));
         assert!(confirmations.redeem(&other, "that", at(3)).is_ok());
-        assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(Rejected::Declined));
+        assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(TokenRejected::Declined));
         // When only refusals are remembered, no further agreement is accepted.
         let confirmations = ConfirmationTokens::new([7; 32]);
         fill(&confirmations, true);
         let (token, _) = confirmations.issue("this", at(2));
-        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Expired));
+        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(TokenRejected::Expired));
         assert!(confirmations.redeem(&token, "this", at(31)).is_ok(), "those are over by then");
     }
 
     #[test]
     fn a_session_is_one_that_was_given() {
         let secret = [7; 32];
-        let name = session(&secret, 5);
+        let name = session_name(&secret, 5);
         assert_eq!(session_number(&secret, &name), Some(5));
-        for other in ["", "x", &name[1..], &session(&[8; 32], 5)] {
+        for other in ["", "x", &name[1..], &session_name(&[8; 32], 5)] {
             assert_eq!(session_number(&secret, other), None, "{other}");
         }
     }
@@ -294,7 +308,7 @@ mod tests {
         assert_eq!(confirmations.redeem(&token, "this", at(600)), Ok(again));
         assert!(!first.is_repeated);
         let a_day_later = confirmations.redeem(&token, "this", at(1 + 24 * 60));
-        assert_eq!(a_day_later, Err(Rejected::Expired));
+        assert_eq!(a_day_later, Err(TokenRejected::Expired));
         let (other, _) = confirmations.issue("this", at(5));
         let other = confirmations.redeem(&other, "this", at(6)).unwrap();
         assert_ne!(other.idempotency_key, first.idempotency_key);

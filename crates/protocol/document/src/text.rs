@@ -77,8 +77,7 @@ pub fn paragraphs(text: &str, max: usize) -> String {
 }
 
 /// Returns `text` as [`plain`] does, but at most `max` bytes of it: for programs that pass the text to a
-/// model, for which AdCP bounds a seller's text.
-// Z-3
+/// model, for which protocols bound a seller's text (`Z-3`).
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> String {
     let mut text = plain(text, max);
@@ -173,9 +172,7 @@ mod tests {
         let json = "{\"a\":\n\t\"x\u{202e}y\u{7f}\u{9b}\u{e0041} é 日\"}";
         let escaped = escape_json(json);
         assert_eq!(escaped, "{\"a\":\n\t\"x\\u202ey\\u007f\\u009b\\udb40\\udc41 é 日\"}");
-        let value = |text: &str| {
-            tradepost_document::json::from_str::<tradepost_document::json::Value>(text).unwrap()
-        };
+        let value = |text: &str| crate::json::from_str::<crate::json::Value>(text).unwrap();
         assert_eq!(value(json), value(&escaped));
     }
 }

@@ -1,7 +1,7 @@
 //! The part of JSON Schema in which tool arguments are shown to models. Each model provider accepts a different part,
 //! and some refuse a tool because of one unknown keyword. So only the keywords that all accept are shown (`type`,
 //! `properties`, `required`, `items`, `enum`, `description`, `minimum`, `maximum`), and the rest becomes sentences.
-//! The bridge still checks everything itself.
+//! Whoever reads the arguments still checks everything.
 
 use tradepost_document::json::{Map, Value, json};
 
@@ -17,10 +17,11 @@ const FORMATS: [(&str, &str); 4] = [
 ];
 
 /// Pattern of a vehicle identification number in the schemas of AAP.
-pub(super) const VIN_PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
+pub const VIN_PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
 
 /// Reduces the schema of a tool's arguments to the part that is shown to models.
-pub(super) fn portable(schema: &Map) -> Map {
+#[must_use]
+pub fn portable(schema: &Map) -> Map {
     shown(schema, 1).unwrap_or_default()
 }
 

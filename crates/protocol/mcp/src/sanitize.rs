@@ -1,8 +1,8 @@
 //! Makes an answer of a dealer fit for a model: text without hidden or direction-changing characters, images, and
 //! links to anything but https, and with a limit on size, so that one dealer cannot fill a conversation.
 
-use tradepost_client::text::plain;
 use tradepost_document::json::{Map, Value};
+use tradepost_document::text::plain;
 
 /// Maximum length of an identifier, in characters.
 const MAX_IDENTIFIER: usize = 64;
@@ -31,7 +31,7 @@ const MIN_SHARE: usize = 4_000;
 
 /// Cleans values and records whether anything was cut.
 #[derive(Debug)]
-pub(super) struct Cleaner {
+pub struct Cleaner {
     text: usize,
     items: usize,
     depth: usize,
@@ -40,34 +40,38 @@ pub(super) struct Cleaner {
     /// True when the value comes from a seller of advertising.
     of_seller: bool,
     /// True when something was cut.
-    pub(super) cut: bool,
+    pub cut: bool,
 }
 
 impl Cleaner {
     /// Returns a cleaner for one of many values: a row of a list, the details of an error.
-    pub(super) fn brief() -> Self {
+    #[must_use]
+    pub fn brief() -> Self {
         Self { text: 200, items: 5, depth: 4, left: 4_000, of_seller: false, cut: false }
     }
 
     /// Returns a cleaner for a value that was requested by itself.
-    pub(super) fn full() -> Self {
+    #[must_use]
+    pub fn full() -> Self {
         Self { text: 2_000, items: 200, depth: 8, left: MAX_LENGTH, of_seller: false, cut: false }
     }
 
     /// Returns a cleaner for one of `answers` answers, which together are about as long as one.
-    pub(super) fn share(answers: usize) -> Self {
+    #[must_use]
+    pub fn share(answers: usize) -> Self {
         let left = (MAX_LENGTH / answers.max(1)).max(MIN_SHARE);
         Self { left, ..Self::full() }
     }
 
     /// Adapts the cleaner to sellers of advertising: identifiers are as long as AdCP permits, and an address that is
     /// a whole value stays, because later calls repeat it (the agent of a creative format).
-    pub(super) fn of_seller(self) -> Self {
+    #[must_use]
+    pub fn of_seller(self) -> Self {
         Self { of_seller: true, ..self }
     }
 
     /// Returns the value as it may be passed on.
-    pub(super) fn clean(&mut self, value: &Value) -> Value {
+    pub fn clean(&mut self, value: &Value) -> Value {
         self.walk(value, 0)
     }
 
@@ -170,7 +174,8 @@ fn is_plain(character: char) -> bool {
 }
 
 /// Cleans an identifier that another party chose: at most 64 letters, digits, spaces and common signs.
-pub(super) fn identifier(text: &str) -> String {
+#[must_use]
+pub fn identifier(text: &str) -> String {
     let text = text.trim().chars().filter(|character| is_plain(*character));
     let text: String = text.take(MAX_IDENTIFIER).collect();
     // An identifier must not become a link.
@@ -178,13 +183,15 @@ pub(super) fn identifier(text: &str) -> String {
 }
 
 /// Returns true when a token of another party can be passed on unchanged, as it has to come back unchanged.
-pub(super) fn is_plain_token(text: &str, max: usize) -> bool {
+#[must_use]
+pub fn is_plain_token(text: &str, max: usize) -> bool {
     text.len() <= max && text.chars().all(|c| is_plain(c) && c != ' ') && !text.contains("//")
 }
 
 /// Cleans text of a dealer or seller: at most `max` characters, without hidden characters, images, markup, and links
 /// to anything but https.
-pub(super) fn dealer_text(text: &str, max: usize) -> String {
+#[must_use]
+pub fn dealer_text(text: &str, max: usize) -> String {
     disarmed(&plain(text, max))
 }
 
@@ -237,14 +244,16 @@ fn disarmed(text: &str) -> String {
 }
 
 /// Puts a dealer's text in quotation marks, and replaces the quotation marks within it so that it cannot end them.
-pub(super) fn quotation(text: &str, max: usize) -> String {
+#[must_use]
+pub fn quotation(text: &str, max: usize) -> String {
     let inner = dealer_text(text, max).replace(['“', '”', '„'], "\"").replace('`', "'");
     format!("“{inner}”")
 }
 
 /// Cleans another party's text for use within a question: one line, without characters that would end its quotation
 /// or make a link in clients that show Markdown or HTML.
-pub(super) fn quoted(text: &str, max: usize) -> String {
+#[must_use]
+pub fn quoted(text: &str, max: usize) -> String {
     let disarmed = |character| match character {
         '"' | '“' | '”' | '„' | '`' => '\'',
         '<' => '‹',
