@@ -4,4 +4,6 @@ mod answer;
 pub mod card;
 pub mod conversation;
 pub mod inventories;
+mod mcp;
 pub mod seller;
+mod sender;

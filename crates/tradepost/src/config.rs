@@ -259,6 +259,8 @@ pub struct DealerConfig {
     pub rate_limit: RateLimitConfig,
     /// True when a request without `A2A-Version` is refused (C-33).
     pub require_version: bool,
+    /// True when the skills are also tools of MCP, under `/mcp`.
+    pub mcp: bool,
     /// True when v1.0 is served over HTTP+JSON too; v1.1 has no such binding.
     pub http_json: bool,
     /// True when `acceptedOutputModes` without a type of ours is refused (C-26).

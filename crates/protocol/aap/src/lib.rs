@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
@@ -229,6 +229,9 @@ pub struct AapReply {
     pub reading: Option<Map>,
     /// True for a search that found no vehicle. It is not written.
     pub finds_nothing: bool,
+    /// Place for a text about an answer that is given again, written by whoever needs it first;
+    /// `None` for other answers.
+    pub summary: Option<Arc<OnceLock<String>>>,
 }
 
 /// Member of a part's metadata that says how a text query was read.

@@ -51,6 +51,36 @@ pub fn request(skill: Skill) -> Map {
     schema
 }
 
+/// Replaces the members of a lead that programs fill in by those of two calls, between which the user is asked for
+/// consent.
+pub fn in_two_calls(members: &mut Map) {
+    for name in ["source_agent", "submitted_at", "idempotency_key"] {
+        members.shift_remove(name);
+    }
+    let channels = members
+        .get("consent")
+        .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
+    let token = |says: &str| json!({"type": "string", "minLength": 1, "maxLength": 200, "description": says});
+    let own = json!({
+        "consent": {
+            "type": "object", "properties": {"allowed_channels": channels},
+            "required": ["allowed_channels"], "additionalProperties": false,
+            "description": "What the user permits. Ask the user; do not assume it.",
+        },
+        "confirmation": token("From the first call; leave it out there."),
+        "conversation": token(
+            "From the receipt of an earlier lead to the same dealer: to choose a proposed time or to \
+             move the appointment.",
+        ),
+        "consent_shown_to_user": {
+            "type": "boolean",
+            "description": "True when the user has seen the consent text of the first call, word for \
+                            word, and has agreed.",
+        },
+    });
+    members.extend(own.as_object().cloned().unwrap_or_default());
+}
+
 /// Names of all members of all requests.
 static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::default();

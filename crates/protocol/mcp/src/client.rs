@@ -2,6 +2,7 @@
 //! versions.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +14,7 @@ use super::version::{
 };
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
+use tradepost_document::text::plain;
 
 /// Member of `_meta` that names the client of a request in stateless versions.
 const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
@@ -27,6 +29,41 @@ pub struct ClientInfo {
     pub name: &'static str,
     /// Version of the program.
     pub version: &'static str,
+}
+
+/// A client as it describes itself to a server. It may say anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredClient {
+    /// Name of the program, at most 80 characters.
+    pub name: String,
+    /// Version of the program, at most 40 characters.
+    pub version: Option<String>,
+}
+
+impl DeclaredClient {
+    /// Reads the description from the parameters of a handshake or, in a stateless version, of any request.
+    #[must_use]
+    pub fn from_params(lifecycle: Lifecycle, params: &Map) -> Option<Self> {
+        const MAX_NAME: usize = 80;
+        const MAX_VERSION: usize = 40;
+        let client = match lifecycle {
+            Lifecycle::Handshake => params.get("clientInfo"),
+            Lifecycle::Stateless => params.get("_meta").and_then(|meta| meta.get(CLIENT_META)),
+        }?;
+        let member = |name: &str, max| {
+            let text = client.get(name).and_then(Value::as_str).map(|text| plain(text, max));
+            text.filter(|text| !text.is_empty())
+        };
+        Some(Self { name: member("name", MAX_NAME)?, version: member("version", MAX_VERSION) })
+    }
+}
+
+/// Writes the name and the version.
+impl fmt::Display for DeclaredClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.version.iter().try_for_each(|version| write!(f, " {version}"))
+    }
 }
 
 /// Headers and parameters of a request, without its id and method.

@@ -17,7 +17,7 @@ mod listing;
 mod result;
 mod version;
 
-pub use client::{ClientInfo, ClientRequest, offered_versions, param_headers};
+pub use client::{ClientInfo, ClientRequest, DeclaredClient, offered_versions, param_headers};
 pub use elicitation::{AgreementForm, CANCELLED, FormAnswer, can_be_asked, state_and_answer};
 pub use listing::{Annotations, ListedTool, McpListing, Resource};
 pub use result::{ToolResult, body};

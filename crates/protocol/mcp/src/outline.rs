@@ -48,7 +48,6 @@ pub fn is_whole(parts: &Map) -> bool {
 /// Renders the first result of a tool that needs the user's consent: what the model has to show, and how it calls the
 /// tool again with the token.
 #[must_use]
-#[must_use]
 pub fn question(tool: &str, consent_text: &str, parts: &Map, token: &str) -> String {
     let mut out = format!(
         "Nothing has been sent yet. Show the user this text, word for word:\n\n> {consent_text}\n\n\
@@ -119,7 +118,6 @@ pub fn said(value: Option<&Value>) -> String {
 }
 
 /// Renders a table of Markdown.
-#[must_use]
 #[must_use]
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));

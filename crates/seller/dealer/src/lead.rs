@@ -80,6 +80,9 @@ pub struct LeadSubmission<'a> {
     pub now: Timestamp,
     /// The lead.
     pub lead: &'a LeadSubmit,
+    /// Text by which a repeated request is recognised, in place of the payload: what the person
+    /// agreed to, where each request has another time of the agreement.
+    pub agreed: Option<&'a str>,
     /// Generator of unique ids.
     pub fresh_id: fn() -> uuid::Uuid,
 }
@@ -134,7 +137,11 @@ impl LeadSubmission<'_> {
     /// When the store fails; then nothing has changed.
     pub fn submit(&self, store: &dyn LeadStore) -> Result<LeadAnswer, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
-        let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
+        let request = match self.agreed {
+            Some(agreed) => agreed.to_owned(),
+            None => self.lead.canonical_payload(),
+        };
+        let hash = Sha256::digest(request).to_vec();
         let sender = SenderIdentity::new(self.caller, self.conversation, self.lead);
         let claim = self.lead.idempotency_key.as_deref().map(|key| ScopedKey {
             dealer_id: &self.dealer.id,
@@ -562,6 +569,7 @@ fn reply(receipt: LeadReceipt, message: String) -> AapReply {
         message: Some(message),
         reading: None,
         finds_nothing: false,
+        summary: None,
     }
 }
 

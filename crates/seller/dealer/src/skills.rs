@@ -55,6 +55,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
         message: Some(message),
         reading: None,
         finds_nothing: false,
+        summary: None,
     }
 }
 
@@ -98,6 +99,7 @@ pub fn search(
         data: ReplyData::Page(page),
         message: Some(message),
         reading: reading.map(|reading| reading.to_request()),
+        summary: None,
     })
 }
 
@@ -113,6 +115,7 @@ pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) 
         message: Some(message),
         reading: reading.map(|reading| reading.to_request()),
         finds_nothing: false,
+        summary: None,
     }
 }
 
@@ -136,6 +139,7 @@ pub fn vehicle(
             message: None,
             reading: None,
             finds_nothing: false,
+            summary: None,
         }),
         VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone).into()),
         VehicleLookup::Unknown => Err(not_found(dealer, query).into()),

@@ -28,6 +28,7 @@ mod compress;
 mod cors;
 mod denied;
 mod directory;
+mod discovery;
 pub(crate) mod exchange;
 #[cfg(feature = "grpc")]
 mod grpc;
@@ -121,6 +122,10 @@ pub fn site(registry: Arc<AgentRegistry>, others: Routes) -> Site {
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
         .route(mcp::PATH, any(mcp::handle))
         .route(mcp::PATH_WITH_SLASH, any(mcp::handle))
+        .route(discovery::LLMS_PATH, get(discovery::llms))
+        .route(discovery::REGISTRY_PATH, get(discovery::registry_entry))
+        .route(discovery::METADATA_PATH, get(discovery::metadata))
+        .route(discovery::MCP_METADATA_PATH, get(discovery::metadata))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .merge(grpc_routes())

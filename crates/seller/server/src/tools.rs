@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
-use tradepost_document::json::Map;
+use tradepost_document::json::{Map, Value};
 use tradepost_mcp as mcp;
-pub use tradepost_mcp::{Annotations, ListedTool, McpListing, Resource, ServerInfo, ToolResult};
+pub use tradepost_mcp::{
+    AgreementForm, Annotations, DeclaredClient, ListedTool, McpListing, Resource, ServerInfo,
+    ToolResult,
+};
 
 use crate::agent::{Caller, ProfileRefusal, RequestMeta};
 use crate::auth::AuthRefusal;
@@ -16,6 +19,10 @@ use crate::fault::InternalError;
 use crate::permission::Permission;
 use crate::refusals::FieldError;
 use crate::registry::AgentRegistry;
+
+mod session;
+
+pub use session::ClientSessions;
 
 /// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
@@ -47,6 +54,24 @@ pub trait Tools: fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// Returns the public address of the endpoint, such as `https://example.com/mcp`, which the
+    /// page for people names. `None` when it is published elsewhere.
+    fn address(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the sessions by which calls of versions with a handshake name their client; without
+    /// them a session id is ignored.
+    fn sessions(&self) -> Option<&ClientSessions> {
+        None
+    }
+
+    /// Returns a document by which programs find the endpoint.
+    fn document(&self, which: DiscoveryDocument) -> Option<String> {
+        let _ = which;
+        None
+    }
+
     /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
     fn admit<'a>(
         &'a self,
@@ -55,6 +80,31 @@ pub trait Tools: fmt::Debug + Send + Sync {
         let _ = knock;
         None
     }
+}
+
+/// A document by which programs find the endpoint and what it requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiscoveryDocument {
+    /// `llms.txt`: what models can do here.
+    LlmsText,
+    /// `server.json` in the format of the MCP registry.
+    RegistryEntry,
+    /// The metadata of an OAuth protected resource (RFC 9728).
+    ProtectedResource,
+}
+
+/// Way to ask the person behind a client with a form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FormSupport<'a> {
+    /// The client shows no forms, or cannot be asked in its version of MCP.
+    Absent,
+    /// The client shows the form in the result of a call, and calls again with the answer.
+    Returned {
+        /// State that came with the form, on the second call.
+        state: Option<&'a str>,
+        /// What the client says that the person answered.
+        answer: Option<&'a Value>,
+    },
 }
 
 /// A request before authentication.
@@ -85,6 +135,10 @@ pub struct ToolCall<'a> {
     pub arguments: Map,
     /// Caller.
     pub caller: &'a Caller,
+    /// The client, as it describes itself.
+    pub client: Option<DeclaredClient>,
+    /// Way to ask the person behind the client.
+    pub form: FormSupport<'a>,
     /// Raw request data.
     pub sent: RequestMeta<'a>,
     /// Maximum time for an answer.
@@ -96,6 +150,15 @@ pub struct ToolCall<'a> {
 pub enum ToolOutcome {
     /// An answer, also of a call that failed.
     Answer(Box<ToolAnswer>),
+    /// A form for the person behind the client, which calls again with the answer.
+    Form {
+        /// The form.
+        form: AgreementForm,
+        /// State that comes back with the answer.
+        state: String,
+        /// Name of the tool for the metrics.
+        tool: &'static str,
+    },
     /// A refusal by a profile, before the tool is called.
     Profile(Box<ProfileRefusal>),
     /// A refusal of authentication or permission.

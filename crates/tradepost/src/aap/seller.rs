@@ -17,10 +17,9 @@ use tradepost_aap::{
     self as aap, AapReply, AapRequest, DealerInformation, DealerTerms, Search, Skill, Version,
 };
 use tradepost_client::trust::describe;
-use tradepost_dealer::consent::ConsentEvidence;
 use tradepost_dealer::empty_search::EmptySearchText;
 use tradepost_dealer::inventory::{CacheKey, CurrentYear};
-use tradepost_dealer::lead::{self, Conversation, LeadAnswer, LeadSubmission};
+use tradepost_dealer::lead::{Conversation, LeadAnswer, LeadSubmission};
 use tradepost_dealer::skills::{self, SkillError};
 use tradepost_dealer::week;
 use tradepost_document::catalog::Vocabulary as _;
@@ -36,16 +35,19 @@ use tradepost_server::auth::{AuthDeps, AuthRefusal, Authenticator};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::{self, Clock};
 use tradepost_server::fault::{InternalError, LATE};
-use tradepost_server::limit::{self, Limiter, RateLimitExceeded};
+use tradepost_server::limit::{Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
 use tradepost_server::signed_text::Seal;
 use tradepost_store::empty_searches::EmptySearch;
+use tradepost_server::tools::Tools;
 use tradepost_store::{Old, Store, StoreTransaction};
 
 use super::answer;
 use super::card;
 use super::conversation::Conversations;
 use super::inventories::{Inventories, InventoryHandle};
+use super::mcp::McpEndpoint;
+use super::sender::{evidence, sender};
 use crate::config::{DealerConfig, ListenOrigin};
 use crate::delivery::Deliveries;
 use crate::empty_searches::EmptySearchRecorder;
@@ -61,12 +63,14 @@ pub struct DealerAgent {
     /// Address of the agent on its card.
     pub base_url: String,
     store: Arc<Store>,
-    clock: Clock,
+    pub(super) clock: Clock,
     profile: Arc<DealerInformation>,
     /// Vehicles for sale.
     pub inventory: InventoryHandle,
     limiter: Limiter,
-    conversations: Conversations,
+    pub(super) conversations: Conversations,
+    /// The skills as tools of MCP, unless they are switched off.
+    pub(super) mcp: Option<McpEndpoint>,
     deliveries: Arc<Deliveries>,
     empty_searches: Arc<EmptySearchRecorder>,
     /// True when it answers no requests for now. Leads that it has accepted are still processed.
@@ -95,8 +99,22 @@ pub struct DealerDeps {
     pub empty_searches: Arc<EmptySearchRecorder>,
 }
 
+/// A call of a skill, on any binding.
+pub(super) struct SkillCall<'a> {
+    /// Caller.
+    pub(super) caller: &'a Caller,
+    /// Raw request data.
+    pub(super) sent: RequestMeta<'a>,
+    /// Conversation that it belongs to.
+    pub(super) conversation: &'a Conversation,
+    /// Version of the profile.
+    pub(super) version: Version,
+    /// What the person agreed to, for a lead that was agreed to here.
+    pub(super) agreed: Option<String>,
+}
+
 /// Reason why a message gets no reply.
-enum MessageRefused {
+pub(super) enum MessageRefused {
     /// Refused by the profile.
     Profile(aap::AapRefusal),
     /// Not permitted to the caller.
@@ -149,7 +167,6 @@ impl DealerAgent {
         let inventory = inventories.handle(&dealer.terms.id, dealer.terms.tombstone_lifetime);
         Ok(Self {
             card,
-            base_url,
             store: Arc::clone(store),
             clock: clock.clone(),
             profile: Arc::new(skills::profile(&dealer.terms)),
@@ -157,11 +174,13 @@ impl DealerAgent {
             limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone())
                 .among(&dealer.terms.id, store.permits()),
             conversations: Conversations::of_dealer(seal, &dealer.terms.id),
+            mcp: dealer.mcp.then(|| McpEndpoint::new(dealer, &base_url, seal)),
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
             dealer: Arc::clone(dealer),
             is_suspended,
             deliveries: Arc::clone(deliveries),
             empty_searches: Arc::clone(empty_searches),
+            base_url,
         })
     }
 
@@ -188,16 +207,10 @@ impl DealerAgent {
             return AgentOutcome::Protocol(refusal);
         }
         let version = Version::choose(versions, named, data.first().copied());
-        const WHAT: &str = "answering a message";
-        // A panic in a skill is an internal error like any other: the caller gets an error id.
         let named = request.message.context_id.as_deref();
         let conversation = self.conversations.named_or_new(named);
-        let handled = AssertUnwindSafe(self.handle(caller, sent, &conversation, version, &data));
-        let handled = match clock::within(patience, handled.catch_unwind()).await {
-            Ok(Ok(handled)) => handled,
-            Ok(Err(_)) => Err(InternalError::new(WHAT, "a skill panicked").into()),
-            Err(_) => Err(InternalError::new(WHAT, LATE).transient().into()),
-        };
+        let call = SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
+        let handled = within(patience, self.handle(&call, &data)).await;
         match handled {
             Ok(reply) => {
                 AgentOutcome::Answer(Box::new(answer::message(version, conversation.id, reply)))
@@ -218,7 +231,7 @@ impl DealerAgent {
     }
 
     /// Converts a refusal of the profile, with its identity.
-    fn refuse(
+    pub(super) fn refuse(
         &self,
         version: Version,
         refusal: aap::AapRefusal,
@@ -230,7 +243,7 @@ impl DealerAgent {
     }
 
     /// Converts an internal error, whose cause is only in the log.
-    fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
+    pub(super) fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
         let blame = if fault.is_transient() {
             ResponsibleParty::UsForAMoment
         } else {
@@ -248,39 +261,49 @@ impl DealerAgent {
 
     async fn handle(
         &self,
-        caller: &Caller,
-        sent: RequestMeta<'_>,
-        conversation: &Conversation,
-        version: Version,
+        call: &SkillCall<'_>,
         data: &[&Value],
     ) -> Result<AapReply, MessageRefused> {
-        self.limiter.admit(&caller.limit_key()).map_err(rate_limited)?;
+        self.admit(call.caller)?;
         let &[data] = data else {
             return Err(aap::data_part_problem(data.len()).into());
         };
-        let dealer = &self.dealer;
         let now = self.clock.now();
-        let skill = aap::identify(data, &dealer.terms.skills)?;
-        let needed = Some(gate::of_skill(skill).into());
-        permit::check(&caller.principal, Operation::SendMessage, needed)?;
-        let policy = &dealer.terms.leads;
-        let clock_skew = policy.clock_skew;
-        let consent_lifetime = policy.consent_lifetime;
-        let call =
-            aap::parse(skill, version, data, &DealerTerms { now, clock_skew, consent_lifetime })?;
-        self.act(caller, sent, conversation, call, now).await
+        let request = self.read(call, data, now)?;
+        self.act(call, request, now).await
     }
 
-    async fn act(
+    /// Counts a call against the rate limit of its caller.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<(), MessageRefused> {
+        Ok(self.limiter.admit(&caller.limit_key()).map_err(rate_limited)?)
+    }
+
+    /// Reads the payload of a call that its caller may make.
+    pub(super) fn read(
         &self,
-        caller: &Caller,
-        sent: RequestMeta<'_>,
-        conversation: &Conversation,
-        call: AapRequest,
+        call: &SkillCall<'_>,
+        data: &Value,
+        now: Timestamp,
+    ) -> Result<AapRequest, MessageRefused> {
+        let terms = &self.dealer.terms;
+        let skill = aap::identify(data, &terms.skills)?;
+        let needed = Some(gate::of_skill(skill).into());
+        permit::check(&call.caller.principal, Operation::SendMessage, needed)?;
+        let clock_skew = terms.leads.clock_skew;
+        let consent_lifetime = terms.leads.consent_lifetime;
+        let terms = DealerTerms { now, clock_skew, consent_lifetime };
+        Ok(aap::parse(skill, call.version, data, &terms)?)
+    }
+
+    /// Carries out a valid request.
+    pub(super) async fn act(
+        &self,
+        call: &SkillCall<'_>,
+        request: AapRequest,
         now: Timestamp,
     ) -> Result<AapReply, MessageRefused> {
         let terms = &self.dealer.terms;
-        match call {
+        match request {
             // Needs no inventory, so it is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             AapRequest::InventoryFacets(filters) => {
@@ -297,9 +320,10 @@ impl DealerAgent {
             AapRequest::LeadSubmit(lead) => {
                 let inventory = self.inventory.inventory().await?;
                 let dealer = Arc::clone(&self.dealer);
-                let conversation = conversation.clone();
-                let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
-                let caller = sender(caller);
+                let conversation = call.conversation.clone();
+                let evidence = evidence(call.caller, call.sent, uuid::Uuid::now_v7());
+                let caller = sender(call.caller);
+                let agreed = call.agreed.clone();
                 let job = move |tx: &StoreTransaction<'_>| {
                     LeadSubmission {
                         dealer: &dealer.terms,
@@ -309,6 +333,7 @@ impl DealerAgent {
                         evidence: &evidence,
                         now,
                         lead: &lead,
+                        agreed: agreed.as_deref(),
                         fresh_id: uuid::Uuid::now_v7,
                     }
                     .submit(tx)
@@ -431,6 +456,10 @@ impl Agent for DealerAgent {
         })
     }
 
+    fn tools(&self) -> Option<&dyn Tools> {
+        self.mcp.is_some().then_some(self as &dyn Tools)
+    }
+
     fn example(&self, base_url: &str) -> Option<(String, String)> {
         let skill =
             WITHOUT_ARGUMENTS.iter().find(|skill| self.dealer.terms.skills.contains(skill))?;
@@ -493,8 +522,22 @@ pub fn erase_old(
 const WITHOUT_ARGUMENTS: [Skill; 3] =
     [Skill::DealerInformation, Skill::InventorySearch, Skill::InventoryFacets];
 
+/// Runs a skill within a time. A panic in it is an internal error like any other, so that the caller
+/// gets an error id.
+pub(super) async fn within<T>(
+    patience: Duration,
+    skill: impl Future<Output = Result<T, MessageRefused>>,
+) -> Result<T, MessageRefused> {
+    const WHAT: &str = "answering a message";
+    match clock::within(patience, AssertUnwindSafe(skill).catch_unwind()).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(InternalError::new(WHAT, "a skill panicked").into()),
+        Err(_) => Err(InternalError::new(WHAT, LATE).transient().into()),
+    }
+}
+
 /// Returns the versions of its profile that a dealer speaks on a binding.
-fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
+pub(super) fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
     match binding {
         Binding::JsonRpc => &dealer.terms.versions,
         // Later versions have no such binding.
@@ -561,30 +604,4 @@ fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), Protoc
         format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
     Err(ProtocolRefusal::new(A2aCode::ExtensionSupportRequired, message)
         .with("supportedExtensions", spoken))
-}
-
-/// Maximum length of a user agent's name in characters.
-const USER_AGENT: usize = 500;
-
-/// Returns the evidence that is kept of how a lead was sent.
-#[must_use]
-fn evidence(caller: &Caller, sent: RequestMeta<'_>, fresh: uuid::Uuid) -> ConsentEvidence {
-    ConsentEvidence {
-        principal: caller.principal.name.clone(),
-        address: caller.address.to_canonical().to_string(),
-        user_agent: sent.user_agent.map(|name| name.chars().take(USER_AGENT).collect()),
-        salt: fresh.into_bytes().to_vec(),
-        body: sent.body.to_vec(),
-    }
-}
-
-/// Converts the caller to the form that the dealer crate reads.
-fn sender(caller: &Caller) -> lead::LeadCaller {
-    let principal = &caller.principal;
-    let is_anonymous = principal.is_anonymous();
-    lead::LeadCaller {
-        name: principal.name.clone(),
-        // A caller with a credential is known by it, whatever its address.
-        network: is_anonymous.then(|| limit::network(caller.address).to_string()),
-    }
 }

@@ -25,7 +25,7 @@ fn question() -> Value {
 }
 
 /// A dealer that accepts keys.
-fn keys(required: bool) -> impl FnOnce(&mut Config) {
+pub fn keys(required: bool) -> impl FnOnce(&mut Config) {
     move |config| {
         config.dealers[0].auth =
             AuthSettings { required, api_keys: true, ..AuthSettings::default() }

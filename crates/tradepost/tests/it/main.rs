@@ -29,6 +29,7 @@ mod config;
 #[path = "../../../seller/server/examples/conformance/main.rs"]
 mod conformance;
 mod console;
+mod dealer_mcp;
 mod decisions;
 mod delivery;
 mod doctor;

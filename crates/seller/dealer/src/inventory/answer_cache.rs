@@ -2,7 +2,7 @@
 //! another one displaces it. A question that comes once costs only the lookup.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tradepost_aap::{AapReply, Filters, RawJson, ReplyData, Search, Skill};
 use tradepost_document::json::Map;
@@ -53,6 +53,7 @@ struct CachedAnswer {
     message: Option<String>,
     reading: Option<Map>,
     finds_nothing: bool,
+    summary: Arc<OnceLock<String>>,
 }
 
 impl CachedAnswer {
@@ -68,6 +69,7 @@ impl CachedAnswer {
             message: self.message.clone(),
             reading: self.reading.clone(),
             finds_nothing: self.finds_nothing,
+            summary: Some(Arc::clone(&self.summary)),
         }
     }
 }
@@ -104,11 +106,18 @@ impl AnswerCache {
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);
         }
-        let AapReply { skill, data, message, reading, finds_nothing } = reply;
+        let AapReply { skill, data, message, reading, finds_nothing, summary: _ } = reply;
         let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
-        let question = question.clone();
-        let kept =
-            CachedAnswer { inventory, question, skill, data, message, reading, finds_nothing };
+        let kept = CachedAnswer {
+            inventory,
+            question: question.clone(),
+            skill,
+            data,
+            message,
+            reading,
+            finds_nothing,
+            summary: Arc::default(),
+        };
         let reply = kept.reply();
         if kept.data.as_json().len() <= LONGEST {
             *open() = CacheSlot::Kept(Box::new(kept));

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use tradepost_a2a::card::WELL_KNOWN_PATH;
-use tradepost_document::json::{Value, json};
+use tradepost_document::json::{Value, object};
 
 use super::head::{asks_for, host};
 use super::plain::{json_response, not_found};
@@ -35,6 +35,8 @@ struct HomePage<'c> {
     interfaces: Vec<(&'c str, &'c str, &'c str)>,
     /// Address and body of an example request.
     example: Option<(String, String)>,
+    /// Address for assistants that speak MCP.
+    mcp: Option<&'c str>,
     needs_credential: bool,
 }
 
@@ -55,7 +57,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
         ];
         (headers, text).into_response()
     } else {
-        let body = json!({"name": page.name, "card": page.card});
+        let body = object!({"name": page.name, "card": page.card, "mcp"?: page.mcp});
         json_response(StatusCode::OK, body.to_string())
     };
     let headers = response.headers_mut();
@@ -65,7 +67,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
 }
 
 impl<'c> HomePage<'c> {
-    fn new(agent: &dyn Agent, card: &'c Value) -> Self {
+    fn new(agent: &'c dyn Agent, card: &'c Value) -> Self {
         let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
         let skills: Vec<_> =
             list("skills").map(|skill| (text(skill, "id"), text(skill, "description"))).collect();
@@ -86,6 +88,7 @@ impl<'c> HomePage<'c> {
             skills,
             interfaces,
             example: agent.example(base),
+            mcp: agent.tools().and_then(|tools| tools.address()),
             needs_credential: card.get("securityRequirements").is_some(),
         }
     }

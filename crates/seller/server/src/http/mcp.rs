@@ -1,5 +1,6 @@
-//! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions: every
-//! message gets its own JSON answer. Without tools the path is unknown.
+//! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions with a state:
+//! every message gets its own JSON answer, and a session id only repeats what the client said of
+//! itself. Without tools the path is unknown.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use tradepost_a2a::error::A2aCode;
@@ -15,10 +16,11 @@ use tradepost_a2a::jsonrpc::{self, Id};
 use tradepost_document::http::MediaType;
 use tradepost_document::http::own_page::is_own_loopback_page;
 use tradepost_document::json::JsonPieces;
-use tradepost_mcp::{self as mcp, McpError};
+use tradepost_mcp::{self as mcp, DeclaredClient, Lifecycle, McpError};
 
 use super::answers::{self, ErrorWriter as _};
 use super::denied;
+use super::discovery;
 use super::exchange::{LogFields, LoggedResponse, stamped};
 use super::head::host;
 use super::intake::{self, BodyError};
@@ -26,10 +28,13 @@ use super::jsonrpc::RpcErrors;
 use super::plain::{json_response, not_found};
 use crate::agent::{Caller, SharedAgent};
 use crate::registry::AgentRegistry;
-use crate::tools::{AuthRejected, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools};
+use crate::tools::{AuthRejected, FormSupport, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools};
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";
+
+/// Header with the session id.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Path with a slash, because clients join paths in different ways.
 pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
@@ -58,6 +63,7 @@ pub(super) async fn handle(
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
+    discovery::name_metadata(tools, &mut response);
     stamped(response, stamp, agent)
 }
 
@@ -82,6 +88,13 @@ fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
     if parts.method != Method::POST {
         let message = "send messages with POST; there are no sessions and no streams here";
         return invalid(StatusCode::METHOD_NOT_ALLOWED, message);
+    }
+    if let Some(sessions) = tools.sessions()
+        && let Some(id) = parts.headers.get(SESSION)
+        && id.to_str().ok().and_then(|id| sessions.client(id)).is_none()
+    {
+        let message = "there is no such session; begin again with initialize";
+        return invalid(StatusCode::NOT_FOUND, message);
     }
     if !reads_json(&parts.headers) {
         let message = "the Accept header must permit application/json";
@@ -185,7 +198,11 @@ impl CheckedRequest<'_> {
         match mcp::answer(request, introduction, self.tools.listing()) {
             Some(Ok(result)) => {
                 let body = mcp::body(&request.id, &result);
-                (json_response(StatusCode::OK, body), LogFields::default())
+                let mut response = json_response(StatusCode::OK, body);
+                if let Some(id) = self.new_session(request) {
+                    response.headers_mut().insert(SESSION, id);
+                }
+                (response, LogFields::default())
             }
             Some(Err(fail)) => respond(&fail, &request.id),
             None => {
@@ -193,6 +210,24 @@ impl CheckedRequest<'_> {
                                and resources/read";
                 let fail = McpError::new(A2aCode::MethodNotFound, message);
                 respond(&fail.with_status(request.lifecycle.of_unknown_methods()), &request.id)
+            }
+        }
+    }
+
+    /// Returns the session id for a client that greets and says who it is.
+    fn new_session(self, request: &mcp::McpRequest) -> Option<HeaderValue> {
+        let sessions = self.tools.sessions().filter(|_| request.method == mcp::INITIALIZE)?;
+        let client = DeclaredClient::from_params(request.lifecycle, &request.params)?;
+        HeaderValue::from_str(&sessions.issue(&client)).ok()
+    }
+
+    /// Returns the client of a request, as it describes itself there or in its handshake.
+    fn client(self, request: &mcp::McpRequest) -> Option<DeclaredClient> {
+        match request.lifecycle {
+            Lifecycle::Stateless => DeclaredClient::from_params(request.lifecycle, &request.params),
+            Lifecycle::Handshake => {
+                let id = self.parts.headers.get(SESSION)?.to_str().ok()?;
+                self.tools.sessions()?.client(id)
             }
         }
     }
@@ -213,7 +248,16 @@ impl CheckedRequest<'_> {
         let dialect = RpcErrors(&request.id);
         let sent = intake::sent(parts, bytes);
         let patience = registry.settings.request_timeout;
-        let call = ToolCall { tool, arguments, caller, sent, patience };
+        let client = self.client(&request);
+        // Earlier versions ask by a request of the server, for which there is no stream here.
+        let form = match request.lifecycle {
+            Lifecycle::Stateless if mcp::can_be_asked(request.lifecycle, &request.params) => {
+                let (state, answer) = mcp::state_and_answer(&request.params);
+                FormSupport::Returned { state, answer }
+            }
+            Lifecycle::Stateless | Lifecycle::Handshake => FormSupport::Absent,
+        };
+        let call = ToolCall { tool, arguments, caller, client, form, sent, patience };
         match registry.call(agent, tools, call).await {
             ToolOutcome::Answer(answer) => {
                 let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
@@ -221,6 +265,11 @@ impl CheckedRequest<'_> {
                 let skill = tool;
                 let stamp =
                     LogFields { code, skill, too_often, error_id, misfits, ..LogFields::default() };
+                (json_response(StatusCode::OK, body), stamp)
+            }
+            ToolOutcome::Form { form, state, tool } => {
+                let body = mcp::body(&request.id, &form.result(&state));
+                let stamp = LogFields { skill: Some(tool), ..LogFields::default() };
                 (json_response(StatusCode::OK, body), stamp)
             }
             ToolOutcome::Profile(refusal) => dialect.profile(*refusal),

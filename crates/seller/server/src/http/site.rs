@@ -10,7 +10,7 @@ use tradepost_a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 #[cfg(feature = "grpc")]
 use super::grpc;
 use super::head::host;
-use super::{mcp, rest};
+use super::{discovery, mcp, rest};
 use crate::card::ENDPOINT_PATH;
 use crate::registry::AgentRegistry;
 
@@ -65,6 +65,10 @@ pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) ->
         mcp::PATH,
         WELL_KNOWN_PATH,
         DIRECTORY_PATH,
+        discovery::LLMS_PATH,
+        discovery::REGISTRY_PATH,
+        discovery::METADATA_PATH,
+        discovery::MCP_METADATA_PATH,
         LIVE_PATH,
         READY_PATH,
     ];

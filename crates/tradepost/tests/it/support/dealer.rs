@@ -78,6 +78,7 @@ pub fn config() -> Config {
             documentation_url: None,
             rate_limit: RateLimitConfig { requests: 0, window: minutes(1), http_429: false },
             require_version: false,
+            mcp: true,
             http_json: false,
             strict_output_modes: false,
             listed: true,

@@ -1,0 +1,372 @@
+//! `aap_lead_submit`: a lead is sent only when the person has agreed to a text of ours (`R-LD-04`), in a form of their
+//! client, or in two calls, between which the model shows the text. A token connects both calls. It fits only the same
+//! lead of the same caller, and the idempotency key is derived from it, so that it sends one lead, however often and
+//! to whichever process it comes back.
+
+use jiff::Timestamp;
+use tradepost_aap::consent_text::consent_text;
+use tradepost_aap::{AapCode, AapRefusal, AapRequest, LeadSubmit, Skill, Version};
+use tradepost_document::canonical;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{Map, Value, json, object};
+use tradepost_document::parse;
+use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
+use tradepost_mcp::confirmation::{Confirmed, LIFETIME, TokenRejected};
+use tradepost_mcp::sanitize::quoted;
+use tradepost_mcp::{AgreementForm, FormAnswer, outline};
+use tradepost_server::agent::RequestMeta;
+use tradepost_server::tools::{DeclaredClient, FormSupport, ToolCall, ToolOutcome, ToolResult};
+
+use super::{McpEndpoint, answered, payload, succeeded, text};
+use crate::aap::seller::{DealerAgent, MessageRefused, SkillCall};
+
+/// Maximum length of the dealer's name in the consent text, in characters.
+const MAX_NAME: usize = 60;
+
+/// Maximum length of a confirmation and of a conversation id.
+const MAX_TOKEN: usize = 200;
+
+/// Consent text of a lead that is only read so far.
+const NO_TEXT_YET: &str = "-";
+
+/// Members of a request that are not the lead's own, and are filled in for the model.
+const FILLED_IN: [&str; 5] = ["type", "consent", "source_agent", "submitted_at", "idempotency_key"];
+
+/// Arguments that the tool has beside those of AAP.
+#[derive(Debug, Default)]
+struct OwnArguments {
+    /// Token from the first call.
+    confirmation: Option<String>,
+    /// Conversation of an earlier lead.
+    conversation: Option<String>,
+    /// True when the model says that the user has read the text and agreed.
+    shown: Option<bool>,
+}
+
+/// Way in which the person was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConsentWay {
+    /// In a form of the client.
+    Form,
+    /// In two calls.
+    TwoCalls,
+}
+
+impl ConsentWay {
+    /// Returns a description for the evidence.
+    const fn description(self) -> &'static str {
+        match self {
+            Self::Form => "asked by a form of the client",
+            Self::TwoCalls => "asked in two calls",
+        }
+    }
+}
+
+/// What the person is asked.
+struct ConsentQuestion {
+    consent_text: String,
+    /// The lead as it would be sent, without what is filled in.
+    parts: Map,
+    /// Canonical text of everything asked about: an agreement covers exactly this.
+    subject: String,
+}
+
+/// State of a person's agreement.
+enum LeadAgreement {
+    /// The person has agreed.
+    Given(Confirmed),
+    /// The person has to be asked first.
+    Asked(ToolOutcome),
+}
+
+impl DealerAgent {
+    /// Answers a call of the tool.
+    pub(super) async fn submit_lead(
+        &self,
+        mcp: &McpEndpoint,
+        version: Version,
+        call: ToolCall<'_>,
+    ) -> Result<ToolOutcome, MessageRefused> {
+        let ToolCall { caller, sent, mut arguments, client, form, .. } = call;
+        self.admit(caller)?;
+        let mut problems = Problems::new();
+        let own = take_own(&mut arguments, &mut problems);
+        let sent_key = arguments.get("idempotency_key").cloned();
+        let payload = payload(Skill::LeadSubmit, arguments)?;
+        let now = self.clock.now();
+        let conversation = self.conversations.named_or_new(own.conversation.as_deref());
+        let mut call =
+            SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
+        let source = source_agent(client.as_ref());
+        let draft = draft(payload, version, &source, now);
+        // The lead is read before anybody is asked, so that nobody agrees to what cannot be sent.
+        let AapRequest::LeadSubmit(lead) = self.read(&call, &draft, now)? else {
+            unreachable!("the type of the payload is that of a lead")
+        };
+        let way = match form {
+            FormSupport::Returned { .. } => ConsentWay::Form,
+            FormSupport::Absent => ConsentWay::TwoCalls,
+        };
+        check_own(&own, way, &mut problems);
+        if !problems.is_empty() {
+            return Err(AapRefusal::schema_validation_failed(problems).into());
+        }
+        let question = self.question(&call, way, &lead, &own, sent_key.as_ref());
+        let confirmed = match self.agreement(mcp, &question, &own, form, now)? {
+            LeadAgreement::Given(confirmed) => confirmed,
+            LeadAgreement::Asked(outcome) => return Ok(outcome),
+        };
+        let remark = evidence_remark(way, client.as_ref(), sent.user_agent);
+        call.sent = RequestMeta { user_agent: Some(&remark), body: sent.body };
+        let data = agreed_payload(draft, &question.consent_text, &confirmed, now);
+        call.agreed = Some(question.subject);
+        let request = self.read(&call, &data, now)?;
+        let reply = self.act(&call, request, now).await?;
+        let text = text::receipt(&self.dealer.terms.name, &reply, &conversation.id);
+        Ok(succeeded(&reply, text))
+    }
+
+    fn question(
+        &self,
+        call: &SkillCall<'_>,
+        way: ConsentWay,
+        lead: &LeadSubmit,
+        own: &OwnArguments,
+        sent_key: Option<&Value>,
+    ) -> ConsentQuestion {
+        let consent_text = consent_text(&self.recipient(), lead);
+        let mut parts = lead.payload.as_object().cloned().unwrap_or_default();
+        for name in FILLED_IN {
+            parts.shift_remove(name);
+        }
+        let subject = canonical::to_string(&object!({
+            "asked": way.description(),
+            // Callers without a credential share a name: a token does not need their address to be
+            // worth nothing to others, because it fits only the same customer's lead.
+            "caller": call.caller.principal.name,
+            "version": call.version.name(),
+            "lead": parts,
+            "allowed_channels": lead.consent.allowed_channels,
+            "expires_at"?: lead.consent.expires_at.map(rfc3339),
+            "idempotency_key"?: sent_key,
+            "conversation"?: own.conversation,
+            "consent_text": consent_text,
+        }));
+        ConsentQuestion { consent_text, parts, subject }
+    }
+
+    /// Returns the dealer's name in the consent text, with its host.
+    fn recipient(&self) -> String {
+        let name = quoted(&self.dealer.terms.name.replace("://", " "), MAX_NAME);
+        let place = self.base_url.split_once("://").map_or(&*self.base_url, |(_, host)| host);
+        format!("the car dealer \"{name}\" at {place}")
+    }
+
+    /// Asks the person, or evaluates the answer.
+    fn agreement(
+        &self,
+        mcp: &McpEndpoint,
+        question: &ConsentQuestion,
+        own: &OwnArguments,
+        form: FormSupport<'_>,
+        now: Timestamp,
+    ) -> Result<LeadAgreement, AapRefusal> {
+        let tokens = &mcp.confirmations;
+        let subject = &question.subject;
+        match form {
+            FormSupport::Absent => match &own.confirmation {
+                Some(token) => {
+                    Ok(LeadAgreement::Given(tokens.redeem(token, subject, now).map_err(rejected)?))
+                }
+                None => {
+                    let (token, until) = tokens.issue(subject, now);
+                    Ok(LeadAgreement::Asked(self.asked_by_model(question, &token, until)))
+                }
+            },
+            FormSupport::Returned { state: None, .. } => {
+                let (state, _) = tokens.issue(subject, now);
+                let form = self.form(question);
+                let tool = Skill::LeadSubmit.name();
+                Ok(LeadAgreement::Asked(ToolOutcome::Form { form, state, tool }))
+            }
+            FormSupport::Returned { state: Some(token), answer } => {
+                let read = answer.and_then(|answer| self.form(question).read(answer));
+                match read {
+                    Some(FormAnswer::Agreed) => Ok(LeadAgreement::Given(
+                        tokens.redeem(token, subject, now).map_err(rejected)?,
+                    )),
+                    Some(FormAnswer::Declined | FormAnswer::Cancelled) => {
+                        // Closing the form is no agreement either: this token is rejected from now on.
+                        tokens.decline(token, subject, now);
+                        Err(rejected(TokenRejected::Declined))
+                    }
+                    None => Err(with_reason(
+                        AapCode::ContactConsentRequired,
+                        "what the client says that the person answered does not fit the form",
+                        "answer_invalid",
+                    )),
+                }
+            }
+        }
+    }
+
+    fn form(&self, question: &ConsentQuestion) -> AgreementForm {
+        let sent = outline::lines(&question.parts);
+        let dealer = quoted(&self.dealer.terms.name, MAX_NAME);
+        AgreementForm {
+            message: format!(
+                "{}\n\nThis would be sent to \"{dealer}\":\n{sent}",
+                question.consent_text
+            ),
+            title: "I agree",
+        }
+    }
+
+    /// Returns the result of the first of two calls, which sends nothing.
+    fn asked_by_model(
+        &self,
+        question: &ConsentQuestion,
+        token: &str,
+        until: Timestamp,
+    ) -> ToolOutcome {
+        let ConsentQuestion { consent_text, parts, .. } = question;
+        let tool = Skill::LeadSubmit.tool_name();
+        let document = json!({
+            "status": "confirmation_required",
+            "dealer": self.dealer.terms.name,
+            "consent_text": consent_text,
+            "lead": parts,
+            "confirmation": token,
+            "confirmation_expires_at": rfc3339(until),
+        });
+        let result = ToolResult {
+            document: document.to_string().into(),
+            is_shown: false,
+            text: outline::question(&tool, consent_text, parts, token),
+            is_error: false,
+        };
+        answered(result, Skill::LeadSubmit)
+    }
+}
+
+/// Takes the tool's own arguments out of those of AAP.
+fn take_own(arguments: &mut Map, problems: &mut Problems) -> OwnArguments {
+    let mut text = |name: &str| {
+        let value = arguments.shift_remove(name)?;
+        parse::text_of(&value, &DocumentPlace::Root.key(name), problems, 1, Some(MAX_TOKEN))
+    };
+    let confirmation = text("confirmation");
+    let conversation = text("conversation");
+    let shown = arguments.shift_remove("consent_shown_to_user").and_then(|value| {
+        parse::boolean(&value, &DocumentPlace::Root.key("consent_shown_to_user"), problems)
+    });
+    OwnArguments { confirmation, conversation, shown }
+}
+
+fn check_own(own: &OwnArguments, way: ConsentWay, problems: &mut Problems) {
+    let shown = DocumentPlace::Root.key("consent_shown_to_user");
+    let mut refuse = |at: &DocumentPlace<'_>, message: &str| {
+        parse::push(at, problems, Keyword::Const, message, ProblemDetail::None);
+    };
+    match way {
+        ConsentWay::Form if own.confirmation.is_some() => {
+            let message = "the person is asked by their client, and no confirmation of a model takes \
+                           their place; leave it out";
+            refuse(&DocumentPlace::Root.key("confirmation"), message);
+        }
+        ConsentWay::TwoCalls if own.confirmation.is_some() && own.shown != Some(true) => {
+            refuse(&shown, "must be true: show the user the consent text, word for word, and ask");
+        }
+        ConsentWay::TwoCalls if own.confirmation.is_none() && own.shown == Some(true) => {
+            let message = "the user cannot have seen a text that does not exist yet; call without it \
+                           and without confirmation first";
+            refuse(&shown, message);
+        }
+        ConsentWay::Form | ConsentWay::TwoCalls => {}
+    }
+}
+
+/// Fills in what a model need not say, so that the lead can be read. A consent that is missing altogether stays
+/// missing, and is refused as AAP says.
+fn draft(payload: Value, version: Version, source: &str, now: Timestamp) -> Value {
+    let Value::Object(mut payload) = payload else { return payload };
+    if let Some(Value::Object(consent)) = payload.get_mut("consent") {
+        consent.entry("granted_at").or_insert_with(|| rfc3339(now).into());
+        consent.entry("consent_text").or_insert_with(|| NO_TEXT_YET.into());
+        consent.entry("scope").or_insert_with(|| json!(["lead_submission"]));
+        if version == Version::V1_0 {
+            consent.entry("source_agent").or_insert_with(|| source.into());
+        }
+    }
+    let agent = match version {
+        Version::V1_1 => json!({"name": source}),
+        // In 1.0 the source agent is a text.
+        Version::V1_0 => source.into(),
+    };
+    payload.entry("source_agent").or_insert(agent);
+    Value::Object(payload)
+}
+
+/// Returns the lead with the consent that was given. What the call itself claims of the consent's time and text does
+/// not count.
+fn agreed_payload(draft: Value, text: &str, confirmed: &Confirmed, now: Timestamp) -> Value {
+    let Value::Object(mut payload) = draft else { return draft };
+    if let Some(Value::Object(consent)) = payload.get_mut("consent") {
+        consent.insert("granted_at".to_owned(), rfc3339(confirmed.granted_at).into());
+        consent.insert("consent_text".to_owned(), text.into());
+    }
+    payload.insert("submitted_at".to_owned(), rfc3339(now).into());
+    let key = payload.entry("idempotency_key");
+    key.or_insert_with(|| confirmed.idempotency_key.as_str().into());
+    Value::Object(payload)
+}
+
+/// Returns the name of the source agent: the client's, with the way that the lead came.
+fn source_agent(client: Option<&DeclaredClient>) -> String {
+    client.map_or_else(|| "MCP client".to_owned(), |client| format!("{client} (MCP)"))
+}
+
+/// Returns what the evidence of the consent has as the user agent of the caller.
+fn evidence_remark(
+    way: ConsentWay,
+    client: Option<&DeclaredClient>,
+    user_agent: Option<&str>,
+) -> String {
+    let client = client.map(|client| format!("; client {client}")).unwrap_or_default();
+    let user_agent = user_agent.map(|agent| format!("; {agent}")).unwrap_or_default();
+    format!("MCP, {}{client}{user_agent}", way.description())
+}
+
+fn rejected(why: TokenRejected) -> AapRefusal {
+    let (code, message, reason) = match why {
+        TokenRejected::Invalid => (
+            AapCode::InvalidConsent,
+            "the confirmation does not belong to this call: something has changed since the user was \
+             asked; call again without it, and ask the user again"
+                .to_owned(),
+            "confirmation_invalid",
+        ),
+        TokenRejected::Expired => (
+            AapCode::InvalidConsent,
+            format!(
+                "the confirmation is older than {} minutes; call again without it, and ask the user \
+                 again",
+                LIFETIME.as_mins()
+            ),
+            "confirmation_expired",
+        ),
+        TokenRejected::Declined => (
+            AapCode::ContactConsentRequired,
+            "the person has not agreed; nothing was sent".to_owned(),
+            "declined",
+        ),
+    };
+    with_reason(code, message, reason)
+}
+
+fn with_reason(code: AapCode, message: impl Into<String>, reason: &str) -> AapRefusal {
+    let mut refusal = AapRefusal::from_code(code, message);
+    refusal.details.insert("reason".to_owned(), reason.into());
+    refusal
+}
