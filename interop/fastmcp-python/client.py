@@ -1,6 +1,7 @@
-"""fastmcp, in each of its modes, against the bridge (over standard input and output and over HTTP) and a publisher.
+"""fastmcp, in each of its modes, against the bridge (over standard input and output and over HTTP), a dealer and a publisher.
 
 python client.py bridge TRADEPOST DEALER_URL BRIDGE_URL
+python client.py dealer DEALER_URL
 python client.py publisher PUBLISHER_URL
 """
 
@@ -27,6 +28,30 @@ LEAD = {
 async def agree(_message, response_type, _params, _context):
     """Answers a form as a person who agrees."""
     return ElicitResult(action='accept', content=response_type(agree=True))
+
+
+async def visit(tally, client):
+    async def lists():
+        same(len(await client.list_tools()), 5)
+
+    async def searches():
+        found = await client.call_tool('aap_inventory_search', {'pagination': {'limit': 2}})
+        same(len(found.structured_content['data']['vehicles']), 2)
+
+    async def is_refused():
+        wrong = {'filters': {'maek': ['Honda'], 'year_min': 'x'}}
+        found = await client.call_tool('aap_inventory_search', wrong, raise_on_error=False)
+        expect(found.is_error, found)
+        same(found.structured_content['code'], 'SCHEMA_VALIDATION_FAILED')
+
+    async def sends():
+        sent = await client.call_tool('aap_lead_submit', LEAD, raise_on_error=False)
+        same(sent.structured_content['data']['status'], 'received')
+
+    await tally.check('the tools are listed', lists())
+    await tally.check('a search finds vehicles', searches())
+    await tally.check('what is wrong is listed at once', is_refused())
+    await tally.check('a person who agrees in the form sends the lead', sends())
 
 
 async def shop(tally, client):
@@ -94,6 +119,8 @@ def transports(subject, addresses):
     if subject == 'publisher':
         headers = {'Authorization': 'Bearer demo-acme-outdoor-v1'}
         return {'http': lambda: StreamableHttpTransport(addresses[0].rstrip('/') + '/mcp', headers=headers)}
+    if subject == 'dealer':
+        return {'http': lambda: StreamableHttpTransport(addresses[0].rstrip('/') + '/mcp')}
     tradepost, dealer, bridge = addresses
     return {
         'stdio': lambda: StdioTransport(tradepost, ['mcp', dealer]),
@@ -103,7 +130,7 @@ def transports(subject, addresses):
 
 async def main(subject, addresses):
     tally = Tally()
-    work = {'bridge': shop, 'publisher': buy}[subject]
+    work = {'bridge': shop, 'dealer': visit, 'publisher': buy}[subject]
     for transport, opened in transports(subject, addresses).items():
         for mode in MODES:
             tally.over = f'fastmcp {transport}, {mode}'
@@ -119,6 +146,6 @@ async def main(subject, addresses):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 3 or len(sys.argv) != {'bridge': 5, 'publisher': 3}.get(sys.argv[1]):
+    if len(sys.argv) < 3 or len(sys.argv) != {'bridge': 5, 'dealer': 3, 'publisher': 3}.get(sys.argv[1]):
         sys.exit(__doc__)
     sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2:])))

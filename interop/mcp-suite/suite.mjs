@@ -1,7 +1,7 @@
-// The official conformance suite of MCP: its server scenarios against a publisher and the bridge, and its client
+// The official conformance suite of MCP: its server scenarios against a publisher, a dealer and the bridge, and its client
 // scenarios against `tradepost adcp`.
 //
-//   node suite.mjs TRADEPOST PUBLISHER_URL BRIDGE_URL
+//   node suite.mjs TRADEPOST PUBLISHER_URL DEALER_URL BRIDGE_URL
 //
 // The suite wants Node 22, which is installed beside it. A scenario that fails has to stand in the baseline of its
 // target with the reason, and one that stands there has to fail; one in which the suite checks nothing counts as
@@ -12,7 +12,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const [tradepost, publisher, bridge] = process.argv.slice(2);
+const [tradepost, publisher, dealer, bridge] = process.argv.slice(2);
 const here = new URL('.', import.meta.url).pathname;
 const node = join(here, 'node_modules/node/bin/node');
 const suite = join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
@@ -21,7 +21,8 @@ const SERVER = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dn
 
 const targets = [
   { name: 'publisher', mode: 'server', options: ['--url', `${publisher}/mcp`], must: SERVER },
-  // The bridge has tools, and no resources.
+  // A dealer and the bridge have tools, and no resources.
+  { name: 'dealer', mode: 'server', options: ['--url', `${dealer}/mcp`], must: SERVER },
   { name: 'bridge', mode: 'server', options: ['--url', bridge], must: SERVER },
   {
     name: 'client',

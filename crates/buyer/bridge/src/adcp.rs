@@ -20,9 +20,10 @@ use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
+use tradepost_mcp::outline::FORM_UNANSWERED;
 use tradepost_mcp::{AgreementForm, outline};
 
-use super::consent::{Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::consent::{Agreement, ConsentSubject};
 use super::dealers::place_of;
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::fan_out::{Askable, SlowMark, ask_all};

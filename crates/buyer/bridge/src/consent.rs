@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use tradepost_document::json::Value;
-use tradepost_mcp::{AgreementForm, FormAnswer};
+use tradepost_mcp::{AgreementForm, FormAnswer, is_answer};
 
 use super::confirmation::{Confirmed, LIFETIME, TokenRejected};
 use super::failures::{BridgeError, BridgeErrorCode};
@@ -199,16 +199,6 @@ fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
     let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
     read.ok_or_else(|| rejected(TokenRejected::Invalid))
 }
-
-/// Returns true when the client reports any action of the person.
-fn is_answer(answer: &Value) -> bool {
-    let action = answer.get("action").and_then(Value::as_str);
-    matches!(action, Some("accept" | "decline" | "cancel"))
-}
-
-/// Notice in the first call's text about a form that was not answered.
-pub(super) const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
-                                          person is asked by you instead, in two calls.";
 
 fn misfit() -> BridgeError {
     let message = "what the client says that the person answered does not fit the form";

@@ -12,11 +12,12 @@ use tradepost_document::canonical;
 use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
+use tradepost_mcp::outline::FORM_UNANSWERED;
 use tradepost_mcp::{AgreementForm, outline};
 
 use super::arguments::LeadArguments;
 use super::confirmation::{Confirmed, REPEATABLE};
-use super::consent::{Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::consent::{Agreement, ConsentSubject};
 use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::person_form::Person;

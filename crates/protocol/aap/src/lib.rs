@@ -301,6 +301,12 @@ impl RawJson {
         RawValue::from_string(json).map(|raw| Self(raw.into()))
     }
 
+    /// Returns the JSON text for a document that it is a part of.
+    #[must_use]
+    pub fn shared(&self) -> Arc<RawValue> {
+        Arc::clone(&self.0)
+    }
+
     /// Returns the JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {

@@ -94,6 +94,13 @@ pub fn state_and_answer(params: &Map) -> (Option<&str>, Option<&Value>) {
     (state, params.get("inputResponses").and_then(|responses| responses.get(FORM)))
 }
 
+/// Returns true when a client reports any action of the person.
+#[must_use]
+pub fn is_answer(answer: &Value) -> bool {
+    let action = answer.get("action").and_then(Value::as_str);
+    matches!(action, Some("accept" | "decline" | "cancel"))
+}
+
 /// Returns true if a client can show forms, by the capabilities in its handshake or, in a stateless
 /// version, in the request.
 #[must_use]

@@ -18,7 +18,9 @@ mod result;
 mod version;
 
 pub use client::{ClientInfo, ClientRequest, DeclaredClient, offered_versions, param_headers};
-pub use elicitation::{AgreementForm, CANCELLED, FormAnswer, can_be_asked, state_and_answer};
+pub use elicitation::{
+    AgreementForm, CANCELLED, FormAnswer, can_be_asked, is_answer, state_and_answer,
+};
 pub use listing::{Annotations, ListedTool, McpListing, Resource};
 pub use result::{ToolResult, body};
 pub use version::{

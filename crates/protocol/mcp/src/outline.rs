@@ -16,6 +16,10 @@ const MAX_SHOWN: usize = 300;
 /// Maximum length of a member's name in a form, in characters.
 pub const MAX_MEMBER: usize = 40;
 
+/// Notice in the first call's text about a form that was not answered.
+pub const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
+                                          person is asked by you instead, in two calls.";
+
 /// Maximum length of a word without quotation marks.
 const MAX_BARE_WORD: usize = 24;
 
@@ -106,15 +110,21 @@ pub fn line(out: &mut String, name: &str, value: &str) {
 #[must_use]
 pub fn said(value: Option<&Value>) -> String {
     let shown = text(value);
-    let is_word =
-        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.');
-    let is_bare = shown.len() <= MAX_BARE_WORD && shown.chars().all(is_word);
     match value {
-        Some(Value::String(_) | Value::Array(_) | Value::Object(_)) if !is_bare => {
-            format!("\"{}\"", quoted(&shown, SENTENCE))
-        }
+        Some(Value::String(_) | Value::Array(_) | Value::Object(_)) => said_text(&shown),
         Some(_) | None => shown,
     }
+}
+
+/// Returns another party's text in quotation marks, unless it is a single plain word.
+#[must_use]
+pub fn said_text(shown: &str) -> String {
+    let is_word =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.');
+    if shown.len() <= MAX_BARE_WORD && shown.chars().all(is_word) {
+        return shown.to_owned();
+    }
+    format!("\"{}\"", quoted(shown, SENTENCE))
 }
 
 /// Renders a table of Markdown.

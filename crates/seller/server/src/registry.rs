@@ -14,6 +14,7 @@ use crate::directory::Directory;
 use crate::fair_scheduler::{FairScheduler, SchedulerPermit};
 use crate::fault::{InternalError, LATE};
 use crate::health::{CertificateRemark, Health};
+use crate::http::mcp::OpenQuestions;
 use crate::http::pending::PendingMemory;
 use crate::http::settings::HttpSettings;
 use crate::memory::MemoryStore;
@@ -45,6 +46,8 @@ pub struct AgentRegistry {
     pub metrics: Arc<Metrics>,
     /// Memory accounting of pending requests.
     pub(crate) pending: PendingMemory,
+    /// Questions to persons behind clients of MCP.
+    pub(crate) questions: OpenQuestions,
     health: Arc<dyn Health>,
     agents: RwLock<Arc<HostedAgents>>,
     turns: FairScheduler,
@@ -110,6 +113,7 @@ impl AgentRegistry {
     ) -> Self {
         let registry = Self {
             pending: PendingMemory::new(settings.max_pending_bytes, settings.max_body_bytes),
+            questions: OpenQuestions::default(),
             turns: FairScheduler::new(settings.max_running_requests),
             settings,
             clock,

@@ -22,7 +22,7 @@ use crate::registry::AgentRegistry;
 
 mod session;
 
-pub use session::ClientSessions;
+pub use session::{ClientSession, ClientSessions};
 
 /// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
@@ -98,9 +98,11 @@ pub enum DiscoveryDocument {
 pub enum FormSupport<'a> {
     /// The client shows no forms, or cannot be asked in its version of MCP.
     Absent,
-    /// The client shows the form in the result of a call, and calls again with the answer.
+    /// The client declares forms, and gave no answer to one.
+    Unanswered,
+    /// The client shows the form, and the call is repeated with the answer.
     Returned {
-        /// State that came with the form, on the second call.
+        /// State that came with the form, on the repeated call.
         state: Option<&'a str>,
         /// What the client says that the person answered.
         answer: Option<&'a Value>,

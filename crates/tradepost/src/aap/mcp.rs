@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tradepost_aap::{AapRefusal, AapReply, Skill, Version};
+use tradepost_aap::{AapRefusal, AapReply, ReplyData, Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{self, Map, Value};
+use tradepost_document::json::{self, JsonPieces, Map, Value};
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_mcp::confirmation::ConfirmationTokens;
@@ -220,10 +220,27 @@ fn payload(skill: Skill, mut arguments: Map) -> Result<Value, AapRefusal> {
 
 /// Converts a reply to the result of a call: AAP's payload, and a text for models and people.
 fn succeeded(reply: &AapReply, text: String) -> ToolOutcome {
-    let document = json::to_string(reply)
-        .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
-    let result = ToolResult { document: document.into(), is_shown: false, text, is_error: false };
+    let result = ToolResult { document: document(reply), is_shown: false, text, is_error: false };
     answered(result, reply.skill)
+}
+
+/// Writes AAP's payload. Data that has been written before is not copied.
+fn document(reply: &AapReply) -> JsonPieces {
+    let AapReply { skill, data, message, .. } = reply;
+    let (ReplyData::Written(data) | ReplyData::Vehicle(data)) = data else {
+        return json::to_string(reply)
+            .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"))
+            .into();
+    };
+    let begin = format!(r#"{{"type":"{}","data":"#, skill.response_type());
+    let mut document = JsonPieces::from(begin);
+    document.share(data.shared());
+    if let Some(message) = message {
+        document.push(r#","message":"#);
+        document.write(message);
+    }
+    document.push("}");
+    document
 }
 
 fn answered(result: ToolResult, skill: Skill) -> ToolOutcome {

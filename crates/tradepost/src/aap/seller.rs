@@ -38,8 +38,8 @@ use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::limit::{Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
 use tradepost_server::signed_text::Seal;
-use tradepost_store::empty_searches::EmptySearch;
 use tradepost_server::tools::Tools;
+use tradepost_store::empty_searches::EmptySearch;
 use tradepost_store::{Old, Store, StoreTransaction};
 
 use super::answer;

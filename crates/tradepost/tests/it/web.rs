@@ -287,7 +287,7 @@ fn a_program_learns_where_the_card_is() {
     let server = start();
     let expected = expect![[r#"
         200
-        {"name":"Demo Auto Group","card":"https://demo-toyota.example.com/.well-known/agent-card.json"}
+        {"name":"Demo Auto Group","card":"https://demo-toyota.example.com/.well-known/agent-card.json","mcp":"https://demo-toyota.example.com/mcp"}
     "#]];
     for accept in ["application/json", "*/*"] {
         let home = send(&server, "GET", "/", &[("Accept", accept)]);
@@ -337,6 +337,8 @@ fn a_persons_page_needs_no_script_and_escapes_everything() {
         <dl>
         <dt>JSONRPC, A2A 1.0</dt>
         <dd><code>https://demo-toyota.example.com/a2a</code></dd>
+        <dt>MCP, for assistants</dt>
+        <dd><a href="https://demo-toyota.example.com/mcp"><code>https://demo-toyota.example.com/mcp</code></a></dd>
         </dl>
         <h2>How to try it</h2>
         <pre>curl 'https://demo-toyota.example.com/.well-known/agent-card.json'</pre>

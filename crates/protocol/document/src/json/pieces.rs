@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
-use super::{Value, from_str, to_string};
+use super::{RawValue, Value, from_str, to_string};
 
 /// A piece of JSON text that is kept for reuse.
 #[derive(Debug)]
@@ -69,6 +69,8 @@ enum PieceText {
     Kept(Arc<SharedJson>),
     /// A kept text as it appears inside a JSON string.
     Quoted(Arc<SharedJson>),
+    /// A text that others have, too.
+    Raw(Arc<RawValue>),
     Fresh(String),
 }
 
@@ -91,7 +93,8 @@ impl JsonPieces {
         }
         match self.0.last_mut() {
             Some(JsonPiece(PieceText::Fresh(last))) => last,
-            Some(JsonPiece(PieceText::Kept(_) | PieceText::Quoted(_))) | None => {
+            Some(JsonPiece(PieceText::Kept(_) | PieceText::Quoted(_) | PieceText::Raw(_)))
+            | None => {
                 unreachable!("it was put there")
             }
         }
@@ -107,6 +110,11 @@ impl JsonPieces {
         self.0.push(JsonPiece(PieceText::Kept(Arc::clone(kept))));
     }
 
+    /// Appends a text that others have, too, without copying it.
+    pub fn share(&mut self, text: Arc<RawValue>) {
+        self.0.push(JsonPiece(PieceText::Raw(text)));
+    }
+
     /// Appends another text, escaped as the inside of a JSON string and without quotes.
     pub fn push_quoted(&mut self, other: &Self) {
         for JsonPiece(part) in &other.0 {
@@ -115,6 +123,7 @@ impl JsonPieces {
                     self.0.push(JsonPiece(PieceText::Quoted(Arc::clone(kept))))
                 }
                 PieceText::Quoted(kept) => quote(kept.quoted(), self.fresh()),
+                PieceText::Raw(text) => quote(text.get(), self.fresh()),
                 PieceText::Fresh(text) => quote(text, self.fresh()),
             }
         }
@@ -171,6 +180,7 @@ impl JsonPiece {
         match &self.0 {
             PieceText::Kept(kept) => &kept.plain,
             PieceText::Quoted(kept) => kept.quoted(),
+            PieceText::Raw(text) => text.get(),
             PieceText::Fresh(text) => text,
         }
     }

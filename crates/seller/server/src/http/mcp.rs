@@ -1,6 +1,7 @@
 //! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions with a state:
 //! every message gets its own JSON answer, and a session id only repeats what the client said of
-//! itself. Without tools the path is unknown.
+//! itself. A call during which a person is asked is a stream of events (`ask`). Without tools the
+//! path is unknown.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::response::Response;
 use bytes::Bytes;
 use tradepost_a2a::error::A2aCode;
-use tradepost_a2a::jsonrpc::{self, Id};
+use tradepost_a2a::jsonrpc::{self, Id, RpcIncoming, RpcReply};
 use tradepost_document::http::MediaType;
 use tradepost_document::http::own_page::is_own_loopback_page;
 use tradepost_document::json::JsonPieces;
@@ -28,7 +29,14 @@ use super::jsonrpc::RpcErrors;
 use super::plain::{json_response, not_found};
 use crate::agent::{Caller, SharedAgent};
 use crate::registry::AgentRegistry;
-use crate::tools::{AuthRejected, FormSupport, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools};
+use crate::tools::{
+    AuthRejected, ClientSession, FormSupport, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools,
+};
+
+mod ask;
+
+use ask::HeldCall;
+pub(crate) use ask::OpenQuestions;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";
@@ -91,7 +99,7 @@ fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
     }
     if let Some(sessions) = tools.sessions()
         && let Some(id) = parts.headers.get(SESSION)
-        && id.to_str().ok().and_then(|id| sessions.client(id)).is_none()
+        && id.to_str().ok().and_then(|id| sessions.read(id)).is_none()
     {
         let message = "there is no such session; begin again with initialize";
         return invalid(StatusCode::NOT_FOUND, message);
@@ -116,13 +124,13 @@ fn reads_json(headers: &HeaderMap) -> bool {
 /// A request whose head has been checked.
 #[derive(Clone, Copy)]
 struct CheckedRequest<'a> {
-    registry: &'a AgentRegistry,
+    registry: &'a Arc<AgentRegistry>,
     agent: &'a SharedAgent,
     tools: &'a dyn Tools,
     parts: &'a Parts,
 }
 
-impl CheckedRequest<'_> {
+impl<'a> CheckedRequest<'a> {
     async fn take(self, body: Body) -> LoggedResponse {
         let unread = match intake::receive(self.registry, self.parts, body).await {
             Ok(bytes) => return self.answer(&bytes).await,
@@ -153,8 +161,9 @@ impl CheckedRequest<'_> {
     }
 
     async fn answer(self, bytes: &[u8]) -> LoggedResponse {
-        let message = match jsonrpc::read_message(bytes) {
-            Ok(message) => message,
+        let message = match jsonrpc::read_incoming(bytes) {
+            Ok(RpcIncoming::Message(message)) => message,
+            Ok(RpcIncoming::Reply(reply)) => return self.take_reply(reply).await,
             Err(reject) => {
                 // A signature over a body with duplicate members would be ambiguous, so it is
                 // checked first.
@@ -218,7 +227,30 @@ impl CheckedRequest<'_> {
     fn new_session(self, request: &mcp::McpRequest) -> Option<HeaderValue> {
         let sessions = self.tools.sessions().filter(|_| request.method == mcp::INITIALIZE)?;
         let client = DeclaredClient::from_params(request.lifecycle, &request.params)?;
-        HeaderValue::from_str(&sessions.issue(&client)).ok()
+        let shows_forms = mcp::can_be_asked(request.lifecycle, &request.params);
+        HeaderValue::from_str(&sessions.issue(&ClientSession { client, shows_forms })).ok()
+    }
+
+    /// Takes the answer of a person, which a client sends in the session of the question.
+    async fn take_reply(self, reply: RpcReply) -> LoggedResponse {
+        let (Some(_), Some(session)) = (self.tools.sessions(), self.session()) else {
+            let message = "an answer needs the Mcp-Session-Id of its question";
+            let fail = McpError::new(A2aCode::InvalidRequest, message);
+            return respond(&fail.with_status(StatusCode::BAD_REQUEST.as_u16()), &reply.id);
+        };
+        let caller = match intake::caller(self.registry, &**self.agent, self.parts).await {
+            Ok(caller) => caller,
+            Err(denied) => {
+                return denied::respond(&**self.agent, &RpcErrors(&reply.id), denied);
+            }
+        };
+        self.registry.questions.answered(session, reply);
+        (json_response(StatusCode::ACCEPTED, ""), LogFields::default().by(&caller))
+    }
+
+    /// Returns the id of the request's session.
+    fn session(self) -> Option<&'a str> {
+        self.parts.headers.get(SESSION)?.to_str().ok()
     }
 
     /// Returns the client of a request, as it describes itself there or in its handshake.
@@ -226,8 +258,8 @@ impl CheckedRequest<'_> {
         match request.lifecycle {
             Lifecycle::Stateless => DeclaredClient::from_params(request.lifecycle, &request.params),
             Lifecycle::Handshake => {
-                let id = self.parts.headers.get(SESSION)?.to_str().ok()?;
-                self.tools.sessions()?.client(id)
+                let session = self.tools.sessions()?.read(self.session()?)?;
+                Some(session.client)
             }
         }
     }
@@ -245,11 +277,24 @@ impl CheckedRequest<'_> {
             Err(fail) => return respond(&fail, &request.id),
         };
         let arguments = request.take_arguments();
-        let dialect = RpcErrors(&request.id);
+        if let Some(session) = self.asks_in(&request) {
+            let held = HeldCall {
+                registry: Arc::clone(registry),
+                agent: Arc::clone(agent),
+                caller: caller.clone(),
+                client: self.client(&request),
+                session: session.to_owned(),
+                tool: tool.clone(),
+                arguments,
+                user_agent: intake::sent(parts, bytes).user_agent.map(str::to_owned),
+                body: bytes.to_vec(),
+                id: request.id,
+            };
+            return held.answer().await;
+        }
         let sent = intake::sent(parts, bytes);
         let patience = registry.settings.request_timeout;
         let client = self.client(&request);
-        // Earlier versions ask by a request of the server, for which there is no stream here.
         let form = match request.lifecycle {
             Lifecycle::Stateless if mcp::can_be_asked(request.lifecycle, &request.params) => {
                 let (state, answer) = mcp::state_and_answer(&request.params);
@@ -258,24 +303,46 @@ impl CheckedRequest<'_> {
             Lifecycle::Stateless | Lifecycle::Handshake => FormSupport::Absent,
         };
         let call = ToolCall { tool, arguments, caller, client, form, sent, patience };
-        match registry.call(agent, tools, call).await {
-            ToolOutcome::Answer(answer) => {
-                let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
-                let body = body_of(result.body(&request.id, request.lifecycle));
-                let skill = tool;
-                let stamp =
-                    LogFields { code, skill, too_often, error_id, misfits, ..LogFields::default() };
-                (json_response(StatusCode::OK, body), stamp)
-            }
-            ToolOutcome::Form { form, state, tool } => {
-                let body = mcp::body(&request.id, &form.result(&state));
-                let stamp = LogFields { skill: Some(tool), ..LogFields::default() };
-                (json_response(StatusCode::OK, body), stamp)
-            }
-            ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
-            ToolOutcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
-            ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
+        let outcome = registry.call(agent, tools, call).await;
+        written(agent, &request.id, request.lifecycle, outcome)
+    }
+
+    /// Returns the session of a client that can show a form.
+    fn asks_in(self, request: &mcp::McpRequest) -> Option<&'a str> {
+        let session = self.session().filter(|_| request.lifecycle == Lifecycle::Handshake)?;
+        let named = self.parts.headers.get_all(header::ACCEPT).iter();
+        let named = named.filter_map(|value| value.to_str().ok());
+        let is_asked = self.tools.sessions()?.read(session)?.shows_forms
+            && MediaType::listed(named).any(|range| range.covers("text/event-stream"));
+        is_asked.then_some(session)
+    }
+}
+
+/// Writes the outcome of a call.
+fn written(
+    agent: &SharedAgent,
+    id: &Id,
+    lifecycle: Lifecycle,
+    outcome: ToolOutcome,
+) -> LoggedResponse {
+    let dialect = RpcErrors(id);
+    match outcome {
+        ToolOutcome::Answer(answer) => {
+            let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
+            let body = body_of(result.body(id, lifecycle));
+            let skill = tool;
+            let stamp =
+                LogFields { code, skill, too_often, error_id, misfits, ..LogFields::default() };
+            (json_response(StatusCode::OK, body), stamp)
         }
+        ToolOutcome::Form { form, state, tool } => {
+            let body = mcp::body(id, &form.result(&state));
+            let stamp = LogFields { skill: Some(tool), ..LogFields::default() };
+            (json_response(StatusCode::OK, body), stamp)
+        }
+        ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
+        ToolOutcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+        ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
     }
 }
 

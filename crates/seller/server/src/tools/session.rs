@@ -14,6 +14,15 @@ use crate::signed_text::Seal;
 /// Purpose of the signature.
 const PURPOSE: &str = "mcp session";
 
+/// What a session id says of its client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientSession {
+    /// The client, as it describes itself.
+    pub client: DeclaredClient,
+    /// True when it can show a form.
+    pub shows_forms: bool,
+}
+
 /// Issues the session ids of an agent and recognises them.
 #[derive(Debug)]
 pub struct ClientSessions {
@@ -30,18 +39,24 @@ impl ClientSessions {
 
     /// Returns a session id for a client.
     #[must_use]
-    pub fn issue(&self, client: &DeclaredClient) -> String {
-        let version = client.version.as_deref().unwrap_or_default();
-        let text = json::json!([client.name, version]).to_string();
+    pub fn issue(&self, session: &ClientSession) -> String {
+        let DeclaredClient { name, version } = &session.client;
+        let version = version.as_deref().unwrap_or_default();
+        let fresh = uuid::Uuid::new_v4().to_string();
+        let text = json::json!([name, version, session.shows_forms, fresh]).to_string();
         self.seal.write(&self.purpose(), &URL_SAFE_NO_PAD.encode(text))
     }
 
-    /// Returns the client of a session; `None` for an id that was not issued here.
+    /// Returns what a session id says; `None` for an id that was not issued here.
     #[must_use]
-    pub fn client(&self, id: &str) -> Option<DeclaredClient> {
+    pub fn read(&self, id: &str) -> Option<ClientSession> {
         let text = URL_SAFE_NO_PAD.decode(self.seal.read(&self.purpose(), id)?).ok()?;
-        let [name, version]: [String; 2] = json::from_slice(&text).ok()?;
-        Some(DeclaredClient { name, version: Some(version).filter(|version| !version.is_empty()) })
+        let text: json::Value = json::from_slice(&text).ok()?;
+        let member = |place: usize| text.get(place);
+        let name = member(0)?.as_str()?.to_owned();
+        let version = member(1)?.as_str().filter(|version| !version.is_empty());
+        let client = DeclaredClient { name, version: version.map(str::to_owned) };
+        Some(ClientSession { client, shows_forms: member(2)?.as_bool()? })
     }
 
     fn purpose(&self) -> [&str; 2] {
@@ -59,12 +74,14 @@ mod tests {
         let seal = Arc::new(Seal::open(&MemoryStore::default(), "sessions").unwrap());
         let ours = ClientSessions::new(&seal, "one");
         let client = DeclaredClient { name: "Clïent \"x\"".to_owned(), version: None };
+        let client = ClientSession { client, shows_forms: true };
         let id = ours.issue(&client);
+        assert_ne!(ours.issue(&client), id, "each client has a session of its own");
         assert!(id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
-        assert_eq!(ours.client(&id), Some(client));
-        assert_eq!(ClientSessions::new(&seal, "two").client(&id), None);
+        assert_eq!(ours.read(&id), Some(client));
+        assert_eq!(ClientSessions::new(&seal, "two").read(&id), None);
         for made_up in ["", ".", "x.e30", &id[1..], &format!("{id}A")] {
-            assert_eq!(ours.client(made_up), None, "{made_up}");
+            assert_eq!(ours.read(made_up), None, "{made_up}");
         }
     }
 }

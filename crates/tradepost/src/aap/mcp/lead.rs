@@ -14,7 +14,7 @@ use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 use tradepost_mcp::confirmation::{Confirmed, LIFETIME, TokenRejected};
 use tradepost_mcp::sanitize::quoted;
-use tradepost_mcp::{AgreementForm, FormAnswer, outline};
+use tradepost_mcp::{AgreementForm, FormAnswer, is_answer, outline};
 use tradepost_server::agent::RequestMeta;
 use tradepost_server::tools::{DeclaredClient, FormSupport, ToolCall, ToolOutcome, ToolResult};
 
@@ -51,14 +51,31 @@ enum ConsentWay {
     Form,
     /// In two calls.
     TwoCalls,
+    /// In two calls, because a form had no answer.
+    AfterForm,
 }
 
 impl ConsentWay {
+    /// Selects the way. Some clients declare forms and never show one: their model asks in two calls, with a
+    /// confirmation that only a form without an answer gives.
+    fn new(form: FormSupport<'_>, own: &OwnArguments) -> Self {
+        match form {
+            FormSupport::Absent => Self::TwoCalls,
+            FormSupport::Unanswered => Self::AfterForm,
+            FormSupport::Returned { .. } if own.confirmation.is_some() => Self::AfterForm,
+            FormSupport::Returned { state: Some(_), answer } if !answer.is_some_and(is_answer) => {
+                Self::AfterForm
+            }
+            FormSupport::Returned { .. } => Self::Form,
+        }
+    }
+
     /// Returns a description for the evidence.
     const fn description(self) -> &'static str {
         match self {
             Self::Form => "asked by a form of the client",
             Self::TwoCalls => "asked in two calls",
+            Self::AfterForm => "asked in two calls after a form without an answer",
         }
     }
 }
@@ -104,16 +121,13 @@ impl DealerAgent {
         let AapRequest::LeadSubmit(lead) = self.read(&call, &draft, now)? else {
             unreachable!("the type of the payload is that of a lead")
         };
-        let way = match form {
-            FormSupport::Returned { .. } => ConsentWay::Form,
-            FormSupport::Absent => ConsentWay::TwoCalls,
-        };
+        let way = ConsentWay::new(form, &own);
         check_own(&own, way, &mut problems);
         if !problems.is_empty() {
             return Err(AapRefusal::schema_validation_failed(problems).into());
         }
         let question = self.question(&call, way, &lead, &own, sent_key.as_ref());
-        let confirmed = match self.agreement(mcp, &question, &own, form, now)? {
+        let confirmed = match self.agreement(mcp, &question, &own, way, form, now)? {
             LeadAgreement::Given(confirmed) => confirmed,
             LeadAgreement::Asked(outcome) => return Ok(outcome),
         };
@@ -169,45 +183,44 @@ impl DealerAgent {
         mcp: &McpEndpoint,
         question: &ConsentQuestion,
         own: &OwnArguments,
+        way: ConsentWay,
         form: FormSupport<'_>,
         now: Timestamp,
     ) -> Result<LeadAgreement, AapRefusal> {
         let tokens = &mcp.confirmations;
         let subject = &question.subject;
-        match form {
-            FormSupport::Absent => match &own.confirmation {
-                Some(token) => {
-                    Ok(LeadAgreement::Given(tokens.redeem(token, subject, now).map_err(rejected)?))
+        let redeem = |token: &str| {
+            let confirmed = tokens.redeem(token, subject, now).map_err(rejected)?;
+            Ok(LeadAgreement::Given(confirmed))
+        };
+        let (state, answer) = match (way, form) {
+            (ConsentWay::Form, FormSupport::Returned { state, answer }) => (state, answer),
+            (ConsentWay::Form | ConsentWay::TwoCalls | ConsentWay::AfterForm, _) => {
+                if let Some(token) = &own.confirmation {
+                    return redeem(token);
                 }
-                None => {
-                    let (token, until) = tokens.issue(subject, now);
-                    Ok(LeadAgreement::Asked(self.asked_by_model(question, &token, until)))
-                }
-            },
-            FormSupport::Returned { state: None, .. } => {
-                let (state, _) = tokens.issue(subject, now);
-                let form = self.form(question);
-                let tool = Skill::LeadSubmit.name();
-                Ok(LeadAgreement::Asked(ToolOutcome::Form { form, state, tool }))
+                let (token, until) = tokens.issue(subject, now);
+                return Ok(LeadAgreement::Asked(self.asked_by_model(question, way, &token, until)));
             }
-            FormSupport::Returned { state: Some(token), answer } => {
-                let read = answer.and_then(|answer| self.form(question).read(answer));
-                match read {
-                    Some(FormAnswer::Agreed) => Ok(LeadAgreement::Given(
-                        tokens.redeem(token, subject, now).map_err(rejected)?,
-                    )),
-                    Some(FormAnswer::Declined | FormAnswer::Cancelled) => {
-                        // Closing the form is no agreement either: this token is rejected from now on.
-                        tokens.decline(token, subject, now);
-                        Err(rejected(TokenRejected::Declined))
-                    }
-                    None => Err(with_reason(
-                        AapCode::ContactConsentRequired,
-                        "what the client says that the person answered does not fit the form",
-                        "answer_invalid",
-                    )),
-                }
+        };
+        let Some(token) = state else {
+            let (state, _) = tokens.issue(subject, now);
+            let form = self.form(question);
+            let tool = Skill::LeadSubmit.name();
+            return Ok(LeadAgreement::Asked(ToolOutcome::Form { form, state, tool }));
+        };
+        match answer.and_then(|answer| self.form(question).read(answer)) {
+            Some(FormAnswer::Agreed) => redeem(token),
+            Some(FormAnswer::Declined | FormAnswer::Cancelled) => {
+                // Closing the form is no agreement either: this token is rejected from now on.
+                tokens.decline(token, subject, now);
+                Err(rejected(TokenRejected::Declined))
             }
+            None => Err(with_reason(
+                AapCode::ContactConsentRequired,
+                "what the client says that the person answered does not fit the form",
+                "answer_invalid",
+            )),
         }
     }
 
@@ -227,23 +240,30 @@ impl DealerAgent {
     fn asked_by_model(
         &self,
         question: &ConsentQuestion,
+        way: ConsentWay,
         token: &str,
         until: Timestamp,
     ) -> ToolOutcome {
         let ConsentQuestion { consent_text, parts, .. } = question;
         let tool = Skill::LeadSubmit.tool_name();
-        let document = json!({
+        let is_form_unanswered = way == ConsentWay::AfterForm;
+        let mut text = outline::question(&tool, consent_text, parts, token);
+        if is_form_unanswered {
+            text.insert_str(0, &format!("{}\n\n", outline::FORM_UNANSWERED));
+        }
+        let document = object!({
             "status": "confirmation_required",
             "dealer": self.dealer.terms.name,
             "consent_text": consent_text,
             "lead": parts,
             "confirmation": token,
             "confirmation_expires_at": rfc3339(until),
+            "form_unanswered"?: is_form_unanswered.then_some(true),
         });
         let result = ToolResult {
             document: document.to_string().into(),
             is_shown: false,
-            text: outline::question(&tool, consent_text, parts, token),
+            text,
             is_error: false,
         };
         answered(result, Skill::LeadSubmit)
@@ -265,26 +285,18 @@ fn take_own(arguments: &mut Map, problems: &mut Problems) -> OwnArguments {
 }
 
 fn check_own(own: &OwnArguments, way: ConsentWay, problems: &mut Problems) {
-    let shown = DocumentPlace::Root.key("consent_shown_to_user");
-    let mut refuse = |at: &DocumentPlace<'_>, message: &str| {
-        parse::push(at, problems, Keyword::Const, message, ProblemDetail::None);
+    let message = match (way, &own.confirmation, own.shown) {
+        (ConsentWay::TwoCalls | ConsentWay::AfterForm, Some(_), None | Some(false)) => {
+            "must be true: show the user the consent text, word for word, and ask"
+        }
+        (ConsentWay::TwoCalls | ConsentWay::AfterForm, None, Some(true)) => {
+            "the user cannot have seen a text that does not exist yet; call without it and without \
+             confirmation first"
+        }
+        (ConsentWay::Form | ConsentWay::TwoCalls | ConsentWay::AfterForm, _, _) => return,
     };
-    match way {
-        ConsentWay::Form if own.confirmation.is_some() => {
-            let message = "the person is asked by their client, and no confirmation of a model takes \
-                           their place; leave it out";
-            refuse(&DocumentPlace::Root.key("confirmation"), message);
-        }
-        ConsentWay::TwoCalls if own.confirmation.is_some() && own.shown != Some(true) => {
-            refuse(&shown, "must be true: show the user the consent text, word for word, and ask");
-        }
-        ConsentWay::TwoCalls if own.confirmation.is_none() && own.shown == Some(true) => {
-            let message = "the user cannot have seen a text that does not exist yet; call without it \
-                           and without confirmation first";
-            refuse(&shown, message);
-        }
-        ConsentWay::Form | ConsentWay::TwoCalls => {}
-    }
+    let at = DocumentPlace::Root.key("consent_shown_to_user");
+    parse::push(&at, problems, Keyword::Const, message, ProblemDetail::None);
 }
 
 /// Fills in what a model need not say, so that the lead can be read. A consent that is missing altogether stays

@@ -1,13 +1,16 @@
 //! Results of tools as text, for clients that show nothing else: what the next call needs, and for each vehicle its
 //! stock number and link. Words of feeds are in quotation marks, and no link but https is passed on.
 
-use tradepost_aap::display::{identified, of_vehicle, title};
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use tradepost_aap::display::{of_vehicle, title};
 use tradepost_aap::{AapRefusal, AapReply, ReplyData, Skill};
 use tradepost_document::display::{MAX_ITEMS, dollars, grouped, label, member, text};
-use tradepost_document::json::{self, Value};
+use tradepost_document::json::{self, RawValue, Value};
 use tradepost_document::problem::Problem;
 use tradepost_document::text::SENTENCE;
-use tradepost_mcp::outline::{line, said, table};
+use tradepost_mcp::outline::{line, said, said_text, table};
 use tradepost_mcp::sanitize::{dealer_text, quotation, quoted};
 
 /// Maximum length of a link, in characters.
@@ -23,12 +26,11 @@ const CLOSING_NOTE: &str = "Text in quotation marks, and the data, are the deale
 /// Returns the text of a reply of this dealer.
 pub(super) fn of_reply(dealer: &str, reply: &AapReply) -> String {
     let write = || {
-        let data = data(reply);
         let mut out = match reply.skill {
-            Skill::DealerInformation => information(&data),
-            Skill::InventoryFacets => facets(dealer, &data),
-            Skill::InventorySearch => page(dealer, &data),
-            Skill::InventoryVehicle => vehicle(dealer, &data),
+            Skill::DealerInformation => information(&data(reply)),
+            Skill::InventoryFacets => facets(dealer, &data(reply)),
+            Skill::InventorySearch => page(dealer, &reply.data),
+            Skill::InventoryVehicle => vehicle(dealer, &data(reply)),
             Skill::LeadSubmit => String::new(),
         };
         close(&mut out, reply.message.as_deref());
@@ -108,8 +110,8 @@ fn data(reply: &AapReply) -> Value {
 }
 
 /// Returns a vehicle's title in quotation marks.
-fn heading(vehicle: &Value) -> String {
-    format!("\"{}\"", quoted(&dealer_text(&title(vehicle), SENTENCE), SENTENCE))
+fn heading(title: &str) -> String {
+    format!("\"{}\"", quoted(&dealer_text(title, SENTENCE), SENTENCE))
 }
 
 /// Returns the dealer's name in quotation marks.
@@ -125,58 +127,129 @@ fn close(out: &mut String, message: Option<&str>) {
     out.push_str(CLOSING_NOTE);
 }
 
-/// Returns the link to a vehicle's page, if it is one that a model may pass on.
-fn link(vehicle: &Value) -> String {
-    let url = member(vehicle, "vdp_url");
+/// Returns the link to a vehicle's page, if it is one that a model may pass on, or else nothing.
+fn link(url: &str) -> &str {
     let is_safe = |c: char| {
         c.is_ascii_graphic() && !matches!(c, '|' | '<' | '>' | '"' | '`' | '(' | ')' | '[' | ']')
     };
     let is_link = url.starts_with("https://") && url.len() <= MAX_LINK && url.chars().all(is_safe);
-    if is_link { url } else { String::new() }
+    if is_link { url } else { "" }
 }
 
 fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn number(value: &Value, name: &str) -> i64 {
-    value.get(name).and_then(Value::as_i64).unwrap_or_default()
+/// Members of a page that has been written before.
+#[derive(Deserialize)]
+struct WrittenPage<'p> {
+    total: u64,
+    skip: u64,
+    #[serde(borrow)]
+    vehicles: Vec<&'p RawValue>,
 }
 
-fn page(dealer: &str, data: &Value) -> String {
-    let row = |vehicle: &Value| {
+/// Members of a listing that a row shows. Reading a whole listing takes several times as long.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListedVehicle<'v> {
+    year: Option<u64>,
+    #[serde(borrow)]
+    make: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    model: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    trim: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    condition: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    status: Option<Cow<'v, str>>,
+    price: Option<i64>,
+    mileage: Option<i64>,
+    #[serde(borrow)]
+    vin: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    stock: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    vehicle_id: Option<Cow<'v, str>>,
+    #[serde(borrow)]
+    vdp_url: Option<Cow<'v, str>>,
+}
+
+impl ListedVehicle<'_> {
+    fn title(&self) -> String {
+        let year = self.year.map(|year| year.to_string()).unwrap_or_default();
+        let words = [&self.make, &self.model, &self.trim];
+        let words = words.into_iter().map(|word| word.as_deref().unwrap_or_default());
+        let words = std::iter::once(&*year).chain(words).filter(|word| !word.is_empty());
+        let title = words.collect::<Vec<_>>().join(" ");
+        if title.is_empty() { "unnamed vehicle".to_owned() } else { title }
+    }
+
+    fn identified(&self) -> String {
+        let named = [("vin", &self.vin), ("stock", &self.stock), ("vehicle_id", &self.vehicle_id)];
+        let mut named = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        named.next().map(|(name, value)| format!("{name} {value}")).unwrap_or_default()
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let word = |text: &Option<Cow<'_, str>>| said_text(text.as_deref().unwrap_or_default());
+        let number = |number: Option<i64>| number.map(Value::from);
         vec![
-            heading(vehicle),
-            said(vehicle.get("condition")),
-            dollars(vehicle.get("price")),
-            grouped(vehicle.get("mileage")),
-            said(vehicle.get("status")),
-            said(vehicle.get("stock")),
-            quoted(&identified(vehicle), SENTENCE),
-            link(vehicle),
+            heading(&self.title()),
+            word(&self.condition),
+            dollars(number(self.price).as_ref()),
+            grouped(number(self.mileage).as_ref()),
+            word(&self.status),
+            word(&self.stock),
+            quoted(&self.identified(), SENTENCE),
+            link(self.vdp_url.as_deref().unwrap_or_default()).to_owned(),
         ]
+    }
+}
+
+fn page(dealer: &str, data: &ReplyData) -> String {
+    let row = |listing: &str| {
+        // Our own listings can always be read.
+        json::from_str::<ListedVehicle<'_>>(listing).unwrap_or_default().cells()
     };
-    let rows: Vec<_> = items(data, "vehicles").map(row).collect();
+    let (total, skip, rows): (u64, u64, Vec<_>) = match data {
+        ReplyData::Page(page) => {
+            let rows = page.vehicles.iter().map(|vehicle| row(vehicle.as_json()));
+            (page.total as u64, page.skip.into(), rows.collect())
+        }
+        ReplyData::Written(written) => {
+            let Ok(page) = json::from_str::<WrittenPage<'_>>(written.as_json()) else {
+                return String::new();
+            };
+            let rows = page.vehicles.iter().map(|vehicle| row(vehicle.get()));
+            (page.total, page.skip, rows.collect())
+        }
+        ReplyData::Dealer(_)
+        | ReplyData::Facets(_)
+        | ReplyData::Vehicle(_)
+        | ReplyData::Lead(_) => return String::new(),
+    };
     let shown = rows.len();
-    let total = grouped(data.get("total"));
-    let mut out = format!("{shown} of {total} matching vehicles at {}\n", name(dealer));
+    let count = grouped(Some(&Value::from(total)));
+    let mut out = format!("{shown} of {count} matching vehicles at {}\n", name(dealer));
     if !rows.is_empty() {
         let header =
             ["vehicle", "condition", "price", "miles", "status", "stock", "called by", "link"];
         out.push('\n');
         out.push_str(&table(&header, &rows));
     }
-    let next = number(data, "skip").saturating_add(i64::try_from(shown).unwrap_or(i64::MAX));
-    if shown > 0 && next < number(data, "total") {
+    let next = skip.saturating_add(shown as u64);
+    if shown > 0 && next < total {
         out.push_str(&format!("\nmore: call again with pagination.skip {next}\n"));
     }
     out
 }
 
 fn vehicle(dealer: &str, data: &Value) -> String {
-    let mut out = format!("## {}\n", heading(data));
+    let mut out = format!("## {}\n", heading(&title(data)));
     line(&mut out, "dealer", &name(dealer));
-    line(&mut out, "link", &link(data));
+    line(&mut out, "link", link(&member(data, "vdp_url")));
     for (member, value) in data.as_object().into_iter().flatten() {
         let shown = match value {
             Value::Number(_) => of_vehicle(member, value),

@@ -1,5 +1,8 @@
 //! Leads over MCP: nothing is sent before the person has agreed, and once they have, it is sent once.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_document::json::{Value, json};
@@ -8,7 +11,7 @@ use super::{call, call_of, post, post_later, rpc, text};
 use crate::auth;
 use crate::support::dealer::LISTED_VIN;
 use crate::support::layout;
-use crate::support::{Response, TestServer, start, start_with, with};
+use crate::support::{Response, TestServer, client, start, start_with, with};
 
 const TOOL: &str = "aap_lead_submit";
 
@@ -202,7 +205,8 @@ fn who_declines_or_closes_the_form_sends_nothing() {
     }
     let asked = by_form(&server, &[]).json();
     let state = &asked["result"]["requestState"];
-    let result = by_form(&server, &answered(state, json!("yes"))).json()["result"].clone();
+    let misfit = json!({"action": "accept", "content": {"agree": "yes"}});
+    let result = by_form(&server, &answered(state, misfit)).json()["result"].clone();
     assert_eq!(refusal(&result), ("CONTACT_CONSENT_REQUIRED", "answer_invalid"));
     assert_eq!(leads(&server), 0);
 }
@@ -255,4 +259,115 @@ fn a_conversation_recognises_the_customer() {
     let first = call(&server, TOOL, &more);
     let again = call(&server, TOOL, &confirmed(more, &first));
     assert_eq!(again["structuredContent"]["data"]["status"], "duplicate");
+}
+
+/// A client of a release with a handshake that shows forms, and its open call.
+struct FormClient {
+    server: TestServer,
+    session: String,
+}
+
+impl FormClient {
+    fn start() -> Self {
+        let server = start();
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "Assistant", "version": "7"}});
+        let greeted = post(&server, &[], &rpc("initialize", &hello));
+        let session = greeted.header("mcp-session-id").unwrap().to_owned();
+        Self { server, session }
+    }
+
+    fn post(&self, body: &str) -> Response {
+        post(&self.server, &[("Mcp-Session-Id", &self.session)], body)
+    }
+
+    /// Calls the tool; `reply` answers the form in a session. Returns the result of the call.
+    fn call(&self, arguments: &Value, reply: impl FnOnce(&Self, &Value)) -> Value {
+        let mut stream = TcpStream::connect(self.server.address).unwrap();
+        let headers = [
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Mcp-Session-Id", &self.session),
+        ];
+        let body = call_of(TOOL, arguments);
+        let host = self.server.address.to_string();
+        let bytes = client::bytes(&host, "POST", "/mcp", &headers, body.as_bytes());
+        stream.write_all(&bytes).unwrap();
+        let mut events = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
+            let data = line.strip_prefix("data: ")?;
+            tradepost_document::json::from_str::<Value>(data).ok()
+        });
+        let question = events.next().unwrap();
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        reply(self, &question);
+        let answer = events.next().unwrap();
+        assert_eq!(answer["id"], 1, "{answer}");
+        answer["result"].clone()
+    }
+}
+
+/// The client's reply to a question.
+fn reply_to(question: &Value, result: Value) -> String {
+    json!({"jsonrpc": "2.0", "id": question["id"], "result": result}).to_string()
+}
+
+#[test]
+fn a_form_is_asked_on_the_stream_of_a_call() {
+    let client = FormClient::start();
+    let agreed = json!({"action": "accept", "content": {"agree": true}});
+    let sent = client.call(&arguments(), |client, question| {
+        let message = question["params"]["message"].as_str().unwrap();
+        assert!(message.starts_with("I agree that the car dealer"), "{message}");
+        // The reply of another session is ignored.
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "Assistant", "version": "7"}});
+        let other = post(&client.server, &[], &rpc("initialize", &hello));
+        let other = other.header("mcp-session-id").unwrap();
+        let declined = reply_to(question, json!({"action": "decline"}));
+        let answer = post(&client.server, &[("Mcp-Session-Id", other)], &declined);
+        assert_eq!(answer.status, 202);
+        assert_eq!(post(&client.server, &[], &declined).status, 400);
+        assert_eq!(client.post(&reply_to(question, agreed)).status, 202);
+    });
+    assert_eq!(sent["structuredContent"]["data"]["status"], "received", "{sent}");
+    assert_eq!(leads(&client.server), 1);
+}
+
+#[test]
+fn a_declined_form_on_a_stream_sends_nothing() {
+    let client = FormClient::start();
+    for answer in [json!({"action": "decline"}), json!({"action": "cancel"})] {
+        let result = client.call(&arguments(), |client, question| {
+            client.post(&reply_to(question, answer));
+        });
+        assert_eq!(refusal(&result), ("CONTACT_CONSENT_REQUIRED", "declined"));
+    }
+    assert_eq!(leads(&client.server), 0);
+}
+
+#[test]
+fn a_form_without_an_answer_becomes_two_calls() {
+    let client = FormClient::start();
+    let first = client.call(&arguments(), |client, question| {
+        let error = json!({"code": -32601, "message": "no forms here"});
+        let refused = json!({"jsonrpc": "2.0", "id": question["id"], "error": error});
+        client.post(&refused.to_string());
+    });
+    assert_eq!(first["structuredContent"]["form_unanswered"], true, "{first}");
+    let sent = client.post(&call_of(TOOL, &confirmed(arguments(), &first))).json();
+    assert_eq!(sent["result"]["structuredContent"]["data"]["status"], "received", "{sent}");
+    // A confirmation that no form has preceded takes nobody's place.
+    let other = call(&client.server, TOOL, &with(arguments(), &[("/message", json!("Hi."))]));
+    let sent = with(confirmed(arguments(), &other), &[("/message", json!("Hi."))]);
+    let result = client.post(&call_of(TOOL, &sent)).json()["result"].clone();
+    assert_eq!(refusal(&result), ("INVALID_CONSENT", "confirmation_invalid"));
+    assert_eq!(leads(&client.server), 1);
+}
+
+#[test]
+fn a_client_with_forms_reads_as_any_other() {
+    let client = FormClient::start();
+    let answer = client.post(&call_of("aap_inventory_search", &json!({})));
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.json()["result"]["isError"], false);
 }

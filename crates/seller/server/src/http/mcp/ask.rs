@@ -1,0 +1,203 @@
+//! Forms in versions of MCP with a handshake: the answer to a call is a stream of events that begins with a request to
+//! the client (`elicitation/create`) and ends with the result. The person's answer comes with a POST of its own, in the
+//! session of the call. A client that declares forms and answers none gets the result that it would get without them.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tradepost_a2a::jsonrpc::{Id, RpcReply};
+use tradepost_document::json::{Map, Value};
+use tradepost_mcp::{self as mcp, DeclaredClient, Lifecycle};
+
+use super::super::exchange::{LogFields, LoggedResponse};
+use super::written;
+use crate::agent::{Caller, RequestMeta, SharedAgent};
+use crate::fault::InternalError;
+use crate::registry::AgentRegistry;
+use crate::tools::{FormSupport, ToolCall, ToolOutcome};
+
+/// Maximum time for a person to answer. Clients end a call after a minute by default.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// Silence after which a comment is written, so that no proxy takes the stream for dead.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Maximum number of open questions of a process. Each holds the body of its call.
+const MAX_OPEN: usize = 200;
+
+/// Maximum number of open questions of a session.
+const MAX_OPEN_OF_SESSION: usize = 4;
+
+/// Questions that wait for the answer of a person, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
+
+#[derive(Debug)]
+struct OpenQuestion {
+    session: String,
+    answer: oneshot::Sender<Value>,
+}
+
+/// A question that was opened.
+struct AskedQuestion {
+    id: String,
+    answer: oneshot::Receiver<Value>,
+}
+
+impl OpenQuestions {
+    /// Opens a question. `None` when there are too many.
+    fn open(&self, session: &str) -> Option<AskedQuestion> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits any more for the questions of calls that have ended.
+        open.retain(|_, question| !question.answer.is_closed());
+        let of_session = open.values().filter(|question| question.session == session).count();
+        if open.len() >= MAX_OPEN || of_session >= MAX_OPEN_OF_SESSION {
+            return None;
+        }
+        // Cannot be guessed, so that nobody else answers.
+        let id = uuid::Uuid::new_v4().to_string();
+        let (sender, answer) = oneshot::channel();
+        open.insert(id.clone(), OpenQuestion { session: session.to_owned(), answer: sender });
+        Some(AskedQuestion { id, answer })
+    }
+
+    /// Takes an answer. One that comes late, twice or in another session is ignored.
+    pub(super) fn answered(&self, session: &str, reply: RpcReply) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |(id, question): &(&String, &OpenQuestion)| {
+            Id::text(id).as_json() == reply.id.as_json() && question.session == session
+        };
+        let id = open.iter().find(is_own).map(|(id, _)| id.clone());
+        if let Some(question) = id.and_then(|id| open.remove(&id)) {
+            // An error in place of an answer is none.
+            let _ = question.answer.send(reply.outcome.unwrap_or_default());
+        }
+    }
+}
+
+/// A call that goes on after its request has been read.
+#[derive(Debug)]
+pub(super) struct HeldCall {
+    /// Agents of the process.
+    pub(super) registry: Arc<AgentRegistry>,
+    /// Agent that is called.
+    pub(super) agent: SharedAgent,
+    /// Caller.
+    pub(super) caller: Caller,
+    /// The client, as it describes itself.
+    pub(super) client: Option<DeclaredClient>,
+    /// Session in which the person's answer comes.
+    pub(super) session: String,
+    /// Name of the tool.
+    pub(super) tool: String,
+    /// Arguments, unchecked.
+    pub(super) arguments: Map,
+    /// `User-Agent` of the request.
+    pub(super) user_agent: Option<String>,
+    /// Body of the request.
+    pub(super) body: Vec<u8>,
+    /// Id of the request.
+    pub(super) id: Id,
+}
+
+impl HeldCall {
+    /// Calls the tool. When it shows a form, the person is asked, and it is called again.
+    pub(super) async fn answer(self) -> LoggedResponse {
+        let first = self.call(FormSupport::Returned { state: None, answer: None }).await;
+        let ToolOutcome::Form { form, state, tool } = first else {
+            return self.written(first);
+        };
+        let Some(AskedQuestion { id, answer }) = self.registry.questions.open(&self.session) else {
+            let outcome = self.call(FormSupport::Unanswered).await;
+            return self.written(outcome);
+        };
+        // Goes on when the client leaves: what a person has agreed to must not be interrupted.
+        let work = tokio::spawn(self.finish(state, answer));
+        let stamp = LogFields { skill: Some(tool), ..LogFields::default() };
+        (respond(event(&form.request(&id)), work), stamp)
+    }
+
+    /// Waits for the person, calls the tool again and returns the last event.
+    async fn finish(self, state: String, answer: oneshot::Receiver<Value>) -> String {
+        let answer = tokio::time::timeout(PATIENCE, answer).await;
+        let answer = answer.ok().and_then(Result::ok);
+        let form = match &answer {
+            Some(answer) if mcp::is_answer(answer) => {
+                FormSupport::Returned { state: Some(&state), answer: Some(answer) }
+            }
+            Some(_) | None => FormSupport::Unanswered,
+        };
+        let outcome = self.call(form).await;
+        let (response, _) = self.written(outcome);
+        let body = response.into_body().collect().await.map(|body| body.to_bytes());
+        event(&String::from_utf8_lossy(&body.unwrap_or_default()))
+    }
+
+    fn written(&self, outcome: ToolOutcome) -> LoggedResponse {
+        written(&self.agent, &self.id, Lifecycle::Handshake, outcome)
+    }
+
+    async fn call(&self, form: FormSupport<'_>) -> ToolOutcome {
+        let Some(tools) = self.agent.tools() else {
+            let fault = InternalError::new("calling a tool", "the agent has no tools any more");
+            return ToolOutcome::Broken(fault);
+        };
+        let call = ToolCall {
+            tool: &self.tool,
+            arguments: self.arguments.clone(),
+            caller: &self.caller,
+            client: self.client.clone(),
+            form,
+            sent: RequestMeta { user_agent: self.user_agent.as_deref(), body: &self.body },
+            patience: self.registry.settings.request_timeout,
+        };
+        self.registry.call(&self.agent, tools, call).await
+    }
+}
+
+/// Formats an event. Our JSON has no line breaks, so one `data` line is enough.
+fn event(message: &str) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
+
+/// What is still to be written on a stream.
+enum StreamStep {
+    /// The question, and then the result.
+    Question(String, JoinHandle<String>),
+    /// The result.
+    Result(JoinHandle<String>),
+    /// Nothing.
+    End,
+}
+
+/// Creates the stream: the question, and the result when it is there.
+fn respond(question: String, work: JoinHandle<String>) -> Response {
+    let events = stream::unfold(StreamStep::Question(question, work), |step| async move {
+        let (text, next) = match step {
+            StreamStep::Question(question, work) => (question, StreamStep::Result(work)),
+            StreamStep::Result(mut work) => match tokio::time::timeout(QUIET, &mut work).await {
+                Ok(last) => (last.unwrap_or_default(), StreamStep::End),
+                Err(_) => (":\n\n".to_owned(), StreamStep::Result(work)),
+            },
+            StreamStep::End => return None,
+        };
+        Some((Ok::<_, Infallible>(Bytes::from(text)), next))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        // Proxies that buffer answers would hold back the question.
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, Body::from_stream(events)).into_response()
+}
