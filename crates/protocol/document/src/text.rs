@@ -77,7 +77,7 @@ pub fn paragraphs(text: &str, max: usize) -> String {
 }
 
 /// Returns `text` as [`plain`] does, but at most `max` bytes of it: for programs that pass the text to a
-/// model, for which protocols bound a seller's text (`Z-3`).
+/// model, for which protocols bound a seller's text.
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> String {
     let mut text = plain(text, max);

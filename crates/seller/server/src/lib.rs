@@ -32,6 +32,7 @@ pub mod clock;
 pub mod fault;
 pub mod health;
 mod panics;
+mod questions;
 
 /// The types that an agent usually needs.
 pub mod prelude {

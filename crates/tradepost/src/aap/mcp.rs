@@ -4,12 +4,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tradepost_aap::{AapRefusal, AapReply, ReplyData, Skill, Version};
+use jiff::Timestamp;
+use tradepost_aap::{self as aap, AapRefusal, AapReply, AapRequest, ReplyData, Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{self, JsonPieces, Map, Value};
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_mcp::confirmation::ConfirmationTokens;
+use tradepost_mcp::lenient::{self, LenientReading};
 use tradepost_server::agent::{BoxFuture, PAUSE, ProfileRefusal, ResponsibleParty};
 use tradepost_server::signed_text::Seal;
 use tradepost_server::tools::{
@@ -194,11 +196,44 @@ impl DealerAgent {
         let conversation = self.conversations.named_or_new(None);
         let call = SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
         let now = self.clock.now();
-        let request = self.read(&call, &data, now)?;
+        let LenientRequest { request, notes, .. } = self.read_leniently(skill, &call, data, now)?;
         let reply = self.act(&call, request, now).await?;
         let text = text::of_reply(&self.dealer.terms.name, &reply);
-        Ok(succeeded(&reply, text))
+        Ok(succeeded(&reply, text::with_notes(text, &notes)))
     }
+
+    /// Reads the payload of a call. Mistakes of models that leave no doubt are corrected, such as a number that was
+    /// written as a text; where anything else is wrong, the refusal is that of the payload as it was sent.
+    fn read_leniently(
+        &self,
+        skill: Skill,
+        call: &SkillCall<'_>,
+        data: Value,
+        now: Timestamp,
+    ) -> Result<LenientRequest, MessageRefused> {
+        let refusal = match self.read(call, &data, now) {
+            Ok(request) => return Ok(LenientRequest { request, data, notes: Vec::new() }),
+            Err(MessageRefused::Profile(refusal)) if !refusal.problems.is_empty() => refusal,
+            Err(refused) => return Err(refused),
+        };
+        let schema = Value::Object(aap::schema::request(skill));
+        let wrong =
+            |place: &str| refusal.problems.listed().iter().any(|problem| problem.pointer == place);
+        let LenientReading { arguments: data, notes } = lenient::read(&schema, &data, wrong);
+        match self.read(call, &data, now) {
+            Ok(request) => Ok(LenientRequest { request, data, notes }),
+            Err(_) => Err(refusal.into()),
+        }
+    }
+}
+
+/// A request that was read, with what was corrected.
+struct LenientRequest {
+    request: AapRequest,
+    /// Payload after correction.
+    data: Value,
+    /// Sentences about the corrected values, which repeat no value.
+    notes: Vec<String>,
 }
 
 /// Returns the payload of a call. Models leave the type out, which the tool has already said.

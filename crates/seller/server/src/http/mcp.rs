@@ -36,7 +36,6 @@ use crate::tools::{
 mod ask;
 
 use ask::HeldCall;
-pub(crate) use ask::OpenQuestions;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";

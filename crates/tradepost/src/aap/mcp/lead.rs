@@ -18,7 +18,7 @@ use tradepost_mcp::{AgreementForm, FormAnswer, is_answer, outline};
 use tradepost_server::agent::RequestMeta;
 use tradepost_server::tools::{DeclaredClient, FormSupport, ToolCall, ToolOutcome, ToolResult};
 
-use super::{McpEndpoint, answered, payload, succeeded, text};
+use super::{LenientRequest, McpEndpoint, answered, payload, succeeded, text};
 use crate::aap::seller::{DealerAgent, MessageRefused, SkillCall};
 
 /// Maximum length of the dealer's name in the consent text, in characters.
@@ -118,7 +118,9 @@ impl DealerAgent {
         let source = source_agent(client.as_ref());
         let draft = draft(payload, version, &source, now);
         // The lead is read before anybody is asked, so that nobody agrees to what cannot be sent.
-        let AapRequest::LeadSubmit(lead) = self.read(&call, &draft, now)? else {
+        let LenientRequest { request, data: draft, notes } =
+            self.read_leniently(Skill::LeadSubmit, &call, draft, now)?;
+        let AapRequest::LeadSubmit(lead) = request else {
             unreachable!("the type of the payload is that of a lead")
         };
         let way = ConsentWay::new(form, &own);
@@ -138,7 +140,7 @@ impl DealerAgent {
         let request = self.read(&call, &data, now)?;
         let reply = self.act(&call, request, now).await?;
         let text = text::receipt(&self.dealer.terms.name, &reply, &conversation.id);
-        Ok(succeeded(&reply, text))
+        Ok(succeeded(&reply, text::with_notes(text, &notes)))
     }
 
     fn question(
@@ -351,30 +353,27 @@ fn evidence_remark(
 }
 
 fn rejected(why: TokenRejected) -> AapRefusal {
-    let (code, message, reason) = match why {
-        TokenRejected::Invalid => (
+    match why {
+        TokenRejected::Invalid => with_reason(
             AapCode::InvalidConsent,
             "the confirmation does not belong to this call: something has changed since the user was \
-             asked; call again without it, and ask the user again"
-                .to_owned(),
+             asked; call again without it, and ask the user again",
             "confirmation_invalid",
         ),
-        TokenRejected::Expired => (
-            AapCode::InvalidConsent,
-            format!(
+        TokenRejected::Expired => {
+            let message = format!(
                 "the confirmation is older than {} minutes; call again without it, and ask the user \
                  again",
                 LIFETIME.as_mins()
-            ),
-            "confirmation_expired",
-        ),
-        TokenRejected::Declined => (
+            );
+            with_reason(AapCode::InvalidConsent, message, "confirmation_expired")
+        }
+        TokenRejected::Declined => with_reason(
             AapCode::ContactConsentRequired,
-            "the person has not agreed; nothing was sent".to_owned(),
+            "the person has not agreed; nothing was sent",
             "declined",
         ),
-    };
-    with_reason(code, message, reason)
+    }
 }
 
 fn with_reason(code: AapCode, message: impl Into<String>, reason: &str) -> AapRefusal {

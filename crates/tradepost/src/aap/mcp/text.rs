@@ -42,6 +42,14 @@ pub(super) fn of_reply(dealer: &str, reply: &AapReply) -> String {
     }
 }
 
+/// Adds what was corrected in the arguments.
+pub(super) fn with_notes(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        text.push_str(&format!("\nnote: {note}"));
+    }
+    text
+}
+
 /// Returns the text of the receipt of a lead.
 pub(super) fn receipt(dealer: &str, reply: &AapReply, conversation: &str) -> String {
     let data = data(reply);
@@ -208,28 +216,46 @@ impl ListedVehicle<'_> {
     }
 }
 
-fn page(dealer: &str, data: &ReplyData) -> String {
-    let row = |listing: &str| {
+/// A page of vehicles as rows of a table.
+#[derive(Default)]
+struct VehicleRows {
+    total: u64,
+    skip: u64,
+    rows: Vec<Vec<String>>,
+}
+
+impl VehicleRows {
+    fn new(data: &ReplyData) -> Self {
+        match data {
+            ReplyData::Page(page) => Self {
+                total: page.total as u64,
+                skip: page.skip.into(),
+                rows: page.vehicles.iter().map(|vehicle| Self::row(vehicle.as_json())).collect(),
+            },
+            ReplyData::Written(written) => {
+                let page = json::from_str::<WrittenPage<'_>>(written.as_json());
+                page.map(Self::from_written).unwrap_or_default()
+            }
+            ReplyData::Dealer(_)
+            | ReplyData::Facets(_)
+            | ReplyData::Vehicle(_)
+            | ReplyData::Lead(_) => Self::default(),
+        }
+    }
+
+    fn from_written(page: WrittenPage<'_>) -> Self {
+        let rows = page.vehicles.iter().map(|vehicle| Self::row(vehicle.get()));
+        Self { total: page.total, skip: page.skip, rows: rows.collect() }
+    }
+
+    fn row(listing: &str) -> Vec<String> {
         // Our own listings can always be read.
         json::from_str::<ListedVehicle<'_>>(listing).unwrap_or_default().cells()
-    };
-    let (total, skip, rows): (u64, u64, Vec<_>) = match data {
-        ReplyData::Page(page) => {
-            let rows = page.vehicles.iter().map(|vehicle| row(vehicle.as_json()));
-            (page.total as u64, page.skip.into(), rows.collect())
-        }
-        ReplyData::Written(written) => {
-            let Ok(page) = json::from_str::<WrittenPage<'_>>(written.as_json()) else {
-                return String::new();
-            };
-            let rows = page.vehicles.iter().map(|vehicle| row(vehicle.get()));
-            (page.total, page.skip, rows.collect())
-        }
-        ReplyData::Dealer(_)
-        | ReplyData::Facets(_)
-        | ReplyData::Vehicle(_)
-        | ReplyData::Lead(_) => return String::new(),
-    };
+    }
+}
+
+fn page(dealer: &str, data: &ReplyData) -> String {
+    let VehicleRows { total, skip, rows } = VehicleRows::new(data);
     let shown = rows.len();
     let count = grouped(Some(&Value::from(total)));
     let mut out = format!("{shown} of {count} matching vehicles at {}\n", name(dealer));

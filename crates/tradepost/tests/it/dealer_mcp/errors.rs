@@ -183,3 +183,20 @@ fn a_tool_cannot_call_another_skill() {
     // The same lead without a tool between is taken.
     assert_eq!(server.post(envelope(&smuggled).to_string()).status, 200);
 }
+
+#[test]
+fn what_leaves_no_doubt_is_read_as_it_was_meant() {
+    let server = start();
+    let meant = json!({"filters": {"make": ["Honda"], "price_max": 30000}});
+    let written = json!({"filters": {"make": "Honda", "price_max": "30,000"}});
+    let result = call(&server, "aap_inventory_search", &written);
+    let expected = call(&server, "aap_inventory_search", &meant);
+    assert_eq!(result["structuredContent"], expected["structuredContent"]);
+    let notes = "\nnote: /filters/make: a single value was read as a list of one\n\
+                 note: /filters/price_max: a text was read as a number";
+    assert!(text(&result).ends_with(notes), "{result}");
+    // Beside another mistake everything is refused as it was sent.
+    let wrong = with(written, &[("/filters/maek", json!(1))]);
+    let result = call(&server, "aap_inventory_search", &wrong);
+    assert_eq!(result["structuredContent"]["details"]["errors"].as_array().unwrap().len(), 3);
+}

@@ -2,9 +2,8 @@
 //! the client (`elicitation/create`) and ends with the result. The person's answer comes with a POST of its own, in the
 //! session of the call. A client that declares forms and answers none gets the result that it would get without them.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,7 +14,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tradepost_a2a::jsonrpc::{Id, RpcReply};
+use tradepost_a2a::jsonrpc::Id;
 use tradepost_document::json::{Map, Value};
 use tradepost_mcp::{self as mcp, DeclaredClient, Lifecycle};
 
@@ -23,6 +22,7 @@ use super::super::exchange::{LogFields, LoggedResponse};
 use super::written;
 use crate::agent::{Caller, RequestMeta, SharedAgent};
 use crate::fault::InternalError;
+use crate::questions::AskedQuestion;
 use crate::registry::AgentRegistry;
 use crate::tools::{FormSupport, ToolCall, ToolOutcome};
 
@@ -31,59 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(50);
 
 /// Silence after which a comment is written, so that no proxy takes the stream for dead.
 const QUIET: Duration = Duration::from_secs(15);
-
-/// Maximum number of open questions of a process. Each holds the body of its call.
-const MAX_OPEN: usize = 200;
-
-/// Maximum number of open questions of a session.
-const MAX_OPEN_OF_SESSION: usize = 4;
-
-/// Questions that wait for the answer of a person, by their ids.
-#[derive(Debug, Default)]
-pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
-
-#[derive(Debug)]
-struct OpenQuestion {
-    session: String,
-    answer: oneshot::Sender<Value>,
-}
-
-/// A question that was opened.
-struct AskedQuestion {
-    id: String,
-    answer: oneshot::Receiver<Value>,
-}
-
-impl OpenQuestions {
-    /// Opens a question. `None` when there are too many.
-    fn open(&self, session: &str) -> Option<AskedQuestion> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody waits any more for the questions of calls that have ended.
-        open.retain(|_, question| !question.answer.is_closed());
-        let of_session = open.values().filter(|question| question.session == session).count();
-        if open.len() >= MAX_OPEN || of_session >= MAX_OPEN_OF_SESSION {
-            return None;
-        }
-        // Cannot be guessed, so that nobody else answers.
-        let id = uuid::Uuid::new_v4().to_string();
-        let (sender, answer) = oneshot::channel();
-        open.insert(id.clone(), OpenQuestion { session: session.to_owned(), answer: sender });
-        Some(AskedQuestion { id, answer })
-    }
-
-    /// Takes an answer. One that comes late, twice or in another session is ignored.
-    pub(super) fn answered(&self, session: &str, reply: RpcReply) {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |(id, question): &(&String, &OpenQuestion)| {
-            Id::text(id).as_json() == reply.id.as_json() && question.session == session
-        };
-        let id = open.iter().find(is_own).map(|(id, _)| id.clone());
-        if let Some(question) = id.and_then(|id| open.remove(&id)) {
-            // An error in place of an answer is none.
-            let _ = question.answer.send(reply.outcome.unwrap_or_default());
-        }
-    }
-}
 
 /// A call that goes on after its request has been read.
 #[derive(Debug)]

@@ -1,0 +1,93 @@
+//! Questions to the persons behind clients of MCP that wait for an answer.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+use tradepost_a2a::jsonrpc::{Id, RpcReply};
+use tradepost_document::json::Value;
+
+/// Maximum number of open questions of a process. Each holds the body of its call.
+const MAX_OPEN: usize = 200;
+
+/// Maximum number of open questions of a session.
+const MAX_OPEN_OF_SESSION: usize = 4;
+
+/// Questions that wait for the answer of a person, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
+
+#[derive(Debug)]
+struct OpenQuestion {
+    session: String,
+    answer: oneshot::Sender<Value>,
+}
+
+/// A question that was opened.
+pub(crate) struct AskedQuestion {
+    /// Id of the question.
+    pub(crate) id: String,
+    /// The answer, when it comes.
+    pub(crate) answer: oneshot::Receiver<Value>,
+}
+
+impl OpenQuestions {
+    /// Opens a question. `None` when there are too many.
+    pub(crate) fn open(&self, session: &str) -> Option<AskedQuestion> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits any more for the questions of calls that have ended.
+        open.retain(|_, question| !question.answer.is_closed());
+        let of_session = open.values().filter(|question| question.session == session).count();
+        if open.len() >= MAX_OPEN || of_session >= MAX_OPEN_OF_SESSION {
+            return None;
+        }
+        // Cannot be guessed, so that nobody else answers.
+        let id = uuid::Uuid::new_v4().to_string();
+        let (sender, answer) = oneshot::channel();
+        open.insert(id.clone(), OpenQuestion { session: session.to_owned(), answer: sender });
+        Some(AskedQuestion { id, answer })
+    }
+
+    /// Takes an answer. One that comes late, twice or in another session is ignored.
+    pub(crate) fn answered(&self, session: &str, reply: RpcReply) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |(id, question): &(&String, &OpenQuestion)| {
+            Id::text(id).as_json() == reply.id.as_json() && question.session == session
+        };
+        let id = open.iter().find(is_own).map(|(id, _)| id.clone());
+        if let Some(question) = id.and_then(|id| open.remove(&id)) {
+            // An error in place of an answer is none.
+            let _ = question.answer.send(reply.outcome.unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_document::json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_is_answered_once_and_in_its_own_session() {
+        let questions = OpenQuestions::default();
+        let AskedQuestion { id, mut answer } = questions.open("ours").unwrap();
+        let reply = |outcome| RpcReply { id: Id::text(&id), outcome };
+        questions.answered("theirs", reply(Ok(json!("no"))));
+        assert!(answer.try_recv().is_err());
+        questions.answered("ours", reply(Ok(json!("yes"))));
+        questions.answered("ours", reply(Ok(json!("no"))));
+        assert_eq!(answer.try_recv(), Ok(json!("yes")));
+    }
+
+    #[test]
+    fn a_session_has_few_questions_and_gets_their_places_back() {
+        let questions = OpenQuestions::default();
+        let open = || questions.open("one");
+        let asked: Vec<_> = std::iter::from_fn(open).take(MAX_OPEN).collect();
+        assert_eq!(asked.len(), MAX_OPEN_OF_SESSION);
+        assert!(questions.open("other").is_some());
+        drop(asked);
+        assert!(questions.open("one").is_some());
+    }
+}
