@@ -3,6 +3,7 @@
 mod answer;
 pub mod card;
 pub mod conversation;
+mod envelope;
 pub mod inventories;
 mod mcp;
 pub mod seller;

@@ -45,6 +45,7 @@ use tradepost_store::{Old, Store, StoreTransaction};
 use super::answer;
 use super::card;
 use super::conversation::Conversations;
+use super::envelope::{check_envelope, check_named, versions};
 use super::inventories::{Inventories, InventoryHandle};
 use super::mcp::McpEndpoint;
 use super::sender::{evidence, sender};
@@ -536,17 +537,6 @@ pub(super) async fn within<T>(
     }
 }
 
-/// Returns the versions of its profile that a dealer speaks on a binding.
-pub(super) fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
-    match binding {
-        Binding::JsonRpc => &dealer.terms.versions,
-        // Later versions have no such binding.
-        Binding::HttpJson => &[Version::V1_0],
-        // AAP has no such binding.
-        Binding::Grpc => &[],
-    }
-}
-
 fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::AapRefusal {
     let window = Duration::try_from(limit.window).unwrap_or_default();
     // At least a millisecond, so that no caller is told to retry at once.
@@ -570,38 +560,4 @@ pub(crate) fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
         }
         None => origin.to_string(),
     }
-}
-
-/// Checks a message by the rules of the protocol before its data is read (`E-031`, C-26).
-fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), ProtocolRefusal> {
-    if request.message.task_id.is_some() {
-        let message = "this agent keeps no tasks; leave taskId out";
-        return Err(ProtocolRefusal::new(A2aCode::TaskNotFound, message));
-    }
-    let modes = &request.accepted_output_modes;
-    let readable = |mode: &String| {
-        let mode = MediaType::new(mode);
-        mode.covers("application/json")
-            || Skill::ALL.iter().any(|skill| mode.is(&skill.response_media_type()))
-    };
-    if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
-        let message = "acceptedOutputModes must include application/json or an AAP response type";
-        return Err(ProtocolRefusal::new(A2aCode::ContentTypeNotSupported, message));
-    }
-    Ok(())
-}
-
-/// Checks that one of the profile's versions that the caller names is spoken here: a caller must
-/// not be answered in a version that it has not asked for (A2A §4.6.3, X-03).
-fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), ProtocolRefusal> {
-    let mut named = named.into_iter().flatten().filter(|uri| Version::is_profile(uri)).peekable();
-    let spoken: Vec<_> = versions.iter().map(|version| version.uri()).collect();
-    if named.peek().is_none() || named.any(|uri| spoken.contains(&uri.as_str())) {
-        return Ok(());
-    }
-    let spoken = spoken.join(", ");
-    let message =
-        format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
-    Err(ProtocolRefusal::new(A2aCode::ExtensionSupportRequired, message)
-        .with("supportedExtensions", spoken))
 }

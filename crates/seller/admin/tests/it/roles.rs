@@ -409,6 +409,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("list-feeds", &["manager", "engineer"]),
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),
+    ("test-step", &["manager", "engineer"]),
     ("add-member", &[]),
     ("set-password", &[]),
     ("remove-member", &[]),
