@@ -67,7 +67,6 @@ pub use tables::alerts::AlertNotice;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
-pub use tables::leads::work::NewStage;
 pub use tables::probes::ProbeReport;
 pub use tables::step_results::{StepOutcome, StepResult};
 pub use tradepost_server::auth::key::ApiKey;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::{
-    LeadNote, NewAuditEntry, RecordCheck, StaffProgress, StaffRole, StaffStage,
+    LeadNote, LostReason, NewAuditEntry, RecordCheck, StaffProgress, StaffRole, StaffStage,
 };
 use tradepost_document::fault::InternalError;
 
@@ -132,6 +132,15 @@ impl ListedLead {
     pub const fn cursor(&self) -> LeadCursor {
         LeadCursor { received_at: self.lead.received_at, seq: self.seq }
     }
+}
+
+/// A stage for a lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewStage {
+    /// The stage.
+    pub stage: StaffStage,
+    /// Reason for which it is lost.
+    pub lost_reason: Option<LostReason>,
 }
 
 /// Leads of a dealer that wait for an answer.

@@ -13,8 +13,8 @@ use tradepost_dealer::settings::DealerSettings as Terms;
 use tradepost_dealer::staff::{LostReason, StaffStage};
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::NewStage;
 use tradepost_store::Store;
+use tradepost_store::staff::NewStage;
 
 use crate::support::dealer::{self, LISTED_VIN};
 use crate::support::postgres::Scratch;

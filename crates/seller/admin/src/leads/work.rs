@@ -9,8 +9,8 @@ use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::lead_work::{ExpectedOwner, OwnerChange, stage_detail};
 use tradepost_dealer::staff::{AuditAction, LostReason, NewAuditEntry, NextStep, StaffStage};
 use tradepost_document::fault::InternalError;
-use tradepost_store::staff::LeadFilter;
-use tradepost_store::{NewStage, StoreTransaction};
+use tradepost_store::StoreTransaction;
+use tradepost_store::staff::{LeadFilter, NewStage};
 
 use super::{LeadChanged, LeadRefusal, LeadResult};
 use crate::actor::Actor;

@@ -25,7 +25,7 @@ pub(crate) mod staff;
 mod storing;
 #[cfg(test)]
 mod tests;
-pub(crate) mod work;
+mod work;
 
 pub(crate) use schema::SCHEMA;
 

@@ -9,8 +9,8 @@ use tradepost::wiring;
 use tradepost_dealer::delivery::ChatStyle;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_server::clock::ManualClock;
-use tradepost_store::staff::{LeadFilter, WaitingFor};
-use tradepost_store::{NewStage, Store, StoreTransaction};
+use tradepost_store::staff::{LeadFilter, NewStage, WaitingFor};
+use tradepost_store::{Store, StoreTransaction};
 
 use super::*;
 use crate::support::mail::{MailServer, Manner, Secured};

@@ -16,16 +16,7 @@ use super::listing::WAITING;
 use super::word;
 use crate::Store;
 use crate::sql::{SqlRow, params};
-use crate::staff::WaitingLeads;
-
-/// A stage for a lead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewStage {
-    /// The stage.
-    pub stage: StaffStage,
-    /// Reason for which it is lost.
-    pub lost_reason: Option<LostReason>,
-}
+use crate::staff::{NewStage, WaitingLeads};
 
 impl StoreTransaction<'_> {
     /// Sets the stage of a lead, with its reason; returns `false` when it has both already. The first stage other than
