@@ -21,7 +21,10 @@ pub(super) fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
 }
 
 /// Checks a message by the rules of the protocol before its data is read (`E-031`, C-26).
-pub(super) fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), A2aRefusal> {
+pub(super) fn check_envelope(
+    dealer: &DealerConfig,
+    request: &SendMessage,
+) -> Result<(), A2aRefusal> {
     if request.message.task_id.is_some() {
         let message = "this agent keeps no tasks; leave taskId out";
         return Err(A2aRefusal::new(A2aCode::TaskNotFound, message));

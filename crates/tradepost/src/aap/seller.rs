@@ -23,7 +23,6 @@ use tradepost_dealer::lead::{Conversation, LeadAnswer, LeadSubmission};
 use tradepost_dealer::skills::{self, SkillError};
 use tradepost_dealer::week;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::http::MediaType;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{

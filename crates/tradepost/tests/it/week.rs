@@ -7,9 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_dealer::week::CalendarWeek;
 use tradepost_document::json::{Value, json};
-use tradepost_store::NewStage;
 use tradepost_store::Store;
 use tradepost_store::refusals::RefusalCount;
+use tradepost_store::staff::NewStage;
 use tradepost_store::week::{WaitingTime, WeekFigures};
 
 use crate::support::postgres::Scratch;
