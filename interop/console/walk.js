@@ -206,7 +206,9 @@ function covered() {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const node = walker.currentNode;
-      if (!node.data.trim() || node.parentElement.closest(".unseen")) continue;
+      // What a closed <details> hides has a place, too.
+      const isHidden = node.parentElement.closest(".unseen") || !node.parentElement.checkVisibility();
+      if (!node.data.trim() || isHidden) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
       for (const rect of range.getClientRects()) found.push({ node, box: visible(rect, node) });
@@ -343,7 +345,7 @@ const MAY = {
   await page.goto(`${site}/leads`);
   await page.getByRole("link", { name: "Sign in with Walkers" }).click();
   await page.waitForURL(`${site}/leads`);
-  check("a person whom the provider confirms is signed in", await page.getByText("oidc:grace").isVisible());
+  check("a person whom the provider confirms is signed in", await page.getByRole("banner").getByText("oidc:grace").isVisible());
   check("with the role of their groups", (await page.goto(`${site}/audit`)).status() === 403);
   await context.close();
   provider.close();
@@ -388,6 +390,14 @@ check("the pages have badges", badgesSeen > DESKS.length);
 // Moving an appointment in the calendar: by dragging, by keys, and by the form on a phone.
 const service = ids[3];
 
+// Returns the address of the week of the appointment, at the rooftop that its lead is for.
+async function weekOf(page) {
+  await page.goto(`${site}/leads/${service}`);
+  const fact = page.locator(".facts > div").filter({ has: page.getByText("Rooftop", { exact: true }) });
+  const rooftop = encodeURIComponent(await fact.first().locator("dd").textContent());
+  return `${site}/appointments?view=week&date=${day}&rooftop=${rooftop}&department=service`;
+}
+
 // Returns the slot of the appointment in the table.
 function slotOf(page) {
   return page.locator(`[data-grid] a.visit[href$="${service}"]`).evaluate((it) => it.closest("td").dataset.at);
@@ -396,7 +406,7 @@ function slotOf(page) {
 {
   const { context, page, said } = await open("wide");
   await signIn(page, people.desk, secret);
-  await page.goto(`${site}/appointments?view=week&date=${day}&department=service`);
+  await page.goto(await weekOf(page));
   const before = await slotOf(page);
   const visit = page.locator(`[data-grid] a.visit[href$="${service}"]`);
   await visit.scrollIntoViewIfNeeded();
@@ -441,7 +451,7 @@ function slotOf(page) {
 {
   const { context, page } = await open("phone");
   await signIn(page, people.desk, secret);
-  await page.goto(`${site}/appointments?view=week&date=${day}&department=service`);
+  await page.goto(await weekOf(page));
   check("a phone shows no table", !(await page.locator("[data-grid]").isVisible()));
   const item = page.locator("li[id^=appt-]").filter({ has: page.locator(`a[href$="${service}"]`) });
   const before = await item.locator("time").getAttribute("datetime");
@@ -453,6 +463,46 @@ function slotOf(page) {
   await item.getByRole("button", { name: "Move" }).click();
   await page.getByText("The appointment is moved.").waitFor();
   check("an appointment is moved by the form on a phone", (await item.locator("time").getAttribute("datetime")) !== before);
+  await context.close();
+}
+
+// A lead from its arrival to the sale, and hundreds that are closed at once.
+const CLOSED = 500;
+for (const screen of ["wide", "phone"]) {
+  const name = `Worked ${screen}`;
+  const { lead: worked } = await call(lead("Worked", screen, `worked-${screen}@buyer.example`, {
+    vehicle_of_interest: { vin: vins[0] },
+  }));
+  const { context, page, said } = await open(screen);
+  await signIn(page, people.desk, secret);
+  check(`a new lead is in the inbox (${screen})`, await page.getByText(name).first().isVisible());
+  await page.goto(`${site}/leads/${worked}`);
+  await page.getByLabel("Owner", { exact: true }).selectOption(people.desk);
+  await page.getByRole("button", { name: "Assign" }).click();
+  check(`a lead is assigned (${screen})`, await page.getByRole("status").isVisible());
+  await page.getByRole("button", { name: "Sold", exact: true }).click();
+  check(`a lead is marked sold (${screen})`, await page.locator(".head .chip").getByText("Sold").isVisible());
+  await look(page, said, `a sold lead (${screen})`, `lead-sold-${screen}`);
+  await page.goto(site);
+  check(`a sold lead has left the inbox (${screen})`, (await page.getByText(name).count()) === 0);
+  await context.close();
+}
+{
+  for (let i = 0; i < CLOSED; i += 1) {
+    await call(lead("Closed", `${i}`, `closed-${i}@buyer.example`, { source_agent: { name: "bulk-agent" } }));
+  }
+  const { context, page, said } = await open("phone");
+  await signIn(page, people.manager, secret);
+  await page.goto(`${site}/leads?agent=bulk-agent`);
+  check("the leads of an agent are counted", await page.getByText(`${CLOSED} leads`).first().isVisible());
+  await look(page, said, "many leads (phone)", "leads-many-phone");
+  await page.getByLabel(/^All/).check();
+  await page.getByLabel("Stage", { exact: true }).last().selectOption("lost");
+  await page.getByLabel("Reason, if lost").last().selectOption("no_answer");
+  await page.getByRole("button", { name: "Set stage" }).click();
+  check("hundreds of leads are closed at once", await page.getByText(`${CLOSED}`).first().isVisible());
+  await page.goto(`${site}/leads?agent=bulk-agent&view=new`);
+  check("none of them is left", (await page.locator(".leads li").count()) === 0);
   await context.close();
 }
 

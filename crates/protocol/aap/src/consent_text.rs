@@ -1,4 +1,4 @@
-//! The text to which a person agrees before a lead is sent (`R-LD-04`): the data, their recipient, and the permitted use.
+//! The text to which a person agrees before a lead is sent: the data, their recipient, and the permitted use.
 
 use tradepost_document::text::plain;
 

@@ -1,40 +1,11 @@
 //! Last results of the tests of the steps that bring a dealer online.
 
-use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::words;
 
-use super::StoreTransaction;
-use crate::Store;
+use super::{Database, StoreTransaction};
 use crate::sql::params;
-
-words! {
-    /// Outcome of a test of a step.
-    pub enum StepOutcome {
-        /// The step works.
-        Passed = "passed",
-        /// It does not.
-        Failed = "failed",
-    }
-}
-
-/// Result of a test of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepResult {
-    /// Dealer whose step was tested.
-    pub dealer_id: String,
-    /// Name of the step.
-    pub step: String,
-    /// Time at which the test ended.
-    pub at: Timestamp,
-    /// Name of the person who requested it.
-    pub by: String,
-    /// Outcome of the test.
-    pub outcome: StepOutcome,
-    /// Description of the outcome, without personal data.
-    pub says: String,
-}
+use crate::step_results::{StepOutcome, StepResult};
 
 impl StoreTransaction<'_> {
     /// Stores a result in place of the former one of the step.
@@ -54,13 +25,10 @@ impl StoreTransaction<'_> {
     }
 }
 
-impl Store {
+impl Database {
     /// Returns the last results of a dealer's steps.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn step_results(&self, dealer_id: &str) -> Result<Vec<StepResult>, InternalError> {
-        self.read_all(
+    pub(crate) fn step_results(&self, dealer_id: &str) -> Result<Vec<StepResult>, InternalError> {
+        self.0.all(
             "reading the results of tests",
             "SELECT step, at, wanted_by, outcome, says FROM step_results
              WHERE dealer_id = $1 ORDER BY step",
