@@ -6,7 +6,8 @@ use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{StepOutcome, StepResult, Store};
+use tradepost_store::Store;
+use tradepost_store::step_results::{StepOutcome, StepResult};
 
 use crate::config::DealerConfig;
 use crate::feeds::FeedStatus;

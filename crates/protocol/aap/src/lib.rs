@@ -157,7 +157,7 @@ impl Skill {
         schema::request(self).get("properties").is_some_and(|all| all.get(member).is_some())
     }
 
-    /// Returns the name of its tool over MCP (`R-MCP-01`): `aap_` and its own name.
+    /// Returns the name of its tool over MCP: `aap_` and its own name.
     #[must_use]
     pub fn tool_name(self) -> String {
         format!("aap_{}", self.name().replace('.', "_"))

@@ -4,7 +4,7 @@
 use tradepost_dealer::delivery::sample;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_store::{StepOutcome, StepResult};
+use tradepost_store::step_results::{StepOutcome, StepResult};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};

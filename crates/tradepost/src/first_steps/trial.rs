@@ -22,7 +22,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{StepOutcome, Store};
+use tradepost_store::Store;
+use tradepost_store::step_results::StepOutcome;
 
 use super::FirstStep;
 use crate::config::DealerConfig;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradepost_admin::steps::StepRefusal;
 use tradepost_server::clock::Clock;
-use tradepost_store::StepOutcome;
+use tradepost_store::step_results::StepOutcome;
 
 use crate::aap::seller::base_url;
 use crate::cli::context::runtime;
