@@ -3,26 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_dealer::empty_search::EmptySearchText;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_store::empty_searches::{EmptySearch, EmptySearchCount};
 
+use crate::recorder::{DeletionTimer, oldest_kept, write_regularly};
+
 /// Maximum number of unwritten texts; searches with others are only counted.
 const WAITING: usize = 500;
-
-/// Interval between two writes.
-const WRITTEN: Duration = Duration::from_secs(1);
-
-/// Days that searches are kept.
-pub const DAYS: i64 = 30;
-
-/// Interval between two deletions of old searches.
-const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Recorder of searches that found nothing.
 #[derive(Debug)]
@@ -37,7 +29,7 @@ pub struct EmptySearchRecorder {
 struct UnwrittenSearches {
     /// Ordered, so that processes with one database update them in one order.
     counts: BTreeMap<CountedText, UnwrittenCount>,
-    forgotten_at: Option<Timestamp>,
+    deletions: DeletionTimer,
 }
 
 /// What searches are counted by.
@@ -90,8 +82,7 @@ impl EmptySearchRecorder {
         if counts.is_empty() && !forgets {
             return Ok(());
         }
-        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
-        let since = since.unwrap_or(Timestamp::MIN);
+        let since = oldest_kept(now);
         let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
             tx.count_empty_searches(&counts)?;
             if forgets { tx.forget_empty_searches(since) } else { Ok(()) }
@@ -102,12 +93,7 @@ impl EmptySearchRecorder {
     /// Returns what is queued, and true when old searches are to be deleted.
     fn take(&self, now: Timestamp) -> (Vec<EmptySearchCount>, bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
-        let forgets = waiting.forgotten_at.is_none_or(due);
-        if forgets {
-            // Set before the deletion: a failed one is retried after the interval, not each second.
-            waiting.forgotten_at = Some(now);
-        }
+        let forgets = waiting.deletions.is_due(now);
         let counts = std::mem::take(&mut waiting.counts).into_iter();
         let counts = counts.map(|(counted, UnwrittenCount { asked, reading })| {
             let CountedText { dealer_id, day, text } = counted;
@@ -120,18 +106,9 @@ impl EmptySearchRecorder {
 
     /// Writes every second until `stopped` resolves, and then once more.
     pub async fn run(self: Arc<Self>, stopped: impl Future<Output = ()>) {
-        tokio::pin!(stopped);
-        loop {
-            let is_over = tokio::select! {
-                () = tokio::time::sleep(WRITTEN) => false,
-                () = &mut stopped => true,
-            };
-            if let Err(fault) = self.write().await {
-                tracing::warn!(cause = %fault.chain(), "searches that found nothing could not be stored");
-            }
-            if is_over {
-                return;
-            }
-        }
+        write_regularly(stopped, "searches that found nothing could not be stored", async || {
+            self.write().await
+        })
+        .await;
     }
 }

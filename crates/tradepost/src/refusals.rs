@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -13,23 +12,16 @@ use tradepost_server::refusals::{RefusalSink, RefusedRequest};
 use tradepost_store::Store;
 use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 
+use crate::recorder::{DeletionTimer, oldest_kept, write_regularly};
+
 /// Maximum number of unwritten refusals; more are only counted.
 const WAITING: usize = 500;
 
 /// Maximum number of field errors that are recorded for a request.
 const MISFITS: usize = 20;
 
-/// Interval between two writes.
-const WRITTEN: Duration = Duration::from_secs(1);
-
-/// Days that refusals are kept.
-pub const DAYS: i64 = 30;
-
 /// Maximum number of refusals that are kept for each agent.
 const EACH: u32 = 10_000;
-
-/// Interval between two deletions of old or surplus refusals.
-const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Recorder of refusals.
 #[derive(Debug)]
@@ -46,7 +38,7 @@ struct UnwrittenRefusals {
     /// Counts by agent, hour and code; ordered, so that processes with one database update them in
     /// one order.
     counts: BTreeMap<(String, Timestamp, &'static str), i64>,
-    forgotten_at: Option<Timestamp>,
+    deletions: DeletionTimer,
 }
 
 impl RefusalRecorder {
@@ -67,8 +59,7 @@ impl RefusalRecorder {
         if counts.is_empty() && !forgets {
             return Ok(());
         }
-        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
-        let since = since.unwrap_or(Timestamp::MIN);
+        let since = oldest_kept(now);
         let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
             tx.keep_refusals(&refusals, &counts)?;
             if forgets { tx.forget_refusals(since, EACH) } else { Ok(()) }
@@ -78,12 +69,7 @@ impl RefusalRecorder {
 
     fn take(&self, now: Timestamp) -> (Vec<RefusalRecord>, Vec<RefusalCount>, bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
-        let forgets = waiting.forgotten_at.is_none_or(due);
-        if forgets {
-            // Set before the deletion: a failed one is retried after the interval, not each second.
-            waiting.forgotten_at = Some(now);
-        }
+        let forgets = waiting.deletions.is_due(now);
         let counts = std::mem::take(&mut waiting.counts).into_iter();
         let counts = counts.map(|((agent_id, hour, code), refused)| RefusalCount {
             agent_id,
@@ -96,19 +82,11 @@ impl RefusalRecorder {
 
     /// Writes every second until `stopped` resolves, and then once more.
     pub async fn run(self: Arc<Self>, stopped: impl Future<Output = ()>) {
-        tokio::pin!(stopped);
-        loop {
-            let is_over = tokio::select! {
-                () = tokio::time::sleep(WRITTEN) => false,
-                () = &mut stopped => true,
-            };
-            if let Err(fault) = self.write().await {
-                tracing::warn!(cause = %fault.chain(), "refusals could not be remembered");
-            }
-            if is_over {
-                return;
-            }
-        }
+        write_regularly(stopped, "refusals could not be remembered", || {
+            let this = Arc::clone(&self);
+            async move { this.write().await }
+        })
+        .await;
     }
 }
 

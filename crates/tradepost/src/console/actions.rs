@@ -152,27 +152,15 @@ pub(super) fn refused(error: AdminError<LeadRefusal>) -> PageError {
 
 /// Returns why an operation on a lead was not done.
 pub(super) fn refusal_text(refusal: &LeadRefusal) -> String {
-    match refusal {
-        LeadRefusal::OwnedBy(Some(owner)) => {
+    let LeadRefusal::OwnedBy(owner) = refusal else { return fixed_text(refusal).to_owned() };
+    match owner {
+        Some(owner) => {
             format!("{owner} has this lead now. Speak to {owner}, or open the lead and assign it again.")
         }
-        LeadRefusal::OwnedBy(None) => {
+        None => {
             "Nobody has this lead now: it was taken from its owner. Open the lead and assign it again."
                 .to_owned()
         }
-        LeadRefusal::NotFound(_)
-        | LeadRefusal::UnknownDealer(_)
-        | LeadRefusal::EmptyNote
-        | LeadRefusal::LongNote
-        | LeadRefusal::NotDeliverable(_)
-        | LeadRefusal::NoDestination(_)
-        | LeadRefusal::UnknownDestination(_)
-        | LeadRefusal::NoLostReason
-        | LeadRefusal::ReasonWithoutLost
-        | LeadRefusal::NotOpen(_)
-        | LeadRefusal::UnknownOwner(_)
-        | LeadRefusal::PastStep
-        | LeadRefusal::TooManyLeads => fixed_text(refusal).to_owned(),
     }
 }
 

@@ -76,23 +76,11 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     };
     let erased = erase_customer(&admin(&store, &[]), &context.operator(), input);
     let CustomerLeads { leads: erased, unreadable } = erased.map_err(|error| {
-        failure(error, |refusal| match refusal {
+        failure(error, |refusal| {
+            let LeadRefusal::NotFound(id) = &refusal else { return refused(refusal) };
             // One of several, which the other failures need not say.
-            LeadRefusal::NotFound(id) => CommandFailure::usage(format!("there is no lead {id}"))
-                .hint("`tradepost leads list` lists the leads"),
-            LeadRefusal::EmptyNote
-            | LeadRefusal::LongNote
-            | LeadRefusal::NotDeliverable(_)
-            | LeadRefusal::UnknownDealer(_)
-            | LeadRefusal::NoDestination(_)
-            | LeadRefusal::UnknownDestination(_)
-            | LeadRefusal::NoLostReason
-            | LeadRefusal::ReasonWithoutLost
-            | LeadRefusal::NotOpen(_)
-            | LeadRefusal::OwnedBy(_)
-            | LeadRefusal::UnknownOwner(_)
-            | LeadRefusal::PastStep
-            | LeadRefusal::TooManyLeads => refused(refusal),
+            CommandFailure::usage(format!("there is no lead {id}"))
+                .hint("`tradepost leads list` lists the leads")
         })
     })?;
     let unreadable: BTreeSet<String> = unreadable.into_iter().collect();

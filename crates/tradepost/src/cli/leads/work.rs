@@ -213,22 +213,8 @@ fn tell(result: &LeadsChanged, word: &str, context: &Context) -> Outcome {
 }
 
 fn refused_lead(lead: &RefusedLead) -> Value {
-    let owner = match &lead.refusal {
-        LeadRefusal::OwnedBy(owner) => owner.clone(),
-        LeadRefusal::NotFound(_)
-        | LeadRefusal::EmptyNote
-        | LeadRefusal::LongNote
-        | LeadRefusal::NotDeliverable(_)
-        | LeadRefusal::UnknownDealer(_)
-        | LeadRefusal::NoDestination(_)
-        | LeadRefusal::UnknownDestination(_)
-        | LeadRefusal::NoLostReason
-        | LeadRefusal::ReasonWithoutLost
-        | LeadRefusal::NotOpen(_)
-        | LeadRefusal::UnknownOwner(_)
-        | LeadRefusal::PastStep
-        | LeadRefusal::TooManyLeads => None,
-    };
+    let owner =
+        if let LeadRefusal::OwnedBy(owner) = &lead.refusal { owner.as_deref() } else { None };
     json!({
         "lead_id": lead.lead_id,
         "reason": lead.refusal.name(),

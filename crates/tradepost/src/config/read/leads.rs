@@ -56,10 +56,7 @@ fn lifetime(
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Option<SignedDuration>> {
-    if value.as_str() == Some("never") {
-        return Some(None);
-    }
-    duration("1h", "3650d")(value, at, problems).map(Some)
+    or_never(value, || duration("1h", "3650d")(value, at, problems))
 }
 
 /// Reads the time for an answer, or `never` for no alert.
@@ -68,10 +65,15 @@ fn answer_time(
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Option<SignedDuration>> {
-    if value.as_str() == Some("never") {
-        return Some(None);
-    }
-    duration("1m", "30d")(value, at, problems).map(Some)
+    or_never(value, || duration("1m", "30d")(value, at, problems))
+}
+
+/// Reads `never` as no duration, and anything else with `read`.
+fn or_never(
+    value: &Value,
+    read: impl FnOnce() -> Option<SignedDuration>,
+) -> Option<Option<SignedDuration>> {
+    if value.as_str() == Some("never") { Some(None) } else { read().map(Some) }
 }
 
 fn read_confirmations(

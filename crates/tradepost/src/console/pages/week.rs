@@ -15,7 +15,7 @@ use super::{
     Answer, Console, ConsoleReply, PageError, PageFrame, Visitor, lasting, link, thousands,
 };
 use crate::aap::seller::DealerAgent;
-use crate::{empty_searches, refusals};
+use crate::recorder;
 
 /// Number of agents and codes with a row of their own.
 const ROWS: usize = 12;
@@ -236,7 +236,7 @@ fn sections(report: &WeekReport, now: Timestamp) -> Vec<WeekSection> {
         "refusals",
         "Refusals by code",
         "Code",
-        match is_older(refusals::DAYS) {
+        match is_older(recorder::DAYS) {
             true => "No refusal is stored: they are kept for 30 days.",
             false => "No request was refused in this week.",
         },
@@ -274,7 +274,7 @@ fn sections(report: &WeekReport, now: Timestamp) -> Vec<WeekSection> {
             "searches",
             "Searches that found nothing",
             "Searches",
-            match is_older(empty_searches::DAYS) {
+            match is_older(recorder::DAYS) {
                 true => "No search is stored: they are kept for 30 days.",
                 false => "Every search of an agent found a vehicle, or none was made.",
             },
