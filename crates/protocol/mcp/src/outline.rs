@@ -14,7 +14,7 @@ const MAX_LINES: usize = 60;
 const MAX_SHOWN: usize = 300;
 
 /// Maximum length of a member's name in a form, in characters.
-pub const MAX_MEMBER: usize = 40;
+const MAX_MEMBER: usize = 40;
 
 /// Notice in the first call's text about a form that was not answered.
 pub const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \

@@ -17,7 +17,7 @@ const FORMATS: [(&str, &str); 4] = [
 ];
 
 /// Pattern of a vehicle identification number in the schemas of AAP.
-pub const VIN_PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
+pub(crate) const VIN_PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
 
 /// Reduces the schema of a tool's arguments to the part that is shown to models.
 #[must_use]

@@ -7,11 +7,17 @@ use tokio::sync::oneshot;
 use tradepost_a2a::jsonrpc::{Id, RpcReply};
 use tradepost_document::json::Value;
 
+use crate::limit::LimitKey;
+
 /// Maximum number of open questions of a process. Each holds the body of its call.
 const MAX_OPEN: usize = 200;
 
 /// Maximum number of open questions of a session.
 const MAX_OPEN_OF_SESSION: usize = 4;
+
+/// Maximum number of open questions of a caller, who may begin any number of sessions. An assistant asks for many
+/// people from one address, so it is no less than a quarter of all.
+const MAX_OPEN_OF_CALLER: usize = MAX_OPEN / 4;
 
 /// Questions that wait for the answer of a person, by their ids.
 #[derive(Debug, Default)]
@@ -20,6 +26,7 @@ pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
 #[derive(Debug)]
 struct OpenQuestion {
     session: String,
+    caller: LimitKey,
     answer: oneshot::Sender<Value>,
 }
 
@@ -33,18 +40,23 @@ pub(crate) struct AskedQuestion {
 
 impl OpenQuestions {
     /// Opens a question. `None` when there are too many.
-    pub(crate) fn open(&self, session: &str) -> Option<AskedQuestion> {
+    pub(crate) fn open(&self, session: &str, caller: LimitKey) -> Option<AskedQuestion> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody waits any more for the questions of calls that have ended.
         open.retain(|_, question| !question.answer.is_closed());
         let of_session = open.values().filter(|question| question.session == session).count();
-        if open.len() >= MAX_OPEN || of_session >= MAX_OPEN_OF_SESSION {
+        let of_caller = open.values().filter(|question| question.caller == caller).count();
+        if open.len() >= MAX_OPEN
+            || of_session >= MAX_OPEN_OF_SESSION
+            || of_caller >= MAX_OPEN_OF_CALLER
+        {
             return None;
         }
         // Cannot be guessed, so that nobody else answers.
         let id = uuid::Uuid::new_v4().to_string();
         let (sender, answer) = oneshot::channel();
-        open.insert(id.clone(), OpenQuestion { session: session.to_owned(), answer: sender });
+        let question = OpenQuestion { session: session.to_owned(), caller, answer: sender };
+        open.insert(id.clone(), question);
         Some(AskedQuestion { id, answer })
     }
 
@@ -68,10 +80,14 @@ mod tests {
 
     use super::*;
 
+    fn caller(name: &str) -> LimitKey {
+        LimitKey::Credential(name.to_owned())
+    }
+
     #[test]
     fn a_question_is_answered_once_and_in_its_own_session() {
         let questions = OpenQuestions::default();
-        let AskedQuestion { id, mut answer } = questions.open("ours").unwrap();
+        let AskedQuestion { id, mut answer } = questions.open("ours", caller("a")).unwrap();
         let reply = |outcome| RpcReply { id: Id::text(&id), outcome };
         questions.answered("theirs", reply(Ok(json!("no"))));
         assert!(answer.try_recv().is_err());
@@ -83,11 +99,20 @@ mod tests {
     #[test]
     fn a_session_has_few_questions_and_gets_their_places_back() {
         let questions = OpenQuestions::default();
-        let open = || questions.open("one");
+        let open = || questions.open("one", caller("a"));
         let asked: Vec<_> = std::iter::from_fn(open).take(MAX_OPEN).collect();
         assert_eq!(asked.len(), MAX_OPEN_OF_SESSION);
-        assert!(questions.open("other").is_some());
+        assert!(questions.open("other", caller("a")).is_some());
         drop(asked);
-        assert!(questions.open("one").is_some());
+        assert!(questions.open("one", caller("a")).is_some());
+    }
+
+    #[test]
+    fn a_caller_of_many_sessions_leaves_places_to_others() {
+        let questions = OpenQuestions::default();
+        let open = |session: usize| questions.open(&session.to_string(), caller("a"));
+        let asked: Vec<_> = (0..MAX_OPEN).map_while(open).collect();
+        assert_eq!(asked.len(), MAX_OPEN_OF_CALLER);
+        assert!(questions.open("other", caller("b")).is_some());
     }
 }

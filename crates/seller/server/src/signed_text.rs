@@ -42,6 +42,14 @@ impl Seal {
         secrets.secret(name, fresh).map(Self)
     }
 
+    /// Derives a key for one purpose, the same in every process with the store.
+    #[must_use]
+    pub fn derive(&self, purpose: &[impl AsRef<str>]) -> [u8; 32] {
+        // Told apart from signatures by its first part, which no purpose of theirs has.
+        let parts = ["derived key"].into_iter().chain(purpose.iter().map(AsRef::as_ref));
+        self.mac(parts).finalize().into_bytes().into()
+    }
+
     /// Signs a text for one purpose.
     #[must_use]
     pub fn write(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
@@ -66,16 +74,21 @@ impl Seal {
     }
 
     fn sign(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
+        let mac = self.mac(purpose.iter().map(AsRef::as_ref).chain([text]));
+        // Half of the output is the most that may be left out (RFC 2104 §5).
+        tradepost_document::format::hex(mac.finalize().into_bytes().iter().take(SIGNATURE_BYTES))
+    }
+
+    fn mac<'p>(&self, parts: impl Iterator<Item = &'p str>) -> Hmac<Sha256> {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
         };
         // Each part has its length as a prefix, so that different lists of parts never have the
         // same bytes.
-        for part in purpose.iter().map(AsRef::as_ref).chain([text]) {
+        for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
-        // Half of the output is the most that may be left out (RFC 2104 §5).
-        tradepost_document::format::hex(mac.finalize().into_bytes().iter().take(SIGNATURE_BYTES))
+        mac
     }
 }

@@ -59,7 +59,8 @@ impl McpEndpoint {
             address: format!("{base_url}{PATH}"),
             origins: origin(base_url).into_iter().chain(of_host).collect(),
             sessions: ClientSessions::new(seal, id),
-            confirmations: ConfirmationTokens::new(confirmation_secret(seal, id)),
+            // From the store's key, so that the second call of a lead may reach another process than the first.
+            confirmations: ConfirmationTokens::new(seal.derive(&["mcp confirmation", id])),
             listing: OnceLock::new(),
         }
     }
@@ -70,18 +71,6 @@ fn origin(base_url: &str) -> Option<String> {
     let (scheme, rest) = base_url.split_once("://")?;
     let host = rest.split_once('/').map_or(rest, |(host, _)| host);
     Some(format!("{scheme}://{host}"))
-}
-
-/// Derives the secret of the confirmation tokens from the store's key, so that the second call of a lead may reach
-/// another process than the first.
-fn confirmation_secret(seal: &Seal, dealer_id: &str) -> [u8; 32] {
-    let signed = seal.write(&["mcp confirmation", dealer_id], "");
-    let mut secret = [0; 32];
-    // The signature is 32 characters of hexadecimal digits.
-    for (byte, digit) in secret.iter_mut().zip(signed.bytes()) {
-        *byte = digit;
-    }
-    secret
 }
 
 impl Tools for DealerAgent {

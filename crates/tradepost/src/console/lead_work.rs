@@ -173,16 +173,19 @@ impl Console {
         let query = LeadQuery::read(|name| visitor.asked.filled_in(name))?;
         let filter = query.filter(visitor.dealer_id(), self.clock.now());
         let filter = LeadFilter { limit: MAX_LEADS + 1, ..filter };
-        let listed = match query.text() {
-            Some(text) => self.store.find_leads(&filter, text)?.leads,
-            None => self.store.lead_list(&filter)?,
+        let ids = match query.text() {
+            Some(text) => {
+                let found = self.store.find_leads(&filter, text)?.leads;
+                found.into_iter().map(|one| one.lead.lead_id).collect()
+            }
+            None => self.store.lead_ids(&filter)?,
         };
-        if listed.len() > MAX_LEADS as usize {
+        if ids.len() > MAX_LEADS as usize {
             return Err(TOO_MANY);
         }
-        let mut entries = Vec::with_capacity(listed.len());
-        for one in &listed {
-            if let Some(history) = self.store.lead_history(&one.lead.lead_id)? {
+        let mut entries = Vec::with_capacity(ids.len());
+        for id in &ids {
+            if let Some(history) = self.store.lead_history(id)? {
                 entries.push(ExportedLead::now(history, None));
             }
         }

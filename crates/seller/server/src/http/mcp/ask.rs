@@ -64,7 +64,8 @@ impl HeldCall {
         let ToolOutcome::Form { form, state, tool } = first else {
             return self.written(first);
         };
-        let Some(AskedQuestion { id, answer }) = self.registry.questions.open(&self.session) else {
+        let asked = self.registry.questions.open(&self.session, self.caller.limit_key());
+        let Some(AskedQuestion { id, answer }) = asked else {
             let outcome = self.call(FormSupport::Unanswered).await;
             return self.written(outcome);
         };
