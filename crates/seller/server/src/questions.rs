@@ -19,7 +19,7 @@ const MAX_OPEN_OF_SESSION: usize = 4;
 /// people from one address, so it is no less than a quarter of all.
 const MAX_OPEN_OF_CALLER: usize = MAX_OPEN / 4;
 
-/// Questions that wait for the answer of a person, by their ids.
+/// Questions that wait for the answer of a person, by their ids as JSON.
 #[derive(Debug, Default)]
 pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
 
@@ -56,18 +56,17 @@ impl OpenQuestions {
         let id = uuid::Uuid::new_v4().to_string();
         let (sender, answer) = oneshot::channel();
         let question = OpenQuestion { session: session.to_owned(), caller, answer: sender };
-        open.insert(id.clone(), question);
+        open.insert(Id::text(&id).as_json().to_owned(), question);
         Some(AskedQuestion { id, answer })
     }
 
     /// Takes an answer. One that comes late, twice or in another session is ignored.
     pub(crate) fn answered(&self, session: &str, reply: RpcReply) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |(id, question): &(&String, &OpenQuestion)| {
-            Id::text(id).as_json() == reply.id.as_json() && question.session == session
-        };
-        let id = open.iter().find(is_own).map(|(id, _)| id.clone());
-        if let Some(question) = id.and_then(|id| open.remove(&id)) {
+        let id = reply.id.as_json();
+        if open.get(id).is_some_and(|question| question.session == session)
+            && let Some(question) = open.remove(id)
+        {
             // An error in place of an answer is none.
             let _ = question.answer.send(reply.outcome.unwrap_or_default());
         }

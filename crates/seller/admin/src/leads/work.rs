@@ -14,7 +14,7 @@ use tradepost_store::staff::{LeadFilter, NewStage};
 
 use super::{LeadChanged, LeadRefusal, LeadResult};
 use crate::actor::Actor;
-use crate::context::AdminContext;
+use crate::context::{AdminContext, record_if};
 use crate::operation::AdminOperation;
 
 /// Maximum number of leads that one request changes.
@@ -278,10 +278,7 @@ impl LeadWork {
                 }
             },
             Self::EndStep { .. } => {
-                let is_changed = tx.set_next_step(lead, None)?;
-                if is_changed {
-                    tx.record(entry)?;
-                }
+                let is_changed = record_if(tx.set_next_step(lead, None)?, tx, entry)?;
                 Ok(LeadOutcome::from_change(is_changed))
             }
         }

@@ -84,7 +84,19 @@ fn things_with_an_escaped_nul_are_migrated_and_keep_it() {
              VALUES ('gazette', '{kind}', '{kind}', 'agent:acme', '', 1, 1, 1, '{body}')"
         ));
     }
+    scratch.say(
+        r#"WITH sent AS (
+               INSERT INTO lead_submissions (lead_id, dealer_id, received_at, duplicate, version, principal,
+                                             payload, rooftop, listing)
+               VALUES ('lead_1', 'd', 1, FALSE, '1.0', 'anonymous', '{}', 'Main Street',
+                       '{"vehicle_id":"veh_1","trim":"\u0000"}')
+               RETURNING seq)
+           INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, person, submission)
+           SELECT 'lead_1', 'd', 1, 1, 'received', 'lead_1', seq FROM sent"#,
+    );
     drop(scratch.store());
+    let lead = "SELECT concat_ws(' ', vehicle_id, rooftop, stage) FROM leads";
+    assert_eq!(scratch.say(lead), ["veh_1 main street new"]);
     let terms = "SELECT concat_ws(' ', kind, field, value) FROM publisher_terms ORDER BY 1";
     assert_eq!(
         scratch.say(terms),

@@ -219,7 +219,7 @@ fn row(
         ("history", history.map(Value::from)),
         ("health", Some(health.into())),
         ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
-        ("packages", Some(packages(work, form, kept, related))),
+        ("packages", Some(packages(work, form, kept, related, &library))),
         ("account", related.account(kept).map(|account| account.published().into())),
     ]));
     row
@@ -232,10 +232,10 @@ fn packages(
     form: &GetMediaBuys,
     kept: &Stored<MediaBuy>,
     related: &RelatedRecords,
+    library: &[&Stored<Creative>],
 ) -> Value {
     let buy = &kept.thing;
     let now = work.call.now;
-    let library = related.library(kept);
     let delivery = related.deliveries.get(&kept.record.id);
     let reports: Vec<_> = delivery.iter().flat_map(|delivery| &delivery.reports).collect();
     let shares = if form.include_snapshot { report::shares(buy, &reports) } else { Vec::new() };
@@ -251,7 +251,7 @@ fn packages(
     });
     let shown = buy.packages.iter().map(|package| {
         let mut shown = package.published(buy);
-        let approvals = approvals(package, &library, now);
+        let approvals = approvals(package, library, now);
         if let Some(members) = shown.as_object_mut() {
             members.extend(object([
                 ("currency", Some(json!(buy.currency))),

@@ -41,7 +41,7 @@ pub(super) const LEAD_WORK: &str = r#"
     ALTER TABLE leads ADD COLUMN handled_by TEXT;       -- the destination that handles it
     UPDATE leads SET
         rooftop = (SELECT lower(s.rooftop) FROM lead_submissions s WHERE s.seq = leads.submission),
-        vehicle_id = (SELECT CAST(s.listing AS JSON) ->> 'vehicle_id'
+        vehicle_id = (SELECT replace(s.listing, '\u0000', '\ufffd')::json ->> 'vehicle_id'
                       FROM lead_submissions s WHERE s.seq = leads.submission),
         stage = coalesce((SELECT p.stage FROM lead_progress p WHERE p.lead_id = leads.lead_id), 'new');
     ALTER TABLE lead_progress DROP COLUMN stage;
