@@ -9,6 +9,7 @@ pub mod store;
 pub mod tool_call;
 
 // The publisher.
+pub mod ad_server;
 pub mod agent;
 pub mod availability;
 pub mod catalogue;

@@ -1,0 +1,310 @@
+//! What a publisher asks its ad server to make: orders, line items, creatives and deals, as data. An adapter
+//! (crate `tradepost-ad-server`) translates it to the interface of one ad server.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use tradepost_document::json::Map;
+
+use crate::money::MoneyAmount;
+
+tradepost_document::words! {
+    /// Pricing model that an ad server can bill (`enums/pricing-model.json`, those that line items have).
+    pub enum LineItemPricing {
+        /// Price for a thousand impressions.
+        Cpm = "cpm",
+        /// Price for a thousand viewable impressions.
+        Vcpm = "vcpm",
+        /// Price for a click.
+        Cpc = "cpc",
+        /// Price for a completed view.
+        Cpcv = "cpcv",
+        /// One price for the whole flight.
+        FlatRate = "flat_rate",
+    }
+
+    /// Kind of targeting that an ad server can apply.
+    pub enum TargetingKind {
+        /// Countries.
+        Countries = "countries",
+        /// Regions of a country.
+        Regions = "regions",
+        /// Metropolitan areas.
+        Metros = "metros",
+        /// Postal codes.
+        PostalAreas = "postal_areas",
+        /// Kinds of device.
+        Devices = "devices",
+        /// Maximum number of impressions for a person in a period.
+        FrequencyCap = "frequency_cap",
+        /// Hours of the week.
+        Dayparts = "dayparts",
+        /// Keys and values of the publisher.
+        KeyValues = "key_values",
+        /// Audience segments.
+        Audiences = "audiences",
+    }
+
+    /// Unit of the goal of a line item.
+    pub enum GoalUnit {
+        /// Impressions.
+        Impressions = "impressions",
+        /// Viewable impressions.
+        ViewableImpressions = "viewable_impressions",
+        /// Clicks.
+        Clicks = "clicks",
+        /// Completed views.
+        CompletedViews = "completed_views",
+    }
+
+    /// State of an order or a line item at an ad server.
+    pub enum RemoteState {
+        /// Made, and not approved yet.
+        Draft = "draft",
+        /// A person at the ad server has to approve it.
+        PendingApproval = "pending_approval",
+        /// Approved; its flight has not begun.
+        Ready = "ready",
+        /// Delivering.
+        Delivering = "delivering",
+        /// Paused.
+        Paused = "paused",
+        /// Ended with its flight.
+        Completed = "completed",
+        /// Canceled or archived.
+        Canceled = "canceled",
+        /// Declined by a person at the ad server.
+        Rejected = "rejected",
+    }
+}
+
+/// What an ad server can do. It feeds `get_adcp_capabilities`, and what is missing is refused before anything
+/// is sold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdServerCapabilities {
+    /// Pricing models.
+    pub pricing: BTreeSet<LineItemPricing>,
+    /// Kinds of targeting.
+    pub targeting: BTreeSet<TargetingKind>,
+    /// True if it makes line items; false if it makes deals only.
+    pub line_items: bool,
+    /// True if it makes deals.
+    pub deals: bool,
+    /// True if it forecasts availability.
+    pub forecasts: bool,
+    /// True if it lists its inventory.
+    pub inventory: bool,
+    /// True if a person at the ad server may have to approve an order.
+    pub approvals: bool,
+    /// Time between an impression and its first report in minutes.
+    pub report_delay_minutes: u32,
+}
+
+/// Id of an object at the ad server, as the ad server has named it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RemoteId(pub String);
+
+/// Our id of an object at the ad server. It is a function of the object alone, so that the same object has
+/// the same id on every path to it, and a repeated creation finds the first one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExternalId(pub String);
+
+impl ExternalId {
+    /// Returns the id of the order of a media buy.
+    #[must_use]
+    pub fn for_order(media_buy_id: &str) -> Self {
+        Self(media_buy_id.to_owned())
+    }
+
+    /// Returns the id of the line item of a package.
+    #[must_use]
+    pub fn for_line_item(media_buy_id: &str, package_id: &str) -> Self {
+        Self(format!("{media_buy_id}/{package_id}"))
+    }
+
+    /// Returns the id of a creative for a media buy: the record id of the creative with its revision, since a
+    /// changed creative is another object at most ad servers.
+    #[must_use]
+    pub fn for_creative(record_id: &str, revision: u64) -> Self {
+        Self(format!("{record_id}@{revision}"))
+    }
+}
+
+/// An order to be made: a media buy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderSpec {
+    /// Our id.
+    pub external_id: ExternalId,
+    /// Name for people, at most 255 characters.
+    pub name: String,
+    /// The advertiser at the ad server, where the account or the configuration names one.
+    pub advertiser: Option<RemoteId>,
+    /// Name of the advertiser's account.
+    pub advertiser_name: String,
+    /// Total budget.
+    pub budget: MoneyAmount,
+    /// Currency (ISO 4217).
+    pub currency: String,
+    /// Start of the flight.
+    pub start_time: Timestamp,
+    /// End of the flight.
+    pub end_time: Timestamp,
+}
+
+/// A line item to be made: a package.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineItemSpec {
+    /// Our id.
+    pub external_id: ExternalId,
+    /// Name for people, at most 255 characters.
+    pub name: String,
+    /// The package.
+    pub package_id: String,
+    /// Inventory at the ad server (ad units, sites, zones, products), as the product's terms name it.
+    pub inventory: Vec<String>,
+    /// True for a guaranteed product.
+    pub is_guaranteed: bool,
+    /// Pricing model.
+    pub pricing: LineItemPricing,
+    /// Price in the unit of the pricing model.
+    pub rate: MoneyAmount,
+    /// Currency (ISO 4217).
+    pub currency: String,
+    /// Budget.
+    pub budget: MoneyAmount,
+    /// Number that it has to reach, where the price implies one.
+    pub goal: Option<LineItemGoal>,
+    /// Start.
+    pub start_time: Timestamp,
+    /// End.
+    pub end_time: Timestamp,
+    /// Targeting (`core/targeting.json`), as the buyer has sent it.
+    pub targeting: Map,
+    /// Sizes of its creatives.
+    pub sizes: Vec<CreativeSize>,
+    /// True while it is paused.
+    pub is_paused: bool,
+}
+
+/// Goal of a line item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineItemGoal {
+    /// Unit.
+    pub unit: GoalUnit,
+    /// Number of units.
+    pub amount: u64,
+}
+
+/// Size of a creative in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreativeSize {
+    /// Width.
+    pub width: u32,
+    /// Height.
+    pub height: u32,
+}
+
+/// A creative to be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreativeSpec {
+    /// Our id.
+    pub external_id: ExternalId,
+    /// Name for people, at most 255 characters.
+    pub name: String,
+    /// The advertiser at the ad server.
+    pub advertiser: Option<RemoteId>,
+    /// Id of its format in the catalogue.
+    pub format_id: String,
+    /// Size, where the format has one.
+    pub size: Option<CreativeSize>,
+    /// Content.
+    pub content: CreativeContent,
+    /// Address that a click leads to. It is never the address of an asset.
+    pub click_url: Option<String>,
+}
+
+/// Content of a creative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CreativeContent {
+    /// Address of an image.
+    Image {
+        /// Address.
+        url: String,
+    },
+    /// Address of a video.
+    Video {
+        /// Address.
+        url: String,
+    },
+    /// Address of a VAST document.
+    Vast {
+        /// Address.
+        url: String,
+    },
+    /// Markup that the ad server delivers; it is never run here.
+    Markup {
+        /// HTML or JavaScript.
+        markup: String,
+    },
+}
+
+/// A deal to be made (OpenRTB 2.6, `imp.pmp.deals[]`): a package that the buyer's DSP bids on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DealSpec {
+    /// Our id, which is also the deal id.
+    pub external_id: ExternalId,
+    /// Name for people, at most 255 characters.
+    pub name: String,
+    /// Inventory at the ad server.
+    pub inventory: Vec<String>,
+    /// Floor or fixed price, for a thousand impressions.
+    pub price: MoneyAmount,
+    /// Currency (ISO 4217).
+    pub currency: String,
+    /// Kind of auction (OpenRTB `at`: 1 first price, 2 second price, 3 fixed price).
+    pub auction_type: u8,
+    /// Seats that may bid (`wseat`); empty for all.
+    pub seats: Vec<String>,
+    /// Domains of the advertiser (`wadomain`); empty for all.
+    pub advertiser_domains: Vec<String>,
+    /// Start.
+    pub start_time: Timestamp,
+    /// End.
+    pub end_time: Timestamp,
+}
+
+/// An object at the ad server, as it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteObject {
+    /// Its id there.
+    pub id: RemoteId,
+    /// Our id, where the ad server keeps it.
+    pub external_id: Option<ExternalId>,
+    /// State, where it has one.
+    pub state: Option<RemoteState>,
+}
+
+/// Delivery of one line item on one day, as the ad server reports it now. A later report of the same day
+/// replaces it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RemoteDelivery {
+    /// The line item.
+    pub line_item: RemoteId,
+    /// Day in the publisher's time zone.
+    pub day: Date,
+    /// Impressions.
+    pub impressions: u64,
+    /// Clicks.
+    pub clicks: u64,
+    /// Completed views, where it counts them.
+    pub completed_views: Option<u64>,
+    /// Spend in the currency of the order.
+    pub spend: MoneyAmount,
+    /// True once the ad server will not correct it any more.
+    pub is_final: bool,
+}
