@@ -15,7 +15,6 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use futures_util::future::join;
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
@@ -83,7 +82,7 @@ const SETUP: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'";
 
-/// A database server and the thread that speaks to it.
+/// A database server, and the thread that listens to other processes of it.
 pub(crate) struct PgServer {
     url: DatabaseUrl,
     tls: Option<MakeRustlsConnect>,
@@ -176,14 +175,7 @@ impl PgServer {
         leased.map_err(|broken| broken.while_doing("leasing permits"))
     }
 
-    /// Runs `work` on the database's thread and blocks until it is done, in any context.
-    fn wait<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
-    ) -> Result<T, PgError> {
-        self.wait_at_most(PATIENCE, work)
-    }
-
+    /// Runs `work` on the listener's thread and blocks until it is done, in any context.
     fn wait_at_most<T: Send + 'static>(
         &self,
         patience: Duration,
@@ -214,12 +206,8 @@ impl PgServer {
         if let Some(why) = breaker().refusal(self.started.elapsed()) {
             return Err(why.clone());
         }
-        let config = self.url.config().clone();
-        let tls = self.tls.clone();
-        let connected = self.wait(async move {
-            let client = notify::connect(&config, tls, |_| ()).await?;
-            Ok(Arc::new(PgConnection::new(client)))
-        });
+        let connected = PgConnection::open(self.url.config(), self.tls.clone(), PATIENCE);
+        let connected = connected.map(Arc::new);
         match &connected {
             Ok(_) => breaker().succeeded(),
             Err(why) => {
@@ -273,17 +261,15 @@ impl PgSession {
     }
 
     fn is_connected(&self) -> bool {
-        self.link.borrow().as_ref().is_some_and(|link| !link.client.is_closed())
+        self.link.borrow().as_ref().is_some_and(|link| !link.is_closed())
     }
 
     fn link(&self) -> Result<Arc<PgConnection>, PgError> {
         let known = self.link.borrow().clone();
         match known {
-            Some(link) if !link.client.is_closed() => Ok(link),
-            // The work of the transaction so far is lost.
-            Some(_) if self.turn.borrow().stage == TxStage::Begun => {
-                Err(PgError::Gone("the connection was lost".to_owned()))
-            }
+            // Its next statement notices that it was lost, and the work of the transaction with it.
+            Some(link) if self.turn.borrow().stage == TxStage::Begun => Ok(link),
+            Some(link) if !link.is_closed() => Ok(link),
             Some(_) | None => {
                 let link = self.server.connect()?;
                 *self.link.borrow_mut() = Some(Arc::clone(&link));
@@ -323,14 +309,14 @@ impl PgSession {
             let kept_back = std::mem::take(&mut turn.kept_back);
             drop(turn);
             let last = work(Arc::clone(&link));
-            self.server.wait(async move {
+            link.wait(PATIENCE, async {
                 match stage {
                     // Waited for because without it each following statement would be a transaction of its own.
-                    TxStage::Planned => link.client.batch_execute(BEGIN).await?,
+                    TxStage::Planned => link.batch(BEGIN).await?,
                     // Sent ahead, and not waited for: what was read without it is dropped.
                     TxStage::PlannedRead => {
                         let rest = link.send(&kept_back, last);
-                        let (begun, done) = join(link.client.batch_execute(BEGIN_READ), rest).await;
+                        let (begun, done) = join(link.batch(BEGIN_READ), rest).await;
                         return begun.and(done);
                     }
                     TxStage::None | TxStage::Begun => (),
@@ -405,7 +391,7 @@ impl PgSession {
     }
 
     fn batch(&self, sql: &'static str) -> Result<(), PgError> {
-        self.run(|link| async move { link.client.batch_execute(sql).await })
+        self.run(|link| async move { link.batch(sql).await })
     }
 
     /// Takes a tenant's lock, which is released at the end of the transaction.
@@ -522,11 +508,8 @@ impl PgSession {
     /// Ends a transaction that has only read, without waiting for the server: what follows on this connection is done
     /// after it.
     fn send_rollback(&self) {
-        let link = self.link.borrow().clone().filter(|link| !link.client.is_closed());
-        let Some(link) = link else { return };
-        // The first poll sends the statement. Its answer is not needed.
-        let sent = link.client.batch_execute("ROLLBACK").now_or_never();
-        if sent.is_some_and(|answered| answered.is_err()) {
+        let link = self.link.borrow().clone();
+        if link.is_some_and(|link| link.send_only("ROLLBACK").is_err()) {
             self.link.borrow_mut().take();
         }
     }

@@ -1,19 +1,100 @@
-//! A connection, and the way statements are sent over it: each is prepared once, and some are sent together.
+//! A connection, and the way statements are sent over it: each is prepared once, and some are sent together. The thread
+//! that waits for an answer reads it from the socket itself: a thread that reads for others would have to be woken for
+//! each statement, and would have to wake the one that waits.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, pending, poll_immediate};
+use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
+use tokio::task::yield_now;
+use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Client, Config, Error, Row, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::error::PgError;
+use super::notify;
 use crate::sql::SqlValue;
 
-/// A connection with its prepared statements.
+/// A connection with its prepared statements, used by one thread at a time.
 pub(super) struct PgConnection {
-    pub(super) client: Client,
+    client: Client,
     statements: Mutex<HashMap<String, Statement>>,
+    io: Mutex<PgIo>,
+}
+
+/// Sends and receives the bytes of one connection, while a thread waits for it.
+struct PgIo {
+    /// Runtime of the thread that waits; `None` once it is shut down.
+    runtime: Option<Runtime>,
+    /// Moves the bytes; `None` once the connection has ended.
+    transfer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl PgIo {
+    /// Creates the runtime, without a connection.
+    fn new() -> Result<Self, PgError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| PgError::Gone(error.to_string()))?;
+        Ok(Self { runtime: Some(runtime), transfer: None })
+    }
+
+    /// Does some work on the connection, and blocks until it is done. Works in any context.
+    fn block_on<T: Send>(
+        &mut self,
+        work: impl Future<Output = Result<T, PgError>> + Send,
+    ) -> Result<T, PgError> {
+        let Self { runtime: Some(runtime), transfer } = self else {
+            return Err(PgError::Gone("the connection is closed".to_owned()));
+        };
+        let all = async {
+            let moving = async {
+                if let Some(bytes) = transfer {
+                    bytes.await;
+                    *transfer = None;
+                }
+                // What waits for an answer has learned by now that none will come.
+                pending::<()>().await
+            };
+            tokio::select! {
+                // Polled in this order: what the work sends leaves with the same poll.
+                biased;
+                done = work => done,
+                () = moving => Err(PgError::Gone("the connection was lost".to_owned())),
+            }
+        };
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            // Other tasks of the caller's executor must not be blocked.
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(|| runtime.block_on(all)),
+            // A runtime cannot wait inside of another one on the same thread.
+            Ok(_) => std::thread::scope(|scope| {
+                let done = scope.spawn(|| runtime.block_on(all)).join();
+                done.unwrap_or_else(|_| Err(PgError::Gone("its thread has ended".to_owned())))
+            }),
+            Err(_) => runtime.block_on(all),
+        }
+    }
+}
+
+impl Drop for PgIo {
+    fn drop(&mut self) {
+        self.transfer = None;
+        if let Some(runtime) = self.runtime.take() {
+            // Blocking on the shutdown is not allowed everywhere, and there is nothing to wait for.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for PgConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PgConnection").finish_non_exhaustive()
+    }
 }
 
 /// A statement with its values.
@@ -34,9 +115,66 @@ impl PgCall {
 }
 
 impl PgConnection {
-    /// Creates a connection without prepared statements.
-    pub(super) fn new(client: Client) -> Self {
-        Self { client, statements: Mutex::default() }
+    /// Connects, within a time limit.
+    pub(super) fn open(
+        config: &Config,
+        tls: Option<MakeRustlsConnect>,
+        patience: Duration,
+    ) -> Result<Self, PgError> {
+        let mut io = PgIo::new()?;
+        let opened = io.block_on(within(patience, notify::open(config, tls, |_| ())))?;
+        io.transfer = Some(opened.transfer);
+        let client = opened.client;
+        let connection = Self { client, statements: Mutex::default(), io: Mutex::new(io) };
+        connection.wait(patience, connection.batch(notify::SETUP))?;
+        Ok(connection)
+    }
+
+    /// Does some work on this connection, and blocks until it is done or the time is up. Works in any context.
+    pub(super) fn wait<T: Send>(
+        &self,
+        patience: Duration,
+        work: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, PgError> {
+        self.io().block_on(within(patience, work))
+    }
+
+    /// Returns true when the connection was closed, by whatever side.
+    pub(super) fn is_closed(&self) -> bool {
+        // Nobody reads while nobody waits. The runtime looks at the socket after the first step, and what has arrived is
+        // read in the second.
+        let read = async {
+            yield_now().await;
+            yield_now().await;
+            Ok(())
+        };
+        let mut io = self.io();
+        let is_read = io.block_on(read).is_ok();
+        drop(io);
+        !is_read || self.client.is_closed()
+    }
+
+    /// Sends a statement whose answer nobody needs, and returns without waiting. What follows on this connection is
+    /// done after it.
+    pub(super) fn send_only(&self, sql: &str) -> Result<(), PgError> {
+        self.io().block_on(async {
+            // The first poll queues the statement, and the transfer sends it before this is polled again.
+            let sent = poll_immediate(self.client.batch_execute(sql)).await;
+            yield_now().await;
+            match sent {
+                Some(Err(error)) => Err(PgError::from_driver(&error)),
+                Some(Ok(())) | None => Ok(()),
+            }
+        })
+    }
+
+    fn io(&self) -> std::sync::MutexGuard<'_, PgIo> {
+        self.io.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs statements without values.
+    pub(super) async fn batch(&self, sql: &str) -> Result<(), Error> {
+        self.client.batch_execute(sql).await
     }
 
     async fn prepared(&self, PgCall { sql, values }: &PgCall) -> Result<Statement, Error> {
@@ -80,5 +218,16 @@ impl PgConnection {
             join(join_all(earlier.iter().map(|call| self.execute(call))), last).await;
         earlier.into_iter().try_for_each(|done| done.map(drop))?;
         last
+    }
+}
+
+/// Does some work within a time limit.
+async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, PgError> {
+    match timeout(patience, work).await {
+        Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
+        Err(_) => Err(PgError::Silent),
     }
 }

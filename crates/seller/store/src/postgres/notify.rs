@@ -2,7 +2,8 @@
 //! commit, and not in it: transactions that notify cannot commit at the same time. Notices that are lost, with this
 //! process or with the connection, are made up for by listeners that look every few seconds anyway.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc as threads};
 use std::time::Duration;
@@ -14,7 +15,8 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Not
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_document::fault::{InternalError, chain};
 
-use super::{PATIENCE, SETUP};
+use super::PATIENCE;
+pub(super) use super::SETUP;
 use crate::change_notice::ChangeNotice;
 use crate::tables::permits;
 use crate::tables::processes;
@@ -134,24 +136,38 @@ impl NotifyListener {
     }
 }
 
-/// Connects. `heard` is called with the server's notifications.
-pub(super) async fn connect(
+/// A connection that was opened: its client, and the future that moves its bytes until it ends.
+pub(super) struct OpenedConnection {
+    pub(super) client: Client,
+    pub(super) transfer: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// Opens a connection. `heard` is called with the server's notifications.
+pub(super) async fn open(
+    config: &Config,
+    tls: Option<MakeRustlsConnect>,
+    heard: impl Fn(Notification) + Send + 'static,
+) -> Result<OpenedConnection, Error> {
+    match tls {
+        Some(tls) => {
+            let (client, connection) = config.connect(tls).await?;
+            Ok(OpenedConnection { client, transfer: Box::pin(attend(connection, heard)) })
+        }
+        None => {
+            let (client, connection) = config.connect(NoTls).await?;
+            Ok(OpenedConnection { client, transfer: Box::pin(attend(connection, heard)) })
+        }
+    }
+}
+
+/// Connects, and moves the bytes in a task of the current runtime. `heard` is called with the server's notifications.
+async fn connect(
     config: &Config,
     tls: Option<MakeRustlsConnect>,
     heard: impl Fn(Notification) + Send + 'static,
 ) -> Result<Client, Error> {
-    let client = match tls {
-        Some(tls) => {
-            let (client, connection) = config.connect(tls).await?;
-            tokio::spawn(attend(connection, heard));
-            client
-        }
-        None => {
-            let (client, connection) = config.connect(NoTls).await?;
-            tokio::spawn(attend(connection, heard));
-            client
-        }
-    };
+    let OpenedConnection { client, transfer } = open(config, tls, heard).await?;
+    tokio::spawn(transfer);
     client.batch_execute(SETUP).await?;
     Ok(client)
 }
