@@ -158,18 +158,36 @@ impl ServerConfig {
     /// Returns the keys that differ from `other` and take effect only after a restart.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
-        macro_rules! keys {
-            ($one:ident $other:ident $($key:ident)*) => {
-                [$((concat!("server.", stringify!($key)), $one.$key != $other.$key)),*]
-            };
-        }
-        let keys = keys![self other listen operator_listen hosting directory_hosts
-            max_running_requests console max_body_bytes read_timeout request_timeout database
-            min_free_space memory_budget max_connections connections_per_address max_pending_bytes
-            shutdown_grace log_json trust_forwarded_for web_origins];
-        let tls = ("server.tls", self.tls != other.tls || self.acme != other.acme);
+        let keys = [
+            ("server.listen", self.listen != other.listen),
+            ("server.operator_listen", self.operator_listen != other.operator_listen),
+            ("server.hosting", self.hosting != other.hosting),
+            ("server.directory_hosts", self.directory_hosts != other.directory_hosts),
+            (
+                "server.max_running_requests",
+                self.max_running_requests != other.max_running_requests,
+            ),
+            ("server.console", self.console != other.console),
+            ("server.max_body_bytes", self.max_body_bytes != other.max_body_bytes),
+            ("server.read_timeout", self.read_timeout != other.read_timeout),
+            ("server.request_timeout", self.request_timeout != other.request_timeout),
+            ("server.database", self.database != other.database),
+            ("server.min_free_space", self.min_free_space != other.min_free_space),
+            ("server.memory_budget", self.memory_budget != other.memory_budget),
+            ("server.max_connections", self.max_connections != other.max_connections),
+            (
+                "server.connections_per_address",
+                self.connections_per_address != other.connections_per_address,
+            ),
+            ("server.max_pending_bytes", self.max_pending_bytes != other.max_pending_bytes),
+            ("server.shutdown_grace", self.shutdown_grace != other.shutdown_grace),
+            ("server.log_json", self.log_json != other.log_json),
+            ("server.trust_forwarded_for", self.trust_forwarded_for != other.trust_forwarded_for),
+            ("server.web_origins", self.web_origins != other.web_origins),
+            ("server.tls", self.tls != other.tls || self.acme != other.acme),
+        ];
         // The log filter is not among them: a running process applies a new one.
-        keys.into_iter().chain([tls]).filter_map(|(key, differs)| differs.then_some(key)).collect()
+        keys.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()
     }
 
     /// Returns the settings of the HTTP server.

@@ -128,7 +128,11 @@ enum PageError {
     Broken(InternalError),
 }
 
-from!(PageError { Broken(InternalError) });
+impl From<InternalError> for PageError {
+    fn from(error: InternalError) -> Self {
+        Self::Broken(error)
+    }
+}
 
 impl PageError {
     /// Creates the page for an operation that was not done. `refused` has the pages of its refusals.

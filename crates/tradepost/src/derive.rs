@@ -1,4 +1,4 @@
-//! Macros for implementations that the standard library cannot derive.
+//! Macro for an implementation that the standard library cannot derive.
 
 /// Implements `Debug` with only the type's name, for types whose members are secret or have no
 /// `Debug`.
@@ -11,21 +11,6 @@ macro_rules! opaque {
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(stringify!($name))
-            }
-        }
-    )+ };
-}
-
-/// Implements `From` for the values of an enum's variants, so that `?` converts them.
-///
-/// ```text
-/// from!(MessageRefused { Denied(AuthRefusal), Broken(InternalError) });
-/// ```
-macro_rules! from {
-    ($name:ident { $( $variant:ident($held:ty) ),+ }) => { $(
-        impl std::convert::From<$held> for $name {
-            fn from(held: $held) -> Self {
-                Self::$variant(held)
             }
         }
     )+ };

@@ -107,7 +107,17 @@ pub enum HostingError {
     Broken(InternalError),
 }
 
-from!(HostingError { Broken(InternalError), Refused(HostingRefusal) });
+impl From<InternalError> for HostingError {
+    fn from(error: InternalError) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<HostingRefusal> for HostingError {
+    fn from(refusal: HostingRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 impl From<AdminError<HostedRefusal>> for HostingError {
     fn from(error: AdminError<HostedRefusal>) -> Self {

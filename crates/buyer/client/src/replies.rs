@@ -17,32 +17,59 @@ use tradepost_document::words;
 
 use crate::answer::SkillAnswer;
 
-macro_rules! answers {
-    ($($(#[$docs:meta])* $name:ident),+ $(,)?) => {$(
-        $(#[$docs])*
-        #[derive(Debug)]
-        pub struct $name(pub SkillAnswer);
+/// The answer of `dealer.information`.
+#[derive(Debug)]
+pub struct Dealer(pub SkillAnswer);
 
-        impl Deref for $name {
-            type Target = SkillAnswer;
-            fn deref(&self) -> &SkillAnswer {
-                &self.0
-            }
-        }
-    )+};
+/// The answer of `inventory.facets`.
+#[derive(Debug)]
+pub struct Counts(pub SkillAnswer);
+
+/// The answer of `inventory.search`.
+#[derive(Debug)]
+pub struct Page(pub SkillAnswer);
+
+/// The answer of `inventory.vehicle`.
+#[derive(Debug)]
+pub struct Vehicle(pub SkillAnswer);
+
+/// The answer of `lead.submit`.
+#[derive(Debug)]
+pub struct Receipt(pub SkillAnswer);
+
+impl Deref for Dealer {
+    type Target = SkillAnswer;
+    fn deref(&self) -> &SkillAnswer {
+        &self.0
+    }
 }
 
-answers! {
-    /// The answer of `dealer.information`.
-    Dealer,
-    /// The answer of `inventory.facets`.
-    Counts,
-    /// The answer of `inventory.search`.
-    Page,
-    /// The answer of `inventory.vehicle`.
-    Vehicle,
-    /// The answer of `lead.submit`.
-    Receipt,
+impl Deref for Counts {
+    type Target = SkillAnswer;
+    fn deref(&self) -> &SkillAnswer {
+        &self.0
+    }
+}
+
+impl Deref for Page {
+    type Target = SkillAnswer;
+    fn deref(&self) -> &SkillAnswer {
+        &self.0
+    }
+}
+
+impl Deref for Vehicle {
+    type Target = SkillAnswer;
+    fn deref(&self) -> &SkillAnswer {
+        &self.0
+    }
+}
+
+impl Deref for Receipt {
+    type Target = SkillAnswer;
+    fn deref(&self) -> &SkillAnswer {
+        &self.0
+    }
 }
 
 impl Dealer {

@@ -485,18 +485,23 @@ impl SqlColumn for i64 {
     }
 }
 
-/// Implements [`SqlColumn`] for unsigned integers.
-macro_rules! counts {
-    ($($type:ty),*) => {
-        $(impl SqlColumn for $type {
-            fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
-                Ok(i64::from_cell(cell)?.try_into()?)
-            }
-        })*
-    };
+impl SqlColumn for u32 {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        Ok(i64::from_cell(cell)?.try_into()?)
+    }
 }
 
-counts!(u32, u64, usize);
+impl SqlColumn for u64 {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        Ok(i64::from_cell(cell)?.try_into()?)
+    }
+}
+
+impl SqlColumn for usize {
+    fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {
+        Ok(i64::from_cell(cell)?.try_into()?)
+    }
+}
 
 impl SqlColumn for bool {
     fn from_cell(cell: SqlCell<'_>) -> RowResult<Self> {

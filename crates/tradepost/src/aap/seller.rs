@@ -123,7 +123,23 @@ pub(super) enum MessageRefused {
     Broken(InternalError),
 }
 
-from!(MessageRefused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
+impl From<aap::AapRefusal> for MessageRefused {
+    fn from(refusal: aap::AapRefusal) -> Self {
+        Self::Profile(refusal)
+    }
+}
+
+impl From<AuthRefusal> for MessageRefused {
+    fn from(refusal: AuthRefusal) -> Self {
+        Self::Denied(refusal)
+    }
+}
+
+impl From<InternalError> for MessageRefused {
+    fn from(error: InternalError) -> Self {
+        Self::Broken(error)
+    }
+}
 
 impl From<SkillError> for MessageRefused {
     fn from(error: SkillError) -> Self {

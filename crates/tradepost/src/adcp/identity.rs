@@ -54,7 +54,17 @@ pub enum Unbelieved {
     Denied(AuthRefusal),
 }
 
-from!(Unbelieved { Signature(SignatureError), Denied(AuthRefusal) });
+impl From<SignatureError> for Unbelieved {
+    fn from(error: SignatureError) -> Self {
+        Self::Signature(error)
+    }
+}
+
+impl From<AuthRefusal> for Unbelieved {
+    fn from(refusal: AuthRefusal) -> Self {
+        Self::Denied(refusal)
+    }
+}
 
 /// Verifier of request signatures.
 #[derive(Debug)]

@@ -35,59 +35,113 @@ pub(crate) struct SellerTool {
     says: &'static str,
 }
 
-macro_rules! rows {
-    ($($name:literal $task:ident $several:literal $asks:ident: $says:expr;)*) => {
-        &[$(SellerTool { name: $name, task: Task::$task, several: $several, asks: Asks::$asks, says: $says }),*]
-    };
-}
-
 /// All tools, in the order in which a buyer needs them.
-pub(crate) const ROWS: &[SellerTool] = rows! {
-    "adcp_capabilities" GetAdcpCapabilities true Nobody:
-        "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
+pub(crate) const ROWS: &[SellerTool] = &[
+    SellerTool {
+        name: "adcp_capabilities",
+        task: Task::GetAdcpCapabilities,
+        several: true,
+        asks: Asks::Nobody,
+        says: "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
          call that a seller does not support. Do not use it to look for products. Returns for each seller its \
-         capabilities; those that cannot be reached are in errors, with the reason.";
-    "adcp_get_products" GetProducts true Nobody:
-        "Finds advertising products at all sellers at once, with their prices: in mode brief by a text that says what \
+         capabilities; those that cannot be reached are in errors, with the reason.",
+    },
+    SellerTool {
+        name: "adcp_get_products",
+        task: Task::GetProducts,
+        several: true,
+        asks: Asks::Nobody,
+        says: "Finds advertising products at all sellers at once, with their prices: in mode brief by a text that says what \
          is advertised, to whom, where and when. Use it before every purchase: what is bought has to be looked up here \
          first, so that the person can be told what it costs. Do not use it for media that are bought already: that \
-         is adcp_get_media_buys. Returns products with product_id and pricing options, and proposals.";
-    "adcp_list_accounts" ListAccounts false Nobody:
-        "Lists the accounts at a seller on which one may buy. Use it before a purchase, to find the account. Do not \
-         use it to open one: that is adcp_sync_accounts. Returns the accounts with their ids and status.";
-    "adcp_sync_accounts" SyncAccounts false WhoPays:
-        "Opens accounts at a seller, or changes who is billed. Use it when the seller has no account for this buyer. \
-         Do not use it to look accounts up. The person is asked first. Returns what became of each account.";
-    "adcp_create_media_buy" CreateMediaBuy false ForAPurchase:
-        "Buys media: spends money. Use it when the person wants to buy packages of products, or a proposal for a total \
+         is adcp_get_media_buys. Returns products with product_id and pricing options, and proposals.",
+    },
+    SellerTool {
+        name: "adcp_list_accounts",
+        task: Task::ListAccounts,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Lists the accounts at a seller on which one may buy. Use it before a purchase, to find the account. Do not \
+         use it to open one: that is adcp_sync_accounts. Returns the accounts with their ids and status.",
+    },
+    SellerTool {
+        name: "adcp_sync_accounts",
+        task: Task::SyncAccounts,
+        several: false,
+        asks: Asks::WhoPays,
+        says: "Opens accounts at a seller, or changes who is billed. Use it when the seller has no account for this buyer. \
+         Do not use it to look accounts up. The person is asked first. Returns what became of each account.",
+    },
+    SellerTool {
+        name: "adcp_create_media_buy",
+        task: Task::CreateMediaBuy,
+        several: false,
+        asks: Asks::ForAPurchase,
+        says: "Buys media: spends money. Use it when the person wants to buy packages of products, or a proposal for a total \
          budget, as adcp_get_products shows them. Do not use it to change what was bought: that is \
          adcp_update_media_buy. The person is shown what it costs and asked first. Returns the media buy's id and \
-         status.";
-    "adcp_update_media_buy" UpdateMediaBuy false ForAChange:
-        "Changes, pauses, resumes or cancels a media buy; may spend money. Use it for a media buy that exists. Do not \
-         use it to buy something new. The person is shown what changes and asked first. Returns its new state.";
-    "adcp_get_media_buys" GetMediaBuys false Nobody:
-        "Lists the media buys at a seller: how each stands, its packages and budgets. Use it before a change, or to \
+         status.",
+    },
+    SellerTool {
+        name: "adcp_update_media_buy",
+        task: Task::UpdateMediaBuy,
+        several: false,
+        asks: Asks::ForAChange,
+        says: "Changes, pauses, resumes or cancels a media buy; may spend money. Use it for a media buy that exists. Do not \
+         use it to buy something new. The person is shown what changes and asked first. Returns its new state.",
+    },
+    SellerTool {
+        name: "adcp_get_media_buys",
+        task: Task::GetMediaBuys,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Lists the media buys at a seller: how each stands, its packages and budgets. Use it before a change, or to \
          see whether a purchase was done. Do not use it for what was delivered: that is adcp_get_media_buy_delivery. \
-         Returns the active ones, unless media_buy_ids or status_filter ask for others.";
-    "adcp_get_media_buy_delivery" GetMediaBuyDelivery false Nobody:
-        "Reports what media buys have delivered and what was spent. Use it for results of a campaign. Do not use it \
-         for budgets and states: those are in adcp_get_media_buys. Returns totals and figures for each media buy.";
-    "adcp_list_creative_formats" ListCreativeFormats false Nobody:
-        "Lists the creative formats that a seller takes. Use it before adcp_sync_creatives, to learn which assets a \
+         Returns the active ones, unless media_buy_ids or status_filter ask for others.",
+    },
+    SellerTool {
+        name: "adcp_get_media_buy_delivery",
+        task: Task::GetMediaBuyDelivery,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Reports what media buys have delivered and what was spent. Use it for results of a campaign. Do not use it \
+         for budgets and states: those are in adcp_get_media_buys. Returns totals and figures for each media buy.",
+    },
+    SellerTool {
+        name: "adcp_list_creative_formats",
+        task: Task::ListCreativeFormats,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Lists the creative formats that a seller takes. Use it before adcp_sync_creatives, to learn which assets a \
          creative needs. Do not use it for creatives that exist: that is adcp_list_creatives. Returns formats with \
-         their ids and assets.";
-    "adcp_sync_creatives" SyncCreatives false Nobody:
-        "Puts creatives into the library of an account, changes them, and assigns them to packages that have been \
+         their ids and assets.",
+    },
+    SellerTool {
+        name: "adcp_sync_creatives",
+        task: Task::SyncCreatives,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Puts creatives into the library of an account, changes them, and assigns them to packages that have been \
          bought. Use it when the person has given the creatives. Do not use it to buy: it spends nothing. Returns what \
-         became of each creative.";
-    "adcp_list_creatives" ListCreatives false Nobody:
-        "Lists the creatives in the library of an account, and how each was judged. Use it to see whether creatives \
-         were approved. Do not use it to send any. Returns the creatives with their ids and status.";
-    "adcp_get_task_status" GetTaskStatus false Nobody:
-        "Tells how far something is that a seller has not finished. Use it with the task_id of an answer whose status \
-         is not completed. Do not use it to repeat a call. Returns the state, and the result when there is one.";
-};
+         became of each creative.",
+    },
+    SellerTool {
+        name: "adcp_list_creatives",
+        task: Task::ListCreatives,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Lists the creatives in the library of an account, and how each was judged. Use it to see whether creatives \
+         were approved. Do not use it to send any. Returns the creatives with their ids and status.",
+    },
+    SellerTool {
+        name: "adcp_get_task_status",
+        task: Task::GetTaskStatus,
+        several: false,
+        asks: Asks::Nobody,
+        says: "Tells how far something is that a seller has not finished. Use it with the task_id of an answer whose status \
+         is not completed. Do not use it to repeat a call. Returns the state, and the result when there is one.",
+    },
+];
 
 /// Members that are left out of schemas. A list then only adds: nothing is closed or archived because it is absent.
 const LEFT_OUT: [&str; 2] = ["delete_missing", "plan_id"];

@@ -37,32 +37,88 @@ const TASKS: Option<Source> = Some(("list_tasks", "tasks", "task_id"));
 const LISTS: Option<Source> = Some(("list_property_lists", "lists", "list_id"));
 const STANDARDS: Option<Source> = Some(("list_content_standards", "standards", "standards_id"));
 
-/// Table of lookups, each with the members of [`IdLookup`] in their order.
-macro_rules! lookups {
-    ($( $tool:literal, $arguments:literal, $list:expr, $code:ident, $words:expr, $source:expr; )*) => {
-        &[$(IdLookup {
-            tool: $tool,
-            arguments: $arguments,
-            list: $list,
-            code: AdcpCode::$code,
-            words: &$words,
-            source: $source,
-        }),*]
-    };
-}
-
 /// Lookups that only read.
-pub(super) const LOOKUPS: &[IdLookup] = lookups![
-    "get_media_buy_delivery", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
-    "get_media_buys", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
-    "get_creative_delivery", r#"{"creative_ids": ["$ID"]}"#, Some("creative_ids"), CreativeNotFound, [], CREATIVES;
-    "list_creatives", r#"{"account": {"account_id": "$ID"}}"#, None, AccountNotFound, [], ACCOUNTS;
-    "get_products", r#"{"buying_mode": "wholesale", "account": {"account_id": "$ID"}}"#, None, AccountNotFound, [], ACCOUNTS;
-    "get_plan_audit_logs", r#"{"plan_ids": ["$ID"]}"#, Some("plan_ids"), PlanNotFound, [], None;
-    "get_task_status", r#"{"task_id": "$ID"}"#, None, ReferenceNotFound, ["task"], TASKS;
-    "tasks_get", r#"{"task_id": "$ID"}"#, None, ReferenceNotFound, ["task"], TASKS;
-    "get_property_list", r#"{"list_id": "$ID"}"#, None, ReferenceNotFound, ["property", "list"], LISTS;
-    "get_content_standards", r#"{"standards_id": "$ID"}"#, None, ReferenceNotFound, ["content", "standard"], STANDARDS;
+pub(super) const LOOKUPS: &[IdLookup] = &[
+    IdLookup {
+        tool: "get_media_buy_delivery",
+        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
+        list: Some("media_buy_ids"),
+        code: AdcpCode::MediaBuyNotFound,
+        words: &[],
+        source: MEDIA_BUYS,
+    },
+    IdLookup {
+        tool: "get_media_buys",
+        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
+        list: Some("media_buy_ids"),
+        code: AdcpCode::MediaBuyNotFound,
+        words: &[],
+        source: MEDIA_BUYS,
+    },
+    IdLookup {
+        tool: "get_creative_delivery",
+        arguments: r#"{"creative_ids": ["$ID"]}"#,
+        list: Some("creative_ids"),
+        code: AdcpCode::CreativeNotFound,
+        words: &[],
+        source: CREATIVES,
+    },
+    IdLookup {
+        tool: "list_creatives",
+        arguments: r#"{"account": {"account_id": "$ID"}}"#,
+        list: None,
+        code: AdcpCode::AccountNotFound,
+        words: &[],
+        source: ACCOUNTS,
+    },
+    IdLookup {
+        tool: "get_products",
+        arguments: r#"{"buying_mode": "wholesale", "account": {"account_id": "$ID"}}"#,
+        list: None,
+        code: AdcpCode::AccountNotFound,
+        words: &[],
+        source: ACCOUNTS,
+    },
+    IdLookup {
+        tool: "get_plan_audit_logs",
+        arguments: r#"{"plan_ids": ["$ID"]}"#,
+        list: Some("plan_ids"),
+        code: AdcpCode::PlanNotFound,
+        words: &[],
+        source: None,
+    },
+    IdLookup {
+        tool: "get_task_status",
+        arguments: r#"{"task_id": "$ID"}"#,
+        list: None,
+        code: AdcpCode::ReferenceNotFound,
+        words: &["task"],
+        source: TASKS,
+    },
+    IdLookup {
+        tool: "tasks_get",
+        arguments: r#"{"task_id": "$ID"}"#,
+        list: None,
+        code: AdcpCode::ReferenceNotFound,
+        words: &["task"],
+        source: TASKS,
+    },
+    IdLookup {
+        tool: "get_property_list",
+        arguments: r#"{"list_id": "$ID"}"#,
+        list: None,
+        code: AdcpCode::ReferenceNotFound,
+        words: &["property", "list"],
+        source: LISTS,
+    },
+    IdLookup {
+        tool: "get_content_standards",
+        arguments: r#"{"standards_id": "$ID"}"#,
+        list: None,
+        code: AdcpCode::ReferenceNotFound,
+        words: &["content", "standard"],
+        source: STANDARDS,
+    },
 ];
 
 const WHY: &str = "A buyer drops or replaces what does not exist, once it knows what that is.";

@@ -47,14 +47,6 @@ fn within(variant: Option<&'static str>, value: Value) -> Value {
     }
 }
 
-macro_rules! plain {
-    ($($name:ident($type:ty))*) => { $(
-        fn $name(self, value: $type) -> Result<Value> {
-            Ok(value.into())
-        }
-    )* };
-}
-
 impl Serializer for ValueSerializer {
     type Ok = Value;
     type Error = Error;
@@ -66,10 +58,48 @@ impl Serializer for ValueSerializer {
     type SerializeStruct = ObjectSerializer;
     type SerializeStructVariant = ObjectSerializer;
 
-    plain! {
-        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
-        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
-        serialize_f64(f64) serialize_str(&str)
+    fn serialize_bool(self, value: bool) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_i8(self, value: i8) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_i16(self, value: i16) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_i32(self, value: i32) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_i64(self, value: i64) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_u8(self, value: u8) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_u16(self, value: u16) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_u32(self, value: u32) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_u64(self, value: u64) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_str(self, value: &str) -> Result<Value> {
+        Ok(value.into())
     }
 
     // A type without its own method becomes what its text would be read as.
@@ -173,29 +203,67 @@ impl Serializer for ValueSerializer {
     }
 }
 
-macro_rules! items {
-    ($($of:ident $add:ident)*) => { $(
-        impl $of for ArraySerializer {
-            type Ok = Value;
-            type Error = Error;
+impl ArraySerializer {
+    fn add_item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.items.push(to_value(item)?);
+        Ok(())
+    }
 
-            fn $add<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
-                self.items.push(to_value(item)?);
-                Ok(())
-            }
-
-            fn end(self) -> Result<Value> {
-                Ok(within(self.variant, Value::Array(self.items)))
-            }
-        }
-    )* };
+    fn into_array(self) -> Result<Value> {
+        Ok(within(self.variant, Value::Array(self.items)))
+    }
 }
 
-items! {
-    SerializeSeq serialize_element
-    SerializeTuple serialize_element
-    SerializeTupleStruct serialize_field
-    SerializeTupleVariant serialize_field
+impl SerializeSeq for ArraySerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.add_item(item)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_array()
+    }
+}
+
+impl SerializeTuple for ArraySerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.add_item(item)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_array()
+    }
+}
+
+impl SerializeTupleStruct for ArraySerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.add_item(item)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_array()
+    }
+}
+
+impl SerializeTupleVariant for ArraySerializer {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.add_item(item)
+    }
+
+    fn end(self) -> Result<Value> {
+        self.into_array()
+    }
 }
 
 impl ObjectSerializer {

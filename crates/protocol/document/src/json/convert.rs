@@ -28,28 +28,64 @@ macro_rules! numbers {
 
 numbers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-macro_rules! compared {
-    ($($type:ty, $as:ident, |$other:ident| $with:expr;)*) => { $(
-        impl PartialEq<$type> for Value {
-            fn eq(&self, $other: &$type) -> bool {
-                self.$as() == Some($with)
-            }
-        }
-
-        impl PartialEq<Value> for $type {
-            fn eq(&self, other: &Value) -> bool {
-                other == self
-            }
-        }
-    )* };
+impl PartialEq<bool> for Value {
+    fn eq(&self, other: &bool) -> bool {
+        self.as_bool() == Some(*other)
+    }
 }
 
-compared! {
-    bool, as_bool, |other| *other;
-    f64, as_f64, |other| *other;
-    str, as_str, |other| other;
-    &str, as_str, |other| *other;
-    String, as_str, |other| other.as_str();
+impl PartialEq<Value> for bool {
+    fn eq(&self, other: &Value) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<f64> for Value {
+    fn eq(&self, other: &f64) -> bool {
+        self.as_f64() == Some(*other)
+    }
+}
+
+impl PartialEq<Value> for f64 {
+    fn eq(&self, other: &Value) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<str> for Value {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == Some(other)
+    }
+}
+
+impl PartialEq<Value> for str {
+    fn eq(&self, other: &Value) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<&str> for Value {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == Some(*other)
+    }
+}
+
+impl PartialEq<Value> for &str {
+    fn eq(&self, other: &Value) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<String> for Value {
+    fn eq(&self, other: &String) -> bool {
+        self.as_str() == Some(other.as_str())
+    }
+}
+
+impl PartialEq<Value> for String {
+    fn eq(&self, other: &Value) -> bool {
+        other == self
+    }
 }
 
 impl PartialEq<bool> for &Value {

@@ -43,41 +43,63 @@ impl Hash for Value {
     }
 }
 
-macro_rules! forms {
-    ($($is:ident $as:ident $(, $as_mut:ident)?: $form:ident($type:ty), $what:literal;)*) => { $(
-        #[doc = concat!("Whether it is ", $what, ".")]
-        #[must_use]
-        pub fn $is(&self) -> bool {
-            matches!(self, Self::$form(_))
-        }
-
-        #[doc = concat!("It, when it is ", $what, ".")]
-        #[must_use]
-        pub fn $as(&self) -> Option<&$type> {
-            match self {
-                Self::$form(inner) => Some(inner),
-                _ => None,
-            }
-        }
-
-        $(
-            #[doc = concat!("It, when it is ", $what, ".")]
-            pub fn $as_mut(&mut self) -> Option<&mut $type> {
-                match self {
-                    Self::$form(inner) => Some(inner),
-                    _ => None,
-                }
-            }
-        )?
-    )* };
-}
-
 impl Value {
-    forms! {
-        is_number as_number: Number(Number), "a number";
-        is_string as_str: String(str), "a text";
-        is_array as_array, as_array_mut: Array(Vec<Self>), "an array";
-        is_object as_object, as_object_mut: Object(Map), "an object";
+    /// Returns true if it is a number.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+
+    /// Returns the value, if it is a number.
+    #[must_use]
+    pub fn as_number(&self) -> Option<&Number> {
+        if let Self::Number(inner) = self { Some(inner) } else { None }
+    }
+
+    /// Returns true if it is a text.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        matches!(self, Self::String(_))
+    }
+
+    /// Returns the value, if it is a text.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(inner) = self { Some(inner) } else { None }
+    }
+
+    /// Returns true if it is an array.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::Array(_))
+    }
+
+    /// Returns the value, if it is an array.
+    #[must_use]
+    pub fn as_array(&self) -> Option<&Vec<Self>> {
+        if let Self::Array(inner) = self { Some(inner) } else { None }
+    }
+
+    /// Returns the value to change it, if it is an array.
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Self>> {
+        if let Self::Array(inner) = self { Some(inner) } else { None }
+    }
+
+    /// Returns true if it is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
+    /// Returns the value, if it is an object.
+    #[must_use]
+    pub fn as_object(&self) -> Option<&Map> {
+        if let Self::Object(inner) = self { Some(inner) } else { None }
+    }
+
+    /// Returns the value to change it, if it is an object.
+    pub fn as_object_mut(&mut self) -> Option<&mut Map> {
+        if let Self::Object(inner) = self { Some(inner) } else { None }
     }
 
     /// Returns true if it is `null`.
@@ -92,7 +114,7 @@ impl Value {
         matches!(self, Self::Bool(_))
     }
 
-    /// The value, if it is `true` or `false`.
+    /// Returns the value, if it is `true` or `false`.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(truth) = self { Some(*truth) } else { None }

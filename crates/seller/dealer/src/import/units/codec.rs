@@ -90,21 +90,35 @@ impl ListingMember for Vec<String> {
     }
 }
 
-macro_rules! numbers {
-    ($($number:ty),+) => {$(
-        impl ListingMember for $number {
-            fn write(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
-            }
+impl ListingMember for u16 {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
 
-            fn read(from: &mut &[u8]) -> Self {
-                Self::from_le_bytes(array(from))
-            }
-        }
-    )+};
+    fn read(from: &mut &[u8]) -> Self {
+        Self::from_le_bytes(array(from))
+    }
 }
 
-numbers!(u16, u32, f64);
+impl ListingMember for u32 {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        Self::from_le_bytes(array(from))
+    }
+}
+
+impl ListingMember for f64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        Self::from_le_bytes(array(from))
+    }
+}
 
 impl ListingMember for AnyCondition {
     fn write(&self, out: &mut Vec<u8>) {
