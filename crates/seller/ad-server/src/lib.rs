@@ -1,6 +1,7 @@
 //! The port to ad servers: what a publisher's server asks of one ([`AdServer`]), and how it can fail
-//! ([`AdServerError`]). Each adapter is a module of its own. Requests are sent by the outbox of the
-//! publisher, never inside a buyer's request.
+//! ([`AdServerError`]). Each adapter is a module of its own, and [`connect`] makes the one that
+//! [`AdServerSettings`] name. Requests are sent by the outbox of the publisher, never inside a buyer's
+//! request.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,6 +12,18 @@ use tradepost_publisher::ad_server::{
     RemoteDelivery, RemoteId, RemoteObject, RemoteState,
 };
 use tradepost_publisher::services::BoxFuture;
+
+mod settings;
+
+pub mod deals;
+mod http_contract;
+mod kevel;
+
+mod check;
+mod client;
+mod naming;
+
+pub use settings::{AdServerKind, AdServerSettings, ConnectError, SettingProblem, connect};
 
 /// Future of a call to an ad server.
 pub type AdServerResult<'a, T> = BoxFuture<'a, Result<T, AdServerError>>;

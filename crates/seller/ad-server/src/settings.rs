@@ -1,0 +1,184 @@
+//! Settings of an ad server, and the adapter that they name.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use reqwest::Client;
+use tradepost_publisher::ad_server::{RemoteId, TargetingKind};
+
+use crate::AdServer;
+use crate::deals::DealServer;
+use crate::http_contract::HttpAdServer;
+use crate::kevel::KevelAdServer;
+
+tradepost_document::words! {
+    /// Adapter: the interface that an ad server speaks.
+    pub enum AdServerKind {
+        /// The contract for an ad server of one's own (docs/ad-server.md).
+        Http = "http",
+        /// Kevel's management API.
+        Kevel = "kevel",
+        /// A receiver of deals (IAB Tech Lab Deals API 1.0): a DSP, or an SSP for one.
+        Deals = "deals",
+    }
+}
+
+/// Settings of an ad server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AdServerSettings {
+    /// Adapter.
+    pub kind: AdServerKind,
+    /// Base address, such as `https://api.kevel.co`; with `deals` the address that deals are sent to.
+    pub url: String,
+    /// Credential. It is sent to this address alone, and shown nowhere.
+    pub credential: String,
+    /// Network at the ad server. With `deals` the domain of the system that receives bids (`origin`).
+    pub network: Option<String>,
+    /// Advertiser of accounts that name none of their own.
+    pub advertiser: Option<RemoteId>,
+    /// Person at the ad server who is responsible for orders.
+    pub trafficker: Option<RemoteId>,
+    /// Kevel's priority (`PriorityId`) of the flights.
+    pub priority: Option<u32>,
+    /// Targeting that an ad server of one's own applies (`http`); the other adapters know it themselves.
+    pub targeting: BTreeSet<TargetingKind>,
+    /// Time zone of the publisher: the days of reports are days of it.
+    pub time_zone: TimeZone,
+    /// Maximum time of a request.
+    pub timeout: Duration,
+    /// Maximum time of a request for a report.
+    pub report_timeout: Duration,
+}
+
+impl AdServerSettings {
+    /// Creates settings with an address and a credential; the rest has defaults: 10 seconds for a request, a
+    /// minute for a report, and days of UTC.
+    #[must_use]
+    pub fn new(kind: AdServerKind, url: impl Into<String>, credential: impl Into<String>) -> Self {
+        Self {
+            kind,
+            url: url.into(),
+            credential: credential.into(),
+            network: None,
+            advertiser: None,
+            trafficker: None,
+            priority: None,
+            targeting: BTreeSet::new(),
+            time_zone: TimeZone::UTC,
+            timeout: Duration::from_secs(10),
+            report_timeout: Duration::from_mins(1),
+        }
+    }
+}
+
+impl fmt::Debug for AdServerSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdServerSettings")
+            .field("kind", &self.kind)
+            .field("url", &self.url)
+            .field("network", &self.network)
+            .field("advertiser", &self.advertiser)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Setting that does not fit, with a sentence that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingProblem {
+    /// Name of the setting in `[publishers.ad_server]`.
+    pub setting: &'static str,
+    /// What is wrong with it.
+    pub message: &'static str,
+}
+
+/// Error of [`connect`]: every setting that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectError(pub Vec<SettingProblem>);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            let separator = if index > 0 { "; " } else { "" };
+            write!(f, "{separator}{}: {}", problem.setting, problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// Makes the adapter for an ad server. No request is sent. The client has to follow no redirects, because a
+/// redirect would carry the credential elsewhere.
+///
+/// # Errors
+/// Lists every setting that does not fit the adapter.
+pub fn connect(
+    settings: AdServerSettings,
+    client: Client,
+) -> Result<Box<dyn AdServer>, ConnectError> {
+    let problems = problems(&settings);
+    if !problems.is_empty() {
+        return Err(ConnectError(problems));
+    }
+    Ok(match settings.kind {
+        AdServerKind::Http => Box::new(HttpAdServer::new(settings, client)?),
+        AdServerKind::Kevel => Box::new(KevelAdServer::new(settings, client)?),
+        AdServerKind::Deals => Box::new(DealServer::new(settings, client)?),
+    })
+}
+
+/// Finds what does not fit in settings, apart from what only the adapter reads.
+fn problems(settings: &AdServerSettings) -> Vec<SettingProblem> {
+    let mut problems = Vec::new();
+    let mut require = |is_met: bool, setting: &'static str, message: &'static str| {
+        if !is_met {
+            problems.push(SettingProblem { setting, message });
+        }
+    };
+    require(
+        is_plain_address(&settings.url),
+        "url",
+        "give an address with http or https, without user, query and fragment",
+    );
+    require(!settings.credential.is_empty(), "credential", "give the credential of the ad server");
+    match settings.kind {
+        AdServerKind::Http => {
+            require(settings.network.is_some(), "network", "name the network at the ad server");
+        }
+        AdServerKind::Kevel => {
+            let advertiser = settings.advertiser.as_ref();
+            require(
+                advertiser.is_none_or(|id| id.0.parse::<u32>().is_ok()),
+                "advertiser",
+                "give the number of an advertiser at Kevel",
+            );
+            require(
+                settings.priority.is_some(),
+                "priority",
+                "give the number of a priority at Kevel",
+            );
+        }
+        AdServerKind::Deals => {
+            require(
+                settings.network.is_some(),
+                "network",
+                "give the domain of the system that receives bids for the deals",
+            );
+        }
+    }
+    problems
+}
+
+/// Returns true for an address to which paths can be added.
+fn is_plain_address(url: &str) -> bool {
+    reqwest::Url::parse(url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.host_str().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    })
+}
