@@ -48,6 +48,7 @@ pub(crate) struct AdServerClient {
     headers: HeaderMap,
     credential: String,
     codes: CodeTable,
+    forbidden: RefusalReason,
     timeout: Duration,
     report_timeout: Duration,
 }
@@ -167,9 +168,16 @@ impl AdServerClient {
             headers,
             credential: settings.credential.clone(),
             codes,
+            forbidden: RefusalReason::Permission,
             timeout: settings.timeout,
             report_timeout: settings.report_timeout,
         })
+    }
+
+    /// Sets what a status of 403 means, where an ad server gives it to unknown credentials.
+    pub(crate) fn with_forbidden(mut self, reason: RefusalReason) -> Self {
+        self.forbidden = reason;
+        self
     }
 
     /// Sends another header with every request.
@@ -242,6 +250,9 @@ impl AdServerClient {
             }
             Some(CodeMeaning::NotYet) if !status.is_server_error() => {
                 AdServerError::NotYet { retry_after }
+            }
+            Some(_) | None if status == StatusCode::FORBIDDEN => {
+                AdServerError::Refused { reason: self.forbidden, detail }
             }
             Some(_) | None => by_status(status, retry_after, detail),
         };

@@ -126,8 +126,9 @@ impl KevelAdServer {
     /// Creates the adapter.
     pub(crate) fn new(settings: AdServerSettings, client: Client) -> Result<Self, ConnectError> {
         let header = HeaderName::from_static("x-adzerk-apikey");
-        // Kevel's errors have texts and no codes.
-        let client = AdServerClient::new(&settings, client, header, "", |_| None)?;
+        // Kevel's errors have texts and no codes, and an unknown key is forbidden.
+        let client = AdServerClient::new(&settings, client, header, "", |_| None)?
+            .with_forbidden(RefusalReason::Credential);
         let priority = settings.priority.unwrap_or_default();
         let capabilities = AdServerCapabilities {
             pricing: BTreeSet::from([

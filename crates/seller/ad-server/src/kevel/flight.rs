@@ -70,6 +70,8 @@ pub(super) fn members(line_item: &LineItemSpec, priority: u32) -> Result<Map, Ad
         "Price": line_item.rate,
         "CapType": terms.cap.map(|cap| cap.kind),
         "LifetimeCapAmount": terms.cap.map(|cap| cap.amount),
+        // Kevel keeps the amount twice; an update that leaves the other as it was contradicts itself.
+        "LifetimeCapAmountDecimal": terms.cap.map(|cap| cap.amount),
         "IsFreqCap": caps.is_some(),
         "FreqCap": caps.map(|cap| cap.impressions),
         "FreqCapDuration": caps.map(|cap| cap.duration),
