@@ -1,5 +1,5 @@
 // A stand-in for Kevel: Prism judges every request by Kevel's own OpenAPI, and what it accepts is kept here, because
-// Prism answers from examples and keeps nothing.
+// Prism answers from examples and keeps nothing. Without the document only required members are looked for.
 
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,6 +46,14 @@ async function freePort() {
 /** Lists with the path at which an object of each is made. */
 const LISTS = { advertiser: [], campaign: [], flight: [], creative: [], priority: [], adtypes: [], site: [], zone: [] };
 
+/** Required members of what is made. */
+export const REQUIRED = {
+  '/v1/campaign': ['AdvertiserId', 'Name'],
+  '/v1/flight': ['Name', 'StartDateISO', 'CampaignId', 'PriorityId', 'GoalType', 'Impressions', 'IsActive'],
+  '/v1/creative': ['AdvertiserId', 'AdTypeId', 'IsActive'],
+  '/v1/report/queue': ['StartDateISO', 'EndDateISO', 'GroupBy', 'Parameters'],
+};
+
 export class KevelStandIn {
   /** What came, in order: `{method, path, body, status}`. */
   seen = [];
@@ -58,7 +66,22 @@ export class KevelStandIn {
 
   lastId = 100;
 
+  /** Starts it; `specification` is the folder of Kevel's document, if it is at hand. */
   async start(specification) {
+    if (specification !== undefined) {
+      await this.startPrism(specification);
+    }
+    this.server = http.createServer((request, response) => {
+      this.answer(request).then(
+        ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+        (error) => response.writeHead(500).end(String(error)),
+      );
+    });
+    await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${this.server.address().port}`;
+  }
+
+  async startPrism(specification) {
     const { folder, file } = merge(specification);
     this.folder = folder;
     this.prism = `http://127.0.0.1:${await freePort()}`;
@@ -70,22 +93,35 @@ export class KevelStandIn {
       this.child.stdout.on('data', (text) => String(text).includes('Prism is listening') && resolve());
       this.child.on('exit', () => reject(new Error('Prism has ended')));
     });
-    this.server = http.createServer((request, response) => {
-      this.answer(request).then(
-        ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
-        (error) => response.writeHead(500).end(String(error)),
-      );
-    });
-    await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${this.server.address().port}`;
   }
 
   stop() {
     this.server.close();
     this.server.closeAllConnections();
-    this.child.removeAllListeners('exit');
-    this.child.kill();
-    rmSync(this.folder, { recursive: true });
+    if (this.child !== undefined) {
+      this.child.removeAllListeners('exit');
+      this.child.kill();
+      rmSync(this.folder, { recursive: true });
+    }
+  }
+
+  /** Gives the verdict on a request: a status, and a document of errors. */
+  async judge(method, url, key, type, text) {
+    if (this.prism === undefined) {
+      const required = (method === 'POST' && REQUIRED[new URL(url, 'http://127.0.0.1').pathname]) || [];
+      const body = text === '' ? {} : JSON.parse(text);
+      const missing = required.filter((member) => body[member] === undefined);
+      return { status: missing.length > 0 ? 422 : 200, verdict: JSON.stringify({ detail: missing.join(', ') }) };
+    }
+    const judged = await fetch(this.prism + url, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { 'x-adzerk-apikey': key }),
+        ...(text === '' ? {} : { 'content-type': type }),
+      },
+      body: text === '' ? undefined : text,
+    });
+    return { status: judged.status, verdict: await judged.text() };
   }
 
   async answer(request) {
@@ -96,25 +132,17 @@ export class KevelStandIn {
     const text = Buffer.concat(parts).toString();
     const { method, url, headers } = request;
     const key = headers['x-adzerk-apikey'];
-    const judged = await fetch(this.prism + url, {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { 'x-adzerk-apikey': key }),
-        ...(text === '' ? {} : { 'content-type': headers['content-type'] }),
-      },
-      body: text === '' ? undefined : text,
-    });
-    const path = new URL(url, this.prism).pathname;
+    const judged = await this.judge(method, url, key, headers['content-type'], text);
+    const { pathname: path, searchParams } = new URL(url, 'http://127.0.0.1');
     const body = text === '' ? undefined : JSON.parse(text);
-    const verdict = await judged.text();
-    this.seen.push({ method, path, body, status: judged.status, verdict });
-    if (!judged.ok) {
-      return { status: judged.status, body: JSON.parse(verdict) };
+    this.seen.push({ method, path, body, ...judged });
+    if (judged.status >= 400) {
+      return { status: judged.status, body: JSON.parse(judged.verdict) };
     }
     if (key !== 'the-key') {
       return { status: 403, body: { Error: 'This API key is not valid' } };
     }
-    return this.act(method, path.split('/').slice(2), new URL(url, this.prism).searchParams, body);
+    return this.act(method, path.split('/').slice(2), searchParams, body);
   }
 
   act(method, path, query, body) {

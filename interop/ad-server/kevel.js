@@ -1,9 +1,10 @@
 // The adapter `kevel` against Kevel's own OpenAPI (adzerk/adzerk-api-specification), served and judged by Prism.
 //
-//   node kevel.js DRIVE SPECIFICATION [CLIENT]
+//   node kevel.js DRIVE [SPECIFICATION [CLIENT]]
 //
 // DRIVE is the example of the crate, SPECIFICATION the folder `management` of a checkout of the document, and CLIENT a
 // built checkout of Kevel's own JavaScript client (adzerk/adzerk-management-sdk-js), which then sends the same objects.
+// Without SPECIFICATION the stand-in knows required members alone.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -11,15 +12,15 @@ import { resolve } from 'node:path';
 
 import { check, close } from '../js/checks.js';
 import { creative, Driver, lineItem, order } from './driver.js';
-import { KevelStandIn } from './kevel-stand-in.js';
+import { KevelStandIn, REQUIRED } from './kevel-stand-in.js';
 
 const [program, specification, kevelClient] = process.argv.slice(2);
-if (specification === undefined) {
-  console.error('usage: node kevel.js DRIVE SPECIFICATION [CLIENT]');
+if (program === undefined) {
+  console.error('usage: node kevel.js DRIVE [SPECIFICATION [CLIENT]]');
   process.exit(2);
 }
 const kevel = new KevelStandIn();
-const url = await kevel.start(resolve(specification));
+const url = await kevel.start(specification && resolve(specification));
 kevel.lists.priority.push({ Id: 7, Name: 'Sponsorship' });
 kevel.lists.adtypes.push({ Id: 4, Width: 728, Height: 90 }, { Id: 5, Width: 300, Height: 250 });
 kevel.lists.site.push({ Id: 12, Title: 'Gazette' }, { Id: 13, Title: 'Gone', IsDeleted: true });
@@ -216,28 +217,22 @@ await check('kevel: a wrong key and a missing object are refusals', async () => 
   await driver.fails('order_state', { order: '99999' }, { error: 'Refused', reason: 'Missing' });
   await driver.fails('put_deal', { deal: deal() }, { error: 'Refused', reason: 'Unsupported' });
 });
-await check('kevel: Prism has accepted every request', async () => {
+const judge = specification === undefined ? 'the stand-in' : 'Prism';
+await check(`kevel: ${judge} has accepted every request`, async () => {
   const refused = kevel.seen.filter(({ status }) => status >= 400);
   assert.deepEqual(refused, []);
   assert.ok(kevel.seen.length > 50, String(kevel.seen.length));
 });
-await check('kevel: Prism refuses the same bodies without a required member', async () => {
-  const required = {
-    '/v1/campaign': ['AdvertiserId', 'Name'],
-    '/v1/flight': ['Name', 'StartDateISO', 'CampaignId', 'PriorityId', 'GoalType', 'Impressions', 'IsActive'],
-    '/v1/creative': ['AdvertiserId', 'AdTypeId', 'IsActive'],
-    '/v1/report/queue': ['StartDateISO', 'EndDateISO', 'GroupBy', 'Parameters'],
-  };
+await check(`kevel: ${judge} refuses the same bodies without a required member`, async () => {
   const headers = { 'content-type': 'application/json', 'x-adzerk-apikey': 'the-key' };
-  for (const [path, members] of Object.entries(required)) {
+  for (const [path, members] of Object.entries(REQUIRED)) {
     for (const member of members) {
       const { [member]: _, ...rest } = last('POST', path).body;
-      const answer = await fetch(kevel.prism + path, { method: 'POST', headers, body: JSON.stringify(rest) });
+      const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(rest) });
       assert.equal(answer.status, 422, `${path} without ${member}`);
+      kevel.seen.pop();
     }
   }
-  const body = JSON.stringify(last('POST', '/v1/flight').body);
-  assert.equal((await fetch(`${kevel.prism}/v1/flight`, { method: 'POST', headers: { ...headers, 'x-adzerk-apikey': '' }, body })).status, 401);
 });
 
 if (kevelClient !== undefined) {

@@ -7,6 +7,9 @@ use tradepost_publisher::ad_server::{
 
 use crate::PackageProblem;
 
+/// Field of a package with its targeting.
+pub(crate) const TARGETING: &str = "targeting_overlay";
+
 /// Problems of one package.
 pub(crate) struct PackageProblems<'a> {
     line_item: &'a LineItemSpec,
@@ -25,7 +28,7 @@ impl PackageProblems<'_> {
 
     /// Reports a problem of a member of the targeting.
     pub(crate) fn report_targeting(&mut self, member: &str, message: impl Into<String>) {
-        self.report(&format!("targeting_overlay.{member}"), message);
+        self.report(&format!("{TARGETING}.{member}"), message);
     }
 }
 

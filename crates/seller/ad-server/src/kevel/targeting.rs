@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_publisher::ad_server::LineItemSpec;
 
-use crate::check::PackageProblems;
+use crate::check::{PackageProblems, TARGETING};
 use crate::client::{garbled, refused};
 use crate::{AdServerError, RefusalReason};
 
@@ -94,7 +94,7 @@ pub(super) fn check(line_item: &LineItemSpec, found: &mut PackageProblems<'_>) {
                 found.report_targeting(gap.member, gap.message);
             }
         }
-        Err(gap) => found.report_targeting(gap.member, gap.message),
+        Err(gap) => found.report(gap.member, gap.message),
     }
     if line_item.inventory.iter().any(|entry| place(entry).is_none()) {
         found.report("product_id", "Inventory of Kevel is named as site/ID or site/ID/zone/ID.");
@@ -145,8 +145,10 @@ fn refusal(gap: TargetingGap) -> AdServerError {
 
 fn read(targeting: &Map) -> Result<GeoTargeting, TargetingGap> {
     let targeting = Value::Object(targeting.clone());
-    GeoTargeting::deserialize(&targeting)
-        .map_err(|_| TargetingGap { member: "", message: "The targeting is not in AdCP's form." })
+    GeoTargeting::deserialize(&targeting).map_err(|_| TargetingGap {
+        member: TARGETING,
+        message: "The targeting is not in AdCP's form.",
+    })
 }
 
 /// Returns what of the geography alternatives cannot say.

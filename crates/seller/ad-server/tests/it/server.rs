@@ -1,0 +1,106 @@
+//! A server that answers every request with one prepared answer, and the adapters in front of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{Method, Response, Uri};
+use tokio::net::TcpListener;
+use tradepost_ad_server::{AdServer, AdServerKind, AdServerSettings, connect};
+use tradepost_publisher::ad_server::RemoteId;
+use tradepost_server::egress::client;
+
+/// Credential of all adapters here.
+pub(crate) const CREDENTIAL: &str = "a-credential-of-the-test";
+
+/// Answer to every request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PreparedAnswer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    pub(crate) body: Vec<u8>,
+    /// True if it never comes.
+    pub(crate) is_slow: bool,
+    /// True if the connection ends in the middle of the body.
+    pub(crate) breaks_off: bool,
+}
+
+impl PreparedAnswer {
+    /// Creates an answer with a status and a body.
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, body: body.into(), ..Self::default() }
+    }
+
+    /// Adds a header.
+    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+/// A running server.
+pub(crate) struct PreparedServer {
+    pub(crate) url: String,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+#[derive(Clone)]
+struct Shared {
+    answer: PreparedAnswer,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl PreparedServer {
+    /// Starts a server.
+    pub(crate) async fn start(answer: PreparedAnswer) -> Self {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let shared = Shared { answer, seen: Arc::clone(&seen) };
+        let router = Router::new().fallback(respond).with_state(shared);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, seen }
+    }
+
+    /// Returns the requests so far: method, path and body.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+async fn respond(
+    State(shared): State<Shared>,
+    method: Method,
+    uri: Uri,
+    body: Bytes,
+) -> Response<Body> {
+    let body = String::from_utf8_lossy(&body);
+    shared.seen.lock().unwrap().push(format!("{method} {uri} {body}").trim_end().to_owned());
+    let answer = shared.answer;
+    if answer.is_slow {
+        std::future::pending::<()>().await;
+    }
+    let mut response = Response::builder().status(answer.status);
+    for (name, value) in answer.headers {
+        response = response.header(name, value);
+    }
+    if answer.breaks_off {
+        // The length promises more than is sent.
+        response = response.header("content-length", answer.body.len() + 1);
+    }
+    response.body(Body::from(answer.body)).unwrap()
+}
+
+/// Makes an adapter for an address.
+pub(crate) fn adapter(kind: AdServerKind, url: &str) -> Box<dyn AdServer> {
+    let settings = AdServerSettings {
+        network: Some("net.example".to_owned()),
+        advertiser: Some(RemoteId("3".to_owned())),
+        priority: Some(7),
+        timeout: Duration::from_millis(500),
+        ..AdServerSettings::new(kind, url, CREDENTIAL)
+    };
+    connect(settings, client::without_guard(Duration::from_secs(5), false).unwrap()).unwrap()
+}
