@@ -43,6 +43,19 @@ await check('example: a line item is changed', async () => {
   const changed = await driver.ok('change_line_item', { order: made, id: flight, line_item });
   assert.deepEqual([changed.id, changed.state], [flight, 'paused']);
 });
+await check('example: what was made is shown with its dates, budget and creatives', async () => {
+  const [view] = await driver.ok('inspect', { order: made });
+  assert.deepEqual(view, {
+    object: { id: flight, external_id: 'mb_7f3a/pk_1', state: 'paused' },
+    start_time: '2026-12-01T05:00:00Z',
+    end_time: '2026-12-31T05:00:00Z',
+    budget: 20000,
+    creatives: [asset],
+  });
+});
+await check('example: an order is changed', async () => {
+  await driver.ok('change_order', { order: made, spec: order({ budget: 30000 }) });
+});
 await check('example: an association ends, and again', async () => {
   const members = { order: made, line_item: flight, creative: asset };
   await driver.ok('dissociate_creative', members);
@@ -57,7 +70,7 @@ await check('example: a click address is not the address of the asset', async ()
   assert.deepEqual(creatives, [
     {
       client_request_id: 'cr_9@1',
-      name: 'Shoe',
+      name: 'Shoe [cr_9@1]',
       format_id: 'display_300x250',
       advertiser_id: 'adv_acme',
       kind: 'vast',
@@ -78,7 +91,7 @@ await check('example: a long name is cut at a character', async () => {
   const { id } = await driver.ok('create_order', { order: long });
   const headers = { authorization: `Bearer ${credential}`, 'x-network-code': 'net_example' };
   const { name, budget } = await (await fetch(`${url}/v1/orders/${id}`, { headers })).json();
-  assert.deepEqual([name, budget], ['ü'.repeat(255), 25000.5]);
+  assert.deepEqual([name, budget], [`${'ü'.repeat(245)} [mb_long]`, 25000.5]);
 });
 
 driver.close();

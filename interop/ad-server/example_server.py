@@ -103,6 +103,7 @@ def route(method, path, query, body):
     item = find("line_item", line_items, path[3]) if path[2:3] == ["lineitems"] and len(path) > 3 else None
     match (method, *path[2:3], *path[4:]):
         case ("GET",): return 200, order
+        case ("PUT",): return 200, order.update(body) or order
         case ("POST", "actions"): return act(order, body["action"])
         case ("GET", "delivery"): return delivery(order)
         case ("GET", "lineitems") if item is None: return 200, {"line_items": of_order(order)}

@@ -138,13 +138,30 @@ await check('kevel: an association is an ad, is made once, and ends', async () =
   await driver.ok('associate_creative', members);
   assert.equal(ads().length, 1);
 });
-await check('kevel: an order is approved, paused and resumed by its campaign', async () => {
-  const states = [];
-  for (const change of ['approve', 'approve', 'pause', 'resume']) {
+await check('kevel: an order is approved by its campaign, and paused and resumed by its flights', async () => {
+  const states = [await driver.ok('order_state', { order: made })];
+  for (const change of ['approve', 'approve', 'pause', 'pause', 'approve', 'resume']) {
     states.push(await driver.ok('change_order_state', { order: made, change }));
   }
   states.push(await driver.ok('order_state', { order: made }));
-  assert.deepEqual(states, ['delivering', 'delivering', 'paused', 'delivering', 'delivering']);
+  // What was approved stays it: to approve it again does not resume it.
+  assert.deepEqual(states, [
+    'draft', 'delivering', 'delivering', 'paused', 'paused', 'paused', 'delivering', 'delivering',
+  ]);
+});
+await check('kevel: what was made is shown with its dates and creatives', async () => {
+  const [view] = await driver.ok('inspect', { order: made });
+  assert.deepEqual(view, {
+    object: { id: flight, external_id: 'mb_7f3a/pk_1', state: 'delivering' },
+    start_time: '2026-12-01T05:00:00Z',
+    end_time: '2026-12-31T05:00:00Z',
+    budget: null,
+    creatives: [asset],
+  });
+});
+await check("kevel: an order of another advertiser's is found too", async () => {
+  const { id } = await driver.ok('create_order', { order: order({ external_id: 'mb_other', advertiser: '88' }) });
+  assert.equal((await driver.ok('find_order', { id: 'mb_other' })).id, id);
 });
 await check('kevel: a flight is paused without losing anything', async () => {
   const before = structuredClone(kevel.lists.flight[0]);

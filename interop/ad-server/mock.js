@@ -30,7 +30,15 @@ await check('mock: what it does not have is unsupported, and not missing', async
   const unsupported = { error: 'Refused', reason: 'Unsupported' };
   await driver.fails('change_order_state', { order: made, change: 'pause' }, unsupported);
   await driver.fails('change_line_item_state', { order: made, line_item: flight, change: 'cancel' }, unsupported);
+  await driver.fails('change_order', { order: made, spec: order() }, unsupported);
   await driver.fails('dissociate_creative', { order: made, line_item: flight, creative: asset }, unsupported);
+});
+await check('mock: what was made is found, though it keeps no id of ours', async () => {
+  assert.equal((await driver.ok('find_order', { id: 'mb_7f3a' })).id, made);
+  assert.equal((await driver.ok('find_creative', { id: 'cr_1@1' })).id, asset);
+  assert.equal(await driver.ok('find_order', { id: 'mb_7f3' }), null);
+  const [view] = await driver.ok('inspect', { order: made });
+  assert.deepEqual([view.object.id, view.budget, view.creatives], [flight, 17500.25, [asset]]);
 });
 await check('mock: the routes were called', async () => {
   const { traffic } = await (await fetch(`${mock.url}/_debug/traffic`)).json();

@@ -35,6 +35,8 @@ enum Call {
     LineItems { order: RemoteId },
     FindCreative { id: ExternalId },
     CreateOrder { order: OrderSpec },
+    ChangeOrder { order: RemoteId, spec: OrderSpec },
+    Inspect { order: RemoteId },
     CreateLineItem { order: RemoteId, line_item: LineItemSpec },
     ChangeLineItem { order: RemoteId, id: RemoteId, line_item: LineItemSpec },
     CreateCreative { creative: CreativeSpec },
@@ -143,6 +145,11 @@ async fn carry_out(server: &dyn AdServer, call: Call) -> Result<Value, AdServerE
         Call::LineItems { order } => json!(server.line_items(&order).await?),
         Call::FindCreative { id } => optional(server.find_creative(&id).await?),
         Call::CreateOrder { order } => json!(server.create_order(&order).await?),
+        Call::ChangeOrder { order, spec } => {
+            server.change_order(&order, &spec).await?;
+            Value::Null
+        }
+        Call::Inspect { order } => json!(server.inspect(&order).await?),
         Call::CreateLineItem { order, line_item } => {
             json!(server.create_line_item(&order, &line_item).await?)
         }

@@ -11,7 +11,7 @@ use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::Value;
 use tradepost_publisher::ad_server::{
     AdServerCapabilities, CreativeSpec, DealSpec, ExternalId, LineItemPricing, LineItemSpec,
-    OrderSpec, RemoteDelivery, RemoteId, RemoteObject, RemoteState,
+    OrderSpec, RemoteDelivery, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
 };
 
 use crate::check::{self, PackageProblems};
@@ -225,6 +225,28 @@ impl AdServer for HttpAdServer {
             let answer =
                 self.post("/v1/orders", bodies::order(order, advertiser, trafficker)).await?;
             typed::<OrderAnswer>(&answer, "order")?.object(&order.external_id)
+        })
+    }
+
+    fn change_order<'a>(
+        &'a self,
+        order: &'a RemoteId,
+        spec: &'a OrderSpec,
+    ) -> AdServerResult<'a, ()> {
+        Box::pin(async move {
+            let advertiser = self.advertiser(spec.advertiser.as_ref())?;
+            let body = bodies::order(spec, advertiser, self.settings.trafficker.as_ref());
+            let request = AdServerRequest::put(order_path(order), body);
+            let answer = self.client.send(request).await.map_err(optional_route)?;
+            typed::<OrderAnswer>(&answer, "order")?.object(&spec.external_id).map(drop)
+        })
+    }
+
+    fn inspect<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, Vec<RemoteLineItemView>> {
+        Box::pin(async move {
+            let answer = self.get(&format!("{}/lineitems", order_path(order))).await?;
+            let items: LineItemList = typed(&answer, "list of line items")?;
+            items.line_items.into_iter().map(LineItemAnswer::into_view).collect()
         })
     }
 

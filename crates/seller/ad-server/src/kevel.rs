@@ -1,6 +1,7 @@
 //! Kevel's management API: an order is a campaign, a line item a flight, an association an ad. Kevel keeps no id
 //! of ours, so names end with it, and what is to be made is looked for first. It has no drafts: an order that
-//! is not approved is a campaign that is not active.
+//! is not approved is a campaign that is not active. An order is paused by its flights, so that one that was
+//! approved stays told from one that was not.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +12,8 @@ use reqwest::header::HeaderName;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::ad_server::{
     AdServerCapabilities, CreativeSpec, DealSpec, ExternalId, LineItemPricing, LineItemSpec,
-    OrderSpec, RemoteDelivery, RemoteId, RemoteObject, RemoteState, TargetingKind,
+    OrderSpec, RemoteDelivery, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
+    TargetingKind,
 };
 
 use crate::check::{self, PackageProblems};
@@ -206,6 +208,50 @@ impl KevelAdServer {
         Ok(self.list(list, is_ours).await?.wanted)
     }
 
+    /// Returns the campaign with our id, whoever its advertiser is.
+    async fn find_any_campaign(&self, id: &ExternalId) -> Result<Option<Campaign>, AdServerError> {
+        if let Some(advertiser) = self.own_advertiser()
+            && let Some(campaign) = self.find_campaign(id, Some(advertiser)).await?
+        {
+            return Ok(Some(campaign));
+        }
+        self.find_campaign(id, None).await
+    }
+
+    /// Returns the state of an order.
+    async fn state_of(&self, campaign: &Campaign) -> Result<RemoteState, AdServerError> {
+        let now = campaign.activity();
+        if now.is_archived {
+            return Ok(RemoteState::Canceled);
+        }
+        // Nothing but approval makes a campaign active.
+        if !now.is_active {
+            return Ok(RemoteState::Draft);
+        }
+        let flights = self.flights(&campaign.id()).await?;
+        let is_running = |flight: &Flight| flight.activity().is_active;
+        let is_paused = !flights.is_empty() && !flights.iter().any(is_running);
+        Ok(if is_paused { RemoteState::Paused } else { RemoteState::Delivering })
+    }
+
+    /// Changes the state of a flight, unless it has it.
+    async fn change_flight(
+        &self,
+        flight: &RemoteId,
+        now: Activity,
+        change: StateChange,
+    ) -> Result<RemoteState, AdServerError> {
+        now.check_change(change)?;
+        let wanted = Activity::after(change);
+        if now.state() == wanted.state() {
+            return Ok(wanted.state());
+        }
+        let mut changes = Map::new();
+        changes.insert("IsActive".to_owned(), Value::Bool(wanted.is_active));
+        changes.insert("IsArchived".to_owned(), Value::Bool(wanted.is_archived));
+        self.update_flight(flight, changes).await?.activity().reached(wanted)
+    }
+
     async fn find_kevel_creative(
         &self,
         id: &ExternalId,
@@ -343,8 +389,9 @@ impl AdServer for KevelAdServer {
 
     fn find_order<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {
         Box::pin(async move {
-            let campaign = self.find_campaign(id, self.own_advertiser()).await?;
-            Ok(campaign.map(|campaign| campaign.object(campaign.activity().state())))
+            let Some(campaign) = self.find_any_campaign(id).await? else { return Ok(None) };
+            let state = self.state_of(&campaign).await?;
+            Ok(Some(campaign.object(Some(state))))
         })
     }
 
@@ -354,7 +401,13 @@ impl AdServer for KevelAdServer {
 
     fn find_creative<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {
         Box::pin(async move {
-            let creative = self.find_kevel_creative(id, self.own_advertiser()).await?;
+            let mut creative = None;
+            if let Some(advertiser) = self.own_advertiser() {
+                creative = self.find_kevel_creative(id, Some(advertiser)).await?;
+            }
+            if creative.is_none() {
+                creative = self.find_kevel_creative(id, None).await?;
+            }
             Ok(creative.map(|creative| creative.object(id)))
         })
     }
@@ -364,9 +417,8 @@ impl AdServer for KevelAdServer {
             let advertiser = self.advertiser(order.advertiser.as_ref())?;
             if let Some(campaign) = self.find_campaign(&order.external_id, Some(advertiser)).await?
             {
-                let is_new = !campaign.is_active && !campaign.activity().is_archived;
-                let state = if is_new { RemoteState::Draft } else { campaign.activity().state() };
-                return Ok(campaign.object(state));
+                let state = self.state_of(&campaign).await?;
+                return Ok(campaign.object(Some(state)));
             }
             let body = json!({
                 "AdvertiserId": advertiser,
@@ -380,6 +432,17 @@ impl AdServer for KevelAdServer {
                 external_id: Some(order.external_id.clone()),
                 state: Some(RemoteState::Draft),
             })
+        })
+    }
+
+    fn inspect<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, Vec<RemoteLineItemView>> {
+        Box::pin(async move {
+            let mut views = Vec::new();
+            for flight in self.flights(order).await? {
+                let ads = self.ads(&flight.id()).await?;
+                views.push(flight.view(ads.iter().filter_map(Ad::creative).collect()));
+            }
+            Ok(views)
         })
     }
 
@@ -496,9 +559,18 @@ impl AdServer for KevelAdServer {
         Box::pin(async move {
             let campaign = self.campaign(order).await?;
             campaign.activity().check_change(change)?;
+            if matches!(change, StateChange::Pause | StateChange::Resume) {
+                for flight in self.flights(order).await? {
+                    let now = flight.activity();
+                    if !now.is_archived {
+                        self.change_flight(&flight.id(), now, change).await?;
+                    }
+                }
+                return self.state_of(&campaign).await;
+            }
             let wanted = Activity::after(change);
             if campaign.activity().state() == wanted.state() {
-                return Ok(wanted.state());
+                return self.state_of(&campaign).await;
             }
             let body = json!({
                 "Id": campaign.id,
@@ -509,7 +581,9 @@ impl AdServer for KevelAdServer {
                 "IsArchived": wanted.is_archived,
             });
             let answer = self.put(&format!("/v1/campaign/{}", campaign.id), body).await?;
-            typed::<Campaign>(&answer, "campaign")?.activity().reached(wanted)
+            let campaign: Campaign = typed(&answer, "campaign")?;
+            campaign.activity().reached(wanted)?;
+            self.state_of(&campaign).await
         })
     }
 
@@ -522,23 +596,15 @@ impl AdServer for KevelAdServer {
         Box::pin(async move {
             let answer = self.get(&format!("/v1/flight/{}", segment(&line_item.0))).await?;
             let now = typed::<Flight>(&answer, "flight")?.activity();
-            now.check_change(change)?;
-            let wanted = Activity::after(change);
-            if now.state() == wanted.state() {
-                return Ok(wanted.state());
-            }
-            let changes: Map = [
-                ("IsActive".to_owned(), Value::Bool(wanted.is_active)),
-                ("IsArchived".to_owned(), Value::Bool(wanted.is_archived)),
-            ]
-            .into_iter()
-            .collect();
-            self.update_flight(line_item, changes).await?.activity().reached(wanted)
+            self.change_flight(line_item, now, change).await
         })
     }
 
     fn order_state<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, RemoteState> {
-        Box::pin(async move { Ok(self.campaign(order).await?.activity().state()) })
+        Box::pin(async move {
+            let campaign = self.campaign(order).await?;
+            self.state_of(&campaign).await
+        })
     }
 
     fn delivery<'a>(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::civil::Date;
 use tradepost_publisher::ad_server::{
     AdServerCapabilities, CreativeSpec, DealSpec, ExternalId, LineItemSpec, OrderSpec,
-    RemoteDelivery, RemoteId, RemoteObject, RemoteState,
+    RemoteDelivery, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
 };
 use tradepost_publisher::services::BoxFuture;
 
@@ -158,6 +158,31 @@ pub trait AdServer: Send + Sync + fmt::Debug {
 
     /// Makes an order, as a draft where the ad server has drafts.
     fn create_order<'a>(&'a self, order: &'a OrderSpec) -> AdServerResult<'a, RemoteObject>;
+
+    /// Changes dates and budget of an order, where the ad server has them. By default it has none.
+    fn change_order<'a>(
+        &'a self,
+        _order: &'a RemoteId,
+        _spec: &'a OrderSpec,
+    ) -> AdServerResult<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Returns the line items of an order with as much as the ad server shows of them. By default they have
+    /// ids and states alone.
+    fn inspect<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, Vec<RemoteLineItemView>> {
+        Box::pin(async move {
+            let found = self.line_items(order).await?;
+            let bare = |object| RemoteLineItemView {
+                object,
+                start_time: None,
+                end_time: None,
+                budget: None,
+                creatives: None,
+            };
+            Ok(found.into_iter().map(bare).collect())
+        })
+    }
 
     /// Makes a line item of an order.
     fn create_line_item<'a>(

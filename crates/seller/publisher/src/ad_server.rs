@@ -289,6 +289,21 @@ pub struct RemoteObject {
     pub state: Option<RemoteState>,
 }
 
+/// A line item at the ad server, with as much as it shows of what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteLineItemView {
+    /// The line item.
+    pub object: RemoteObject,
+    /// Start, where it shows it.
+    pub start_time: Option<Timestamp>,
+    /// End, where it shows it.
+    pub end_time: Option<Timestamp>,
+    /// Budget, where it shows it.
+    pub budget: Option<MoneyAmount>,
+    /// The creatives that are associated with it, where it shows them.
+    pub creatives: Option<BTreeSet<RemoteId>>,
+}
+
 /// Delivery of one line item on one day, as the ad server reports it now. A later report of the same day
 /// replaces it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

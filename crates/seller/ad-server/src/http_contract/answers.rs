@@ -1,24 +1,27 @@
 //! Answers of the contract. Members that are not listed are ignored.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 use tradepost_document::json::Number;
 use tradepost_publisher::ad_server::{
-    ExternalId, RemoteDelivery, RemoteId, RemoteObject, RemoteState,
+    ExternalId, RemoteDelivery, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
 };
 use tradepost_publisher::money::MoneyAmount;
 
 use super::bodies::{AD_UNIT, PRODUCT};
 use crate::client::{garbled, refused};
-use crate::{AdServerError, Availability, InventoryItem, RefusalReason};
+use crate::{AdServerError, Availability, InventoryItem, RefusalReason, naming};
 
 /// An order.
 #[derive(Debug, Deserialize)]
 pub(super) struct OrderAnswer {
     order_id: String,
     client_request_id: Option<String>,
+    name: Option<String>,
     status: String,
     approval_task_id: Option<String>,
 }
@@ -32,7 +35,7 @@ pub(super) struct OrderList {
 impl OrderAnswer {
     /// Returns true if it was made under our id.
     pub(super) fn has_id(&self, id: &ExternalId) -> bool {
-        self.client_request_id.as_ref() == Some(&id.0)
+        own_id(self.client_request_id.as_deref(), self.name.as_deref()).as_ref() == Some(id)
     }
 
     /// Returns the task that decides on its approval, while it waits for one.
@@ -67,9 +70,13 @@ impl OrderAnswer {
 pub(super) struct LineItemAnswer {
     line_item_id: String,
     client_request_id: Option<String>,
+    name: Option<String>,
     status: String,
     #[serde(default)]
-    creative_ids: Vec<String>,
+    creative_ids: BTreeSet<String>,
+    budget: Option<MoneyAmount>,
+    start_time: Option<Timestamp>,
+    end_time: Option<Timestamp>,
 }
 
 /// A list of line items.
@@ -101,8 +108,19 @@ impl LineItemAnswer {
     pub(super) fn into_object(self) -> Result<RemoteObject, AdServerError> {
         Ok(RemoteObject {
             state: Some(self.state()?),
+            external_id: own_id(self.client_request_id.as_deref(), self.name.as_deref()),
             id: RemoteId(self.line_item_id),
-            external_id: self.client_request_id.map(ExternalId),
+        })
+    }
+
+    /// Returns it with what it shows of what was sent.
+    pub(super) fn into_view(self) -> Result<RemoteLineItemView, AdServerError> {
+        Ok(RemoteLineItemView {
+            start_time: self.start_time,
+            end_time: self.end_time,
+            budget: self.budget,
+            creatives: Some(self.creative_ids.iter().cloned().map(RemoteId).collect()),
+            object: self.into_object()?,
         })
     }
 
@@ -118,6 +136,7 @@ impl LineItemAnswer {
 pub(super) struct CreativeAnswer {
     creative_id: String,
     client_request_id: Option<String>,
+    name: Option<String>,
 }
 
 /// A list of creatives.
@@ -129,12 +148,12 @@ pub(super) struct CreativeList {
 impl CreativeAnswer {
     /// Returns true if it was made under our id.
     pub(super) fn has_id(&self, id: &ExternalId) -> bool {
-        self.client_request_id.as_ref() == Some(&id.0)
+        own_id(self.client_request_id.as_deref(), self.name.as_deref()).as_ref() == Some(id)
     }
 
     /// Returns it as an object of a list.
     pub(super) fn into_object(self) -> RemoteObject {
-        let external_id = self.client_request_id.map(ExternalId);
+        let external_id = own_id(self.client_request_id.as_deref(), self.name.as_deref());
         RemoteObject { id: RemoteId(self.creative_id), external_id, state: None }
     }
 
@@ -142,6 +161,11 @@ impl CreativeAnswer {
     pub(super) fn made(self, asked: &ExternalId) -> Result<RemoteObject, AdServerError> {
         object(self.creative_id, self.client_request_id, None, asked)
     }
+}
+
+/// Returns our id of an object: as it is echoed, or from the end of the name where it is not.
+fn own_id(echoed: Option<&str>, name: Option<&str>) -> Option<ExternalId> {
+    echoed.map(|id| ExternalId(id.to_owned())).or_else(|| name.and_then(naming::id_of))
 }
 
 /// Returns an object that was asked for under our id. An ad server that echoes another id has answered another

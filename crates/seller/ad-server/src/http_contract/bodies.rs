@@ -8,7 +8,7 @@ use tradepost_publisher::ad_server::{
 };
 
 use crate::client::refused;
-use crate::naming::{MAX_NAME, cut};
+use crate::naming::{self, MAX_NAME};
 use crate::{AdServerError, RefusalReason, StateChange};
 
 /// Prefix of a product in `terms.ad_server.inventory`.
@@ -53,7 +53,7 @@ pub(super) fn order(
 ) -> Value {
     object!({
         "client_request_id": &order.external_id.0,
-        "name": cut(&order.name, MAX_NAME),
+        "name": naming::with_id(&order.name, &order.external_id, MAX_NAME),
         "advertiser_id": &advertiser.0,
         "trafficker_id"?: trafficker.map(|id| &id.0),
         "currency": &order.currency,
@@ -70,7 +70,7 @@ pub(super) fn line_item(line_item: &LineItemSpec) -> Result<Value, AdServerError
     let delivery_type = if line_item.is_guaranteed { "guaranteed" } else { "non_guaranteed" };
     Ok(object!({
         "client_request_id": &line_item.external_id.0,
-        "name": cut(&line_item.name, MAX_NAME),
+        "name": naming::with_id(&line_item.name, &line_item.external_id, MAX_NAME),
         "product_id": inventory.product,
         "ad_unit_targeting": inventory.ad_units,
         "delivery_type": delivery_type,
@@ -126,7 +126,7 @@ pub(super) fn creative(creative: &CreativeSpec, advertiser: &RemoteId) -> Value 
     };
     object!({
         "client_request_id": &creative.external_id.0,
-        "name": cut(&creative.name, MAX_NAME),
+        "name": naming::with_id(&creative.name, &creative.external_id, MAX_NAME),
         "format_id": &creative.format_id,
         "advertiser_id": &advertiser.0,
         "kind": kind,

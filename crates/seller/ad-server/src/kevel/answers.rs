@@ -1,8 +1,11 @@
 //! Kevel's objects, as far as they are read. What Kevel may leave out is optional.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 use serde::Deserialize;
 use tradepost_publisher::ad_server::{
-    CreativeSize, ExternalId, RemoteId, RemoteObject, RemoteState,
+    CreativeSize, ExternalId, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
 };
 
 use super::Activity;
@@ -54,10 +57,10 @@ impl Campaign {
         RemoteId(self.id.to_string())
     }
 
-    /// Returns it as an object in a state.
-    pub(super) fn object(&self, state: RemoteState) -> RemoteObject {
+    /// Returns it as an object in a state, if the state is known.
+    pub(super) fn object(&self, state: Option<RemoteState>) -> RemoteObject {
         let external_id = naming::id_of(&self.name);
-        RemoteObject { id: self.id(), external_id, state: Some(state) }
+        RemoteObject { id: self.id(), external_id, state }
     }
 }
 
@@ -74,9 +77,29 @@ pub(super) struct Flight {
     is_archived: Option<bool>,
     #[serde(rename = "IsDeleted", default)]
     is_deleted: Option<bool>,
+    #[serde(rename = "StartDateISO")]
+    start: Option<String>,
+    #[serde(rename = "EndDateISO")]
+    end: Option<String>,
 }
 
 impl Flight {
+    /// Returns its id.
+    pub(super) fn id(&self) -> RemoteId {
+        RemoteId(self.id.to_string())
+    }
+
+    /// Returns it with what it shows of what was sent, and the creatives of its ads.
+    pub(super) fn view(&self, creatives: BTreeSet<RemoteId>) -> RemoteLineItemView {
+        RemoteLineItemView {
+            object: self.object(),
+            start_time: self.start.as_deref().and_then(utc),
+            end_time: self.end.as_deref().and_then(utc),
+            budget: None,
+            creatives: Some(creatives),
+        }
+    }
+
     /// Returns true if it was made under our id.
     pub(super) fn is_ours(&self, id: &ExternalId) -> bool {
         naming::has_id(&self.name, id)
@@ -90,7 +113,7 @@ impl Flight {
     /// Returns it as an object. A flight that is active delivers once its campaign is.
     pub(super) fn object(&self) -> RemoteObject {
         RemoteObject {
-            id: RemoteId(self.id.to_string()),
+            id: self.id(),
             external_id: naming::id_of(&self.name),
             state: Some(self.activity().state()),
         }
@@ -100,6 +123,12 @@ impl Flight {
     pub(super) fn made(&self, asked: &ExternalId) -> RemoteObject {
         RemoteObject { external_id: Some(asked.clone()), ..self.object() }
     }
+}
+
+/// Reads a time of Kevel's, which is UTC with or without saying so.
+fn utc(text: &str) -> Option<Timestamp> {
+    let stated = text.parse::<Timestamp>().ok();
+    stated.or_else(|| format!("{text}Z").parse().ok())
 }
 
 fn activity(is_active: bool, is_archived: Option<bool>, is_deleted: Option<bool>) -> Activity {
@@ -150,6 +179,12 @@ struct AdCreative {
 }
 
 impl Ad {
+    /// Returns the creative that it shows, unless it was deleted.
+    pub(super) fn creative(&self) -> Option<RemoteId> {
+        let is_deleted = self.is_deleted.unwrap_or_default();
+        (!is_deleted).then(|| RemoteId(self.creative.id.to_string()))
+    }
+
     /// Returns true if it shows a creative.
     pub(super) fn shows(&self, creative: u32) -> bool {
         self.creative.id == creative && !self.is_deleted.unwrap_or_default()
