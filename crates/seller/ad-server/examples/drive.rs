@@ -22,7 +22,6 @@ use tradepost_publisher::ad_server::{
     CreativeSpec, DealSpec, ExternalId, LineItemSpec, OrderSpec, RemoteId, RemoteObject,
     RemoteState,
 };
-use tradepost_server::egress::client;
 
 /// A call of the port.
 #[derive(Deserialize)]
@@ -119,9 +118,7 @@ fn open(arguments: &[String]) -> Result<Box<dyn AdServer>, String> {
             _ => return Err(format!("there is no option {name}")),
         }
     }
-    let client = client::without_guard(settings.report_timeout, url.starts_with("https://"))
-        .map_err(|_| "this machine has no trusted certificates".to_owned())?;
-    connect(settings, client).map_err(|error| error.to_string())
+    connect(settings).map_err(|error| error.to_string())
 }
 
 async fn carry_out(server: &dyn AdServer, call: Call) -> Result<Value, AdServerError> {

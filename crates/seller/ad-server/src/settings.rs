@@ -5,8 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use reqwest::Client;
 use tradepost_publisher::ad_server::{RemoteId, TargetingKind};
+use tradepost_server::egress::client;
 
 use crate::AdServer;
 use crate::deals::DealServer;
@@ -109,19 +109,22 @@ impl fmt::Display for ConnectError {
 
 impl std::error::Error for ConnectError {}
 
-/// Makes the adapter for an ad server. No request is sent. The client has to follow no redirects, because a
-/// redirect would carry the credential elsewhere.
+/// Makes the adapter for an ad server. No request is sent. Its client follows no redirects, because a redirect
+/// would carry the credential elsewhere.
 ///
 /// # Errors
 /// Lists every setting that does not fit the adapter.
-pub fn connect(
-    settings: AdServerSettings,
-    client: Client,
-) -> Result<Box<dyn AdServer>, ConnectError> {
+pub fn connect(settings: AdServerSettings) -> Result<Box<dyn AdServer>, ConnectError> {
     let problems = problems(&settings);
     if !problems.is_empty() {
         return Err(ConnectError(problems));
     }
+    let is_secure = settings.url.starts_with("https://");
+    let longest = settings.timeout.max(settings.report_timeout);
+    let client = client::without_guard(longest, is_secure).map_err(|_| {
+        let message = "https needs trusted certificates, and this machine has none";
+        ConnectError(vec![SettingProblem { setting: "url", message }])
+    })?;
     Ok(match settings.kind {
         AdServerKind::Http => Box::new(HttpAdServer::new(settings, client)?),
         AdServerKind::Kevel => Box::new(KevelAdServer::new(settings, client)?),

@@ -126,6 +126,14 @@ const SENTENCES: &[Sentence] = &[
         ],
         unsaid: IO_AND_CLOCK,
     },
+    // The port to the ad servers of publishers, and its adapters, on the server's HTTP client. Has never heard of
+    // a store or a clock.
+    Sentence {
+        folder: "seller/ad-server",
+        knows: &["document", "publisher", "server"],
+        without: &["hyper", "rustls", "rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap"],
+        unsaid: &["std::fs", "std::process", "TcpStream", "::now()"],
+    },
     // A2A and MCP as a library: agents with tasks, streams, webhooks and tools. Has never heard of a
     // dealer, a publisher or a database.
     Sentence {

@@ -10,7 +10,6 @@ use axum::http::{Method, Response, Uri};
 use tokio::net::TcpListener;
 use tradepost_ad_server::{AdServer, AdServerKind, AdServerSettings, connect};
 use tradepost_publisher::ad_server::RemoteId;
-use tradepost_server::egress::client;
 
 /// Credential of all adapters here.
 pub(crate) const CREDENTIAL: &str = "a-credential-of-the-test";
@@ -102,5 +101,5 @@ pub(crate) fn adapter(kind: AdServerKind, url: &str) -> Box<dyn AdServer> {
         timeout: Duration::from_millis(500),
         ..AdServerSettings::new(kind, url, CREDENTIAL)
     };
-    connect(settings, client::without_guard(Duration::from_secs(5), false).unwrap()).unwrap()
+    connect(settings).unwrap()
 }

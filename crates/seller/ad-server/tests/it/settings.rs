@@ -1,19 +1,14 @@
 //! Settings that do not fit, and what is shown of them.
 
-use std::time::Duration;
-
 use expect_test::expect;
 use tradepost_ad_server::{AdServerKind, AdServerSettings, connect};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_publisher::ad_server::RemoteId;
-use tradepost_server::egress::client;
 
 use crate::server::CREDENTIAL;
 
 fn problems(settings: AdServerSettings) -> String {
-    let client = client::without_guard(Duration::from_secs(1), false).unwrap();
-    connect(settings, client)
-        .map_or_else(|error| error.to_string(), |server| server.name().to_owned())
+    connect(settings).map_or_else(|error| error.to_string(), |server| server.name().to_owned())
 }
 
 #[test]
@@ -60,8 +55,7 @@ fn no_debug_output_shows_the_credential() {
             ..AdServerSettings::new(*kind, "https://ads.example", CREDENTIAL)
         };
         assert!(!format!("{settings:?}").contains(CREDENTIAL));
-        let client = client::without_guard(Duration::from_secs(1), false).unwrap();
-        let server = connect(settings, client).unwrap();
+        let server = connect(settings).unwrap();
         assert!(!format!("{server:?}").contains(CREDENTIAL));
     }
 }
