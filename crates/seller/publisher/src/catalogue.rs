@@ -15,17 +15,21 @@ use crate::creative::policy::CreativePolicy;
 use crate::forms::buys::SignalName;
 use crate::money::MoneyAmount;
 
+mod capacity;
 mod format;
 mod offer;
 mod policy;
+mod pool;
 mod product;
 mod read;
 pub mod targeting;
 
+pub use capacity::{DayOfWeek, InventoryTerms, ProductCapacity};
 pub use format::CreativeFormat;
 pub(crate) use format::{AssetPlace, Requirements};
 pub use policy::AdvertisingPolicy;
 pub(crate) use policy::words;
+pub use pool::{CountedUnit, PackageQuantity, PoolCapacity};
 pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
 pub use product::{
     FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle, Rate,
@@ -65,6 +69,8 @@ pub struct Catalogue {
     pub agent_url: String,
     /// Self-description of the publisher (`media_buy.portfolio`).
     pub portfolio: PublisherPortfolio,
+    /// Terms of the inventory that is counted here.
+    pub inventory: InventoryTerms,
     /// Terms of proposals; none are made when `None`.
     pub proposals: Option<ProposalTerms>,
     /// Rules on what may not be advertised.

@@ -29,6 +29,7 @@ pub mod creative;
 pub mod event;
 pub mod exclusive;
 pub mod forced_answer;
+pub mod inventory;
 pub mod money;
 pub mod plan;
 pub mod property;

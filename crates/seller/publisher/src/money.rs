@@ -41,6 +41,18 @@ impl MoneyAmount {
         Self(count as i128 * ONE)
     }
 
+    /// Creates an amount from a count of units.
+    #[must_use]
+    pub const fn from_count(count: u64) -> Self {
+        Self(count as i128 * ONE)
+    }
+
+    /// Returns it as a count of units, without its fraction; zero below zero.
+    #[must_use]
+    pub fn to_count(self) -> u64 {
+        u64::try_from((self.0 / ONE).max(0)).unwrap_or(u64::MAX)
+    }
+
     /// Rounds a number to a millionth; returns `None` from 10²⁴ on.
     #[must_use]
     pub fn from_number(number: &Number) -> Option<Self> {

@@ -19,7 +19,9 @@ use crate::store::{Entity, IndexField, Query, StoreRead, Stored, own_id};
 use crate::task::SubmittedTask;
 use crate::task::finish::TaskFinisher;
 
+pub mod inventory;
 pub mod list;
+mod pace;
 mod row;
 pub mod show;
 pub use crate::decision::{DecisionStep, DecisionSubject};

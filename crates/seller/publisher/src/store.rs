@@ -65,6 +65,10 @@ tradepost_document::words! {
         StaffEvent = "staff_event",
         /// The bookings of an exclusive product.
         ExclusiveCalendar = "exclusive_calendar",
+        /// The units of a pool that are booked in a month.
+        InventoryMonth = "inventory_month",
+        /// The units that a media buy has booked.
+        InventoryBooking = "inventory_booking",
         /// An instruction of the test controller.
         Directive = "directive",
     }
@@ -383,7 +387,8 @@ impl<T: Entity> Stored<T> {
         self.thing.found_by(now).on(self.record.clone())
     }
 
-    fn read(record: EntityRecord) -> Result<Self, InternalError> {
+    /// Reads the entity of a record.
+    pub(crate) fn read(record: EntityRecord) -> Result<Self, InternalError> {
         let thing =
             T::deserialize(&record.body).map_err(InternalError::on("reading what was kept"))?;
         Ok(Self { thing, record })

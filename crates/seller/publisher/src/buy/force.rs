@@ -13,6 +13,7 @@ use super::report::{ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
 use super::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
 use crate::account::Account;
 use crate::exclusive;
+use crate::inventory;
 use crate::money::MoneyAmount;
 use crate::store::{EntityRecord, New, StoreTx, Stored};
 
@@ -126,6 +127,7 @@ pub fn deliver(
     let measured = given.vendor_metric_values.iter().cloned().collect();
     let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
     let report = DeliveryReport { at, figures, viewability: given.viewability, reached, measured };
+    inventory::count_delivery(tx, &buy.thing, &report, None, now)?;
     let total = delivery(tx, buy, now, |delivery| {
         let place = delivery.reports.partition_point(|known| known.at <= at);
         delivery.reports.insert(place, report);

@@ -84,11 +84,13 @@ impl BuyDelivery {
 }
 
 impl DeliveryReport {
-    fn figure(&self, name: &str) -> MoneyAmount {
+    /// Returns a figure; zero when it was not reported.
+    pub(crate) fn figure(&self, name: &str) -> MoneyAmount {
         self.figures.get(name).copied().unwrap_or_default()
     }
 
-    fn day(&self) -> Date {
+    /// Returns the day that it is about, in UTC.
+    pub(crate) fn day(&self) -> Date {
         self.at.to_zoned(TimeZone::UTC).date()
     }
 }

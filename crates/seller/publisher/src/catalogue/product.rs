@@ -13,6 +13,7 @@ use tradepost_document::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{self, LenientList};
 
+use super::capacity::ProductCapacity;
 use crate::account::Account;
 use crate::creative::policy::ProductCreativePolicy as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
@@ -76,6 +77,9 @@ pub struct ProductTerms {
     pub keywords: Vec<String>,
     /// Prices for some accounts, in place of the published ones; the first that fits holds.
     pub rates: Vec<Rate>,
+    /// Units that there are of it on each day; they are not counted when `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<ProductCapacity>,
 }
 
 /// Prices for some accounts.

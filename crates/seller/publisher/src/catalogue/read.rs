@@ -9,8 +9,11 @@ use tradepost_document::json;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed;
 
+use self::capacity::PlacedProduct;
 use super::{CHANNELS, Catalogue, CreativeFormat, FormatId, Offering, Product, Signal, maps, text};
 use crate::money::MoneyAmount;
+
+mod capacity;
 
 /// A mistake in a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,7 @@ impl fmt::Display for CatalogueMistake {
 const MEMBERS: &[&str] = &[
     "agent_url",
     "portfolio",
+    "inventory",
     "proposals",
     "policies",
     "products",
@@ -102,6 +106,7 @@ impl CatalogueReader {
         }
         let mut catalogue = Catalogue {
             portfolio: self.typed(&members, "portfolio", "").unwrap_or_default(),
+            inventory: self.typed(&members, "inventory", "").unwrap_or_default(),
             proposals: self.typed(&members, "proposals", ""),
             policies: self.typed(&members, "policies", "").unwrap_or_default(),
             creatives: self.typed(&members, "creatives", "").unwrap_or_default(),
@@ -158,6 +163,7 @@ impl CatalogueReader {
     fn products(&mut self, members: &Map, catalogue: &Catalogue) -> Vec<Product> {
         let mut ids = BTreeSet::new();
         let mut products = Vec::new();
+        let mut places = Vec::new();
         for (at, mut published) in self.items(members, "products", "") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
             published.swap_remove("terms");
@@ -180,6 +186,7 @@ impl CatalogueReader {
             let listed = self.items(&published, "pricing_options", &at);
             self.prices(listed, &at);
             let product = Product::new(published, terms);
+            let place = at.clone();
             for (index, rate) in product.terms.rates.iter().enumerate() {
                 let at = format!("{at}/terms/rates/{index}");
                 let prices = rate.pricing_options.iter().enumerate();
@@ -188,7 +195,11 @@ impl CatalogueReader {
                 self.prices(prices.collect(), &at);
             }
             products.push(product);
+            places.push(place);
         }
+        let placed = products.iter().zip(&places);
+        let placed = placed.map(|(product, pointer)| PlacedProduct { product, pointer });
+        self.0.extend(capacity::mistakes(&placed.collect::<Vec<_>>()));
         products
     }
 

@@ -11,7 +11,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
-use super::{DecisionError, StaffView, row};
+use super::{DecisionError, StaffView, pace, row};
 use crate::account::{self, Account};
 use crate::buy::report::Period;
 use crate::buy::{self, MediaBuy};
@@ -274,11 +274,13 @@ pub fn list(
             Ok(vec![if is_wanted { Some(row::buy(&view, kept)?) } else { None }])
         }),
         Subject::Packages => walk.over(|kept: &Stored<MediaBuy>| {
-            let packages = kept.thing.packages.iter().map(|package| {
+            let delivery = row::delivered(&view, kept)?;
+            let paces = pace::of_packages(&view, kept, &delivery)?;
+            let packages = kept.thing.packages.iter().zip(paces).map(|(package, pace)| {
                 let is_wanted = filter
                     .has_state(row::package_state(&kept.thing, package, now).name())
                     && filter.has_product(std::iter::once(package.product_id.as_str()));
-                is_wanted.then(|| row::package(&view, kept, package))
+                is_wanted.then(|| row::paced(row::package(&view, kept, package), pace))
             });
             Ok(packages.collect())
         }),

@@ -7,6 +7,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 
 use super::StaffView;
+use super::pace::{self, DeliveryPace};
 use crate::account::Account;
 use crate::buy::report::{self, BuyDelivery, Period};
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
@@ -190,7 +191,13 @@ pub(super) fn delivery(
         "reports": reports.len(), "last_report_at": reports.last().map(|report| report.at),
     });
     extend(&mut row, report::metrics(reports));
-    Ok(row)
+    Ok(paced(row, pace::of_buy(view, kept, &delivery)?))
+}
+
+/// Returns a row with its pace.
+pub(super) fn paced(mut row: Value, pace: DeliveryPace) -> Value {
+    extend(&mut row, pace.members());
+    row
 }
 
 /// Adds members to an object.

@@ -13,9 +13,11 @@ use super::{Decided, Decider, QueuedNotification, SubmittedTask, Verdict};
 use crate::account::Account;
 use crate::admit::gates;
 use crate::buy::{self, MediaBuy, action};
+use crate::catalogue::Product;
 use crate::creative::Creative;
 use crate::decision::{DecidedStep, DecisionEntry, DecisionStep, DecisionSubject, SCHEDULE};
 use crate::exclusive::{self, ExclusiveDays};
+use crate::inventory::{self, InventoryContext, WantedUnits};
 use crate::notifications::CreativeChange;
 use crate::proposal::{self, Proposal};
 use crate::publisher::Publisher;
@@ -271,6 +273,7 @@ impl TaskFinisher<'_> {
             return Ok(());
         }
         exclusive::rename_holder(self.tx, draft, &id, self.now)?;
+        inventory::rename_holder(self.tx, draft, &id, self.now)?;
         draft.media_buy_id = id;
         if let Some(proposal_id) = &draft.proposal_id
             && let Some(mut proposal) = self.tx.find::<Proposal>(proposal_id)?
@@ -315,11 +318,19 @@ impl TaskFinisher<'_> {
         let days = ExclusiveDays::of_buy(draft, &products, is_sandbox, field);
         let own = [draft.media_buy_id.as_str()];
         errors.extend(exclusive::taken_days(self.tx, &days, &own, self.now)?);
+        let inventory = self.inventory(&products, is_sandbox);
+        let wanted = WantedUnits::of_buy(&inventory, draft, field);
+        errors.extend(inventory.shortages(self.tx, &wanted, Some(draft), None)?);
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
             let message = format!("{DECLINED}; choose another product or ask the seller");
             errors.push(refusals::error(AdcpCode::PolicyViolation, &message));
         }
         Ok(errors)
+    }
+
+    /// Returns what inventory is counted by.
+    fn inventory<'i>(&'i self, offer: &'i [Product], is_sandbox: bool) -> InventoryContext<'i> {
+        InventoryContext::new(&self.publisher.profile, offer, is_sandbox, self.now)
     }
 
     /// Returns true if a task is for a test account.
@@ -339,6 +350,7 @@ impl TaskFinisher<'_> {
         let mut products = self.publisher.products(self.tx)?;
         let is_sandbox = self.is_for_tests(task)?;
         exclusive::rebook_buy(self.tx, &kept.thing, &products, is_sandbox, self.now)?;
+        self.inventory(&products, is_sandbox).rebook_buy(self.tx, &kept.thing)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
         let account = Account::find_for(&task.record, self.tx)?;
@@ -387,10 +399,11 @@ impl TaskFinisher<'_> {
         }))
     }
 
-    /// Releases what was taken for a buy that is not made: the account's money, the proposal, and the days of
-    /// exclusive products.
+    /// Releases what was taken for a buy that is not made: the account's money, the proposal, the days of
+    /// exclusive products, and the units of counted ones.
     fn release(&self, task: &Stored<SubmittedTask>, draft: &MediaBuy) -> Result<(), InternalError> {
         exclusive::release_buy(self.tx, draft, self.now)?;
+        inventory::release_buy(self.tx, draft, self.now)?;
         if let Some(id) = &draft.proposal_id
             && let Some(mut proposal) = self.tx.find::<Proposal>(id)?
             && proposal.thing.bought_as.as_ref() == Some(&draft.media_buy_id)
@@ -398,13 +411,15 @@ impl TaskFinisher<'_> {
             proposal.thing.bought_as = None;
             self.tx.change(&mut proposal, self.now)?;
             // Its hold was released when it was bought.
-            let days = proposal.thing.exclusive_days(
-                &self.publisher.products(self.tx)?,
-                self.is_for_tests(task)?,
-                "proposal_id",
-            );
+            let products = self.publisher.products(self.tx)?;
+            let account = Account::find_for(&task.record, self.tx)?;
+            let account = account.as_ref().map(|account| &account.thing);
+            let is_sandbox = account.is_some_and(|account| account.sandbox);
+            let days = proposal.thing.exclusive_days(&products, is_sandbox, "proposal_id");
             let expires_at = Some(proposal.thing.expires_at);
             exclusive::book_days(self.tx, id, &days, expires_at, self.now)?;
+            let inventory = self.inventory(&products, is_sandbox);
+            inventory.hold_proposal(self.tx, &proposal.thing, account)?;
         }
         if let Some(mut account) = Account::find_for(&task.record, self.tx)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)

@@ -11,6 +11,7 @@ use crate::admit::Admitted;
 use crate::catalogue::Product;
 use crate::creative::verdict::{self, CreativeVerdict, Looked, VerifierQuestion};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
+use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
 use crate::profile::PublisherProfile;
 use crate::publisher::Publisher;
@@ -131,6 +132,11 @@ impl<'a> BuyContext<'a> {
     /// Returns true when the account is for tests.
     fn is_for_tests(&self) -> bool {
         self.account.is_some_and(|account| account.thing.sandbox)
+    }
+
+    /// Returns what inventory is counted by.
+    fn inventory(&self) -> InventoryContext<'a> {
+        InventoryContext::new(self.profile(), self.offer, self.is_for_tests(), self.now)
     }
 
     /// Returns the product with this id.

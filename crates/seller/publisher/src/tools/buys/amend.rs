@@ -16,6 +16,7 @@ use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
 use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
+use crate::inventory::WantedUnits;
 use crate::money::MoneyAmount;
 use crate::refusals::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::{scrubbed, scrubbed_members};
@@ -120,6 +121,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     }
     permission::check_actions(amending, &mut found);
     found.problems.extend(taken_days(amending, &found.buy)?);
+    found.problems.extend(shortages(amending, &found.buy)?);
     AdcpRefusal::of_all(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
@@ -151,6 +153,36 @@ fn taken_days(
     added.retain(|days| !before.iter().any(|known| known.covers(days)));
     let own = [after.media_buy_id.as_str()];
     exclusive::taken_days(context.reader, &added, &own, context.now)
+}
+
+/// Returns a refusal for each package that the update makes want more than is left. What a package has it may
+/// keep, and what does not change is not looked at.
+fn shortages(
+    amending: &UpdateContext<'_>,
+    after: &MediaBuy,
+) -> Result<Vec<AdcpError>, InternalError> {
+    let inventory = amending.buy_context.inventory();
+    let wanted_by = |buy: &MediaBuy| {
+        WantedUnits::of_buy(&inventory, buy, |index| changed_field(amending, index))
+    };
+    let before = wanted_by(amending.before);
+    let mut wanted = wanted_by(after);
+    if wanted.iter().all(|one| before.iter().any(|known| known.is_same(one))) {
+        return Ok(Vec::new());
+    }
+    // Packages that stay as they are come first, because they have what they want.
+    wanted.sort_by_key(|one| !before.iter().any(|known| known.is_same(one)));
+    inventory.shortages(amending.buy_context.reader, &wanted, Some(amending.before), None)
+}
+
+/// Returns the member of the update that changes the units of a package.
+fn changed_field(amending: &UpdateContext<'_>, index: usize) -> String {
+    let package = amending.before.packages.get(index);
+    let place = package.and_then(|package| amending.form.place_of(&package.package_id));
+    match place.and_then(|place| Some((place, amending.form.packages.get(place)?))) {
+        Some((place, given)) if given.budget.is_some() => format!("packages[{place}].budget"),
+        Some(_) | None => moved_field(amending, index),
+    }
 }
 
 /// Returns the member of the update that changes the days of a package.

@@ -14,6 +14,7 @@ use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forced_answer::{Arm, PreparedAnswer};
 use crate::forms::buys::CreateMediaBuy;
+use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
 use crate::proposal::Proposal;
 use crate::refusals::ToolError;
@@ -56,7 +57,7 @@ pub(in crate::tools) fn perform(
     if arm.as_ref().is_some_and(|arm| arm.arm == PreparedAnswer::InputRequired) {
         return input_required(work, &draft.buy, arm.as_ref());
     }
-    take_inventory(work, &draft)?;
+    take_inventory(work, &draft, &offer)?;
     match arm {
         Some(arm) => submit(work, draft, Some(arm)),
         None if draft.products.iter().any(|product| product.terms.approval) => {
@@ -66,12 +67,18 @@ pub(in crate::tools) fn perform(
     }
 }
 
-/// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
-/// confirmed returns both.
-fn take_inventory(work: &WriteContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
+/// Marks the proposal of a buy as bought and books the days of exclusive products and the units of counted
+/// ones. A buy that is not confirmed returns all of it.
+fn take_inventory(
+    work: &WriteContext<'_>,
+    draft: &BuyDraft,
+    offer: &[Product],
+) -> Result<(), InternalError> {
     let tx = work.tx;
     let now = work.call.now;
     let buy = &draft.buy;
+    let profile = &work.publisher.profile;
+    let inventory = InventoryContext::new(profile, offer, work.is_for_tests(), now);
     if let Some(id) = &buy.proposal_id
         && let Some(mut proposal) = tx.find::<Proposal>(id)?
     {
@@ -79,8 +86,10 @@ fn take_inventory(work: &WriteContext<'_>, draft: &BuyDraft) -> Result<(), Inter
         tx.change(&mut proposal, now)?;
         let products = proposal.thing.allocations.iter().map(|part| part.product_id.as_str());
         exclusive::release_days(tx, id, products, now)?;
+        inventory.release_proposal(tx, &proposal.thing)?;
     }
-    exclusive::rebook_buy(tx, buy, &draft.products, work.is_for_tests(), now)
+    exclusive::rebook_buy(tx, buy, &draft.products, work.is_for_tests(), now)?;
+    inventory.rebook_buy(tx, buy)
 }
 
 /// Assigns ids to new packages.

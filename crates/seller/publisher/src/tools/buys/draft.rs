@@ -13,6 +13,7 @@ use crate::catalogue::Product;
 use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
+use crate::inventory::WantedUnits;
 use crate::money::MoneyAmount;
 use crate::proposal::{self, Proposal};
 use crate::refusals::{self, AdcpRefusal, ToolError, at, invalid};
@@ -69,6 +70,7 @@ pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<Bu
     }
     problems.extend(context.beyond_today(total, &currency, "packages"));
     problems.extend(taken_days(context, form, flight, &bought)?);
+    problems.extend(shortages(context, form, flight, &bought)?);
     AdcpRefusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
@@ -123,6 +125,27 @@ fn taken_days(
     }
     let own: Vec<&str> = form.proposal_id.iter().map(String::as_str).collect();
     exclusive::taken_days(context.reader, &wanted, &own, context.now)
+}
+
+/// Returns a refusal for each package of a counted product of which too little is left.
+fn shortages(
+    context: &BuyContext<'_>,
+    form: &CreateMediaBuy,
+    flight: BuyFlight,
+    bought: &[Bought],
+) -> Result<Vec<AdcpError>, InternalError> {
+    let inventory = context.inventory();
+    let wanted = bought.iter().enumerate().filter_map(|(index, one)| {
+        let start = one.package.start_time.unwrap_or(flight.start);
+        let end = one.package.end_time.unwrap_or(flight.end);
+        let field = match &form.proposal_id {
+            Some(_) => "proposal_id".to_owned(),
+            None => format!("packages[{index}].product_id"),
+        };
+        WantedUnits::of_package(&inventory, &one.package, start, end, field)
+    });
+    let wanted: Vec<WantedUnits> = wanted.collect();
+    inventory.shortages(context.reader, &wanted, None, form.proposal_id.as_deref())
 }
 
 /// Checks that a flight starts and ends in the future and in this order. `start` is `None` when it has

@@ -13,6 +13,7 @@ use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::buys::UpdateMediaBuy;
+use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
 use crate::refusals::{ToolError, at};
 use crate::reply::{ToolReply, object};
@@ -73,6 +74,8 @@ pub(in crate::tools) fn perform(
         kept.thing.note(revision, now, first, &summary, Some(&by));
         force::save(work.tx, &mut kept, now)?;
         exclusive::rebook_buy(work.tx, &kept.thing, &offer, sandbox, now)?;
+        let profile = &work.publisher.profile;
+        InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &kept.thing)?;
         work.staff_events().note_changed(&before, &kept, &by)?;
     }
     let products = kept.thing.products(&offer);

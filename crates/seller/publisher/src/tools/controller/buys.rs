@@ -10,6 +10,7 @@ use crate::buy::force::{self, Forced};
 use crate::buy::report::first_moment;
 use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::forced_answer::{Arm, PreparedAnswer};
+use crate::inventory::InventoryContext;
 use crate::store::{EntityKind, Stored};
 use crate::task::SubmittedTask;
 use crate::task::finish::record_id;
@@ -22,10 +23,17 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
-    match force::status(work.tx, &mut buy, next, reason, work.call.now)? {
-        Forced::Impossible(from) => Err(no_way_from(from)),
-        Forced::Done(before) => Ok(moved(before, next)),
-    }
+    let before = match force::status(work.tx, &mut buy, next, reason, work.call.now)? {
+        Forced::Impossible(from) => return Err(no_way_from(from)),
+        Forced::Done(before) => before,
+    };
+    let offer = work.publisher.products(work.reader)?;
+    let account = Account::find_for(&buy.record, work.reader)?;
+    let is_sandbox = account.is_some_and(|account| account.thing.sandbox);
+    let profile = &work.publisher.profile;
+    let inventory = InventoryContext::new(profile, &offer, is_sandbox, work.call.now);
+    inventory.rebook_buy(work.tx, &buy.thing)?;
+    Ok(moved(before, next))
 }
 
 /// `force_create_media_buy_arm` and the like: prepares the caller's next request for a tool.

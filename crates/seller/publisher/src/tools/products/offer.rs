@@ -10,6 +10,7 @@ use super::rank::{self, ProductFit};
 use crate::account::Account;
 use crate::catalogue::{Product, ProductPrice};
 use crate::forms::products::GetProducts;
+use crate::inventory::{AvailabilityDays, InventoryContext, PoolsLeft};
 use crate::property::{Identifier, PropertyList};
 use crate::refusals::ToolError;
 use crate::store::Stored;
@@ -18,6 +19,8 @@ use crate::tool_context::ToolContext;
 /// Current offer to a caller.
 #[derive(Debug)]
 pub(super) struct Offer<'a> {
+    /// All products, also those that cannot be bought now.
+    products: Vec<Product>,
     /// Products that can be bought now.
     pub available: Vec<Product>,
     /// Those that match the filters, with the caller's prices.
@@ -40,9 +43,17 @@ impl<'a> Offer<'a> {
         let supply = work.prepared.supply.as_ref();
         let is_gone =
             |id: &str| supply.is_some_and(|supply| supply.sold_out.iter().any(|one| one == id));
-        let mut available = work.publisher.products(work.reader)?;
+        let products = work.publisher.products(work.reader)?;
+        let is_for_tests = work.is_for_tests();
+        let profile = &work.publisher.profile;
+        let inventory = InventoryContext::new(profile, &products, is_for_tests, work.call.now);
+        let days = AvailabilityDays::asked(form.filters.as_ref(), inventory.today());
+        let has_come = |moment| work.expiry.has_come(moment);
+        let left = PoolsLeft::read(&inventory, work.reader, days, &has_come)?;
+        let mut available = products.clone();
         available.retain(|product| {
             !product.terms.sold_out
+                && !left.is_sold_out(product, days)
                 && !is_gone(product.id())
                 && !product.expires_at().is_some_and(|moment| work.expiry.has_come(moment))
                 && !product.prices_for(account).is_empty()
@@ -51,12 +62,20 @@ impl<'a> Offer<'a> {
         if let Some(domains) = listed(work, form)? {
             available.retain(|product| is_on(product, &domains));
         }
+        let forecasted = |product| left.forecasted(&inventory, product, account, days);
+        let available: Vec<Product> = available.into_iter().map(forecasted).collect();
         let own = |product: &Product| account.is_some_and(|account| product.has_rate(account));
         let own_prices = available.iter().any(own);
         let (fitting, diagnostics) =
             filters::apply(available.clone(), form.filters.as_ref(), account);
         let preferred = form.preferred_delivery_types.first().map(String::as_str);
-        Ok(Self { available, fitting, diagnostics, own_prices, account, preferred })
+        Ok(Self { products, available, fitting, diagnostics, own_prices, account, preferred })
+    }
+
+    /// Returns what inventory is counted by.
+    pub(super) fn inventory<'i>(&'i self, work: &'i ToolContext<'_>) -> InventoryContext<'i> {
+        let profile = &work.publisher.profile;
+        InventoryContext::new(profile, &self.products, work.is_for_tests(), work.call.now)
     }
 
     /// Returns the product with this id, if it matches the filters.

@@ -149,6 +149,8 @@ pub(super) fn commit(
     let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
     let expires_at = Some(proposal.expires_at);
     exclusive::book_days(writing.tx, &proposal.proposal_id, &days, expires_at, work.call.now)?;
+    let account = work.admitted.account.as_ref().map(|account| &account.thing);
+    offer.inventory(work).hold_proposal(writing.tx, proposal, account)?;
     Ok(true)
 }
 

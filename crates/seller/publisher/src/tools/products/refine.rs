@@ -11,6 +11,7 @@ use super::{propose, rank};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::products::{GetProducts, RefineAction, RefineEntry};
+use crate::inventory::WantedUnits;
 use crate::proposal::{self, Proposal};
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::store::Stored;
@@ -302,8 +303,19 @@ fn finalize_problems(
         let days = one.thing.exclusive_days(&offer.available, work.is_for_tests(), &field);
         let own = [one.thing.proposal_id.as_str()];
         problems.extend(exclusive::taken_days(work.reader, &days, &own, work.call.now)?);
+        let inventory = offer.inventory(work);
+        let account = work.admitted.account.as_ref().map(|account| &account.thing);
+        let wanted = WantedUnits::of_proposal(&inventory, &one.thing, account, &field);
+        problems.extend(inventory.shortages(
+            work.reader,
+            &wanted,
+            None,
+            Some(&one.thing.proposal_id),
+        )?);
         // Two holds of the same guaranteed or exclusive inventory compete; both cannot be promised at once.
-        let is_held = |product: &Product| product.is_guaranteed() || product.is_exclusive();
+        let is_held = |product: &Product| {
+            product.is_guaranteed() || product.is_exclusive() || product.pool().is_some()
+        };
         let guaranteed = |proposal: &Proposal| -> Vec<String> {
             let ids = proposal.allocations.iter().map(|part| part.product_id.clone());
             ids.filter(|id| offer.available(id).is_some_and(is_held)).collect()
