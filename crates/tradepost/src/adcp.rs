@@ -36,6 +36,7 @@ pub mod invocation;
 pub mod keys;
 pub mod listing;
 pub mod notices;
+pub mod offline;
 pub mod published;
 pub mod replay;
 pub mod sales;

@@ -109,7 +109,7 @@ pub fn grant_rights(
 }
 
 /// Checks that the actor is on the publisher's staff, and may perform an operation.
-fn permit(
+pub(crate) fn permit(
     context: &AdminContext<'_>,
     actor: &Actor,
     publisher: &Publisher,

@@ -8,6 +8,7 @@ pub mod context;
 pub mod decisions;
 pub mod feeds;
 pub mod hosting;
+pub mod inventory;
 pub mod keys;
 pub mod leads;
 pub mod operation;

@@ -76,6 +76,8 @@ catalog! {
     SettlePayment = "payment-settled" { permission: StaffPermission::OperatePublisher }
     /// Sets the rights of an agent on an account.
     GrantRights = "grant" { permission: StaffPermission::ApprovePublisher }
+    /// Writes the books of a publisher's counted inventory anew.
+    RepairInventory = "repair-inventory" { permission: StaffPermission::OperatePublisher }
     /// Creates an API key.
     CreateKey = "create-key" { permission: StaffPermission::RunServer }
     /// Lists API keys, without their secrets.

@@ -171,6 +171,8 @@ words! {
         RightsGranted = "rights_granted",
         /// Took that back.
         RightsRevoked = "rights_revoked",
+        /// Wrote the books of a publisher's counted inventory anew; the detail is what differed.
+        InventoryRepaired = "inventory_repaired",
         /// Created an API key; the detail is its name and what it permits.
         ApiKeyCreated = "api_key_created",
         /// Revoked an API key; the detail is its name.

@@ -95,6 +95,7 @@ pub const fn table_columns(subject: Subject) -> &'static [&'static str] {
             "creatives",
             "start_time",
             "end_time",
+            "pace",
         ],
         Subject::Creatives => &["id", "state", "account", "agent", "name", "format", "created_at"],
         Subject::Proposals => &[
@@ -133,6 +134,7 @@ pub const fn table_columns(subject: Subject) -> &'static [&'static str] {
             "impressions",
             "clicks",
             "spend",
+            "pace",
             "last_report_at",
         ],
     }
@@ -177,6 +179,11 @@ pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
             "paused",
             "creatives",
             "targeting",
+            "units",
+            "expected_units",
+            "delivered_units",
+            "expected_spend",
+            "pace",
             "created_at",
             "updated_at",
         ],
@@ -263,6 +270,11 @@ pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
             "completed_views",
             "conversions",
             "conversion_value",
+            "units",
+            "expected_units",
+            "delivered_units",
+            "expected_spend",
+            "pace",
             "reports",
             "last_report_at",
         ],
@@ -282,6 +294,22 @@ pub fn text(value: &Value) -> String {
     }
 }
 
+/// Columns of a file with counted inventory, in this order.
+pub const INVENTORY_COLUMNS: &[&str] = &[
+    "publisher",
+    "product",
+    "pool",
+    "unit",
+    "date",
+    "capacity",
+    "booked",
+    "held",
+    "left",
+    "oversold",
+    "delivered",
+    "sandbox",
+];
+
 /// Encodes rows for other programs; a header precedes them when the format has one and
 /// `with_header` is set.
 ///
@@ -293,21 +321,34 @@ pub fn encode(
     rows: &[Row],
     with_header: bool,
 ) -> Result<Vec<u8>, csv::Error> {
+    let documents = rows.iter().map(|row| &row.document);
+    encode_documents(format, file_columns(subject), documents, with_header)
+}
+
+/// Does the same with documents and the members that are columns.
+///
+/// # Errors
+/// Fails when a document cannot be encoded.
+pub fn encode_documents<'d>(
+    format: Format,
+    columns: &[&str],
+    documents: impl Iterator<Item = &'d Value>,
+    with_header: bool,
+) -> Result<Vec<u8>, csv::Error> {
     match format {
         Format::Jsonl => {
             let lines =
-                rows.iter().map(|row| format!("{}\n", escape_json(&row.document.to_string())));
+                documents.map(|document| format!("{}\n", escape_json(&document.to_string())));
             Ok(lines.collect::<String>().into_bytes())
         }
         Format::Csv => {
             let mut writer =
                 csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-            let columns = file_columns(subject);
             if with_header {
                 writer.write_record(columns)?;
             }
-            for row in rows {
-                let cells = columns.iter().map(|name| row.document.get(*name).map(text));
+            for document in documents {
+                let cells = columns.iter().map(|name| document.get(*name).map(text));
                 writer.write_record(cells.map(|text| guarded(&text.unwrap_or_default())))?;
             }
             writer.into_inner().map_err(|error| error.into_error().into())

@@ -18,19 +18,19 @@ use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, StateChange};
 
 use self::decider::Decider;
-use self::offline::OfflineServices;
 use super::operator::{admin, failure};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config};
+use crate::adcp::offline::OfflineServices;
 use crate::adcp::store::SqlPublisherStore;
 use crate::config::{self, Config, read};
 
 mod decider;
 mod deliveries;
 mod details;
+mod inventory;
 mod list;
-mod offline;
 mod sales;
 
 /// Subcommands of `tradepost publisher`.
@@ -58,6 +58,9 @@ pub(super) enum Command {
     /// List, show and export the delivery of media buys.
     #[command(subcommand)]
     Delivery(sales::Command),
+    /// List and export counted inventory by product and day, and check its books.
+    #[command(subcommand)]
+    Inventory(inventory::Command),
     /// List all accounts, creatives, tasks or grants at once, oldest first.
     List {
         /// Kind of records to list.
@@ -167,6 +170,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Accounts(command) => return sales::run(Subject::Accounts, command, context),
         Command::Tasks(command) => return sales::run(Subject::Tasks, command, context),
         Command::Delivery(command) => return sales::run(Subject::Delivery, command, context),
+        Command::Inventory(command) => return inventory::run(command, context),
         Command::List { what, state, place } => {
             return list::run(what, state.as_deref(), &place, context);
         }

@@ -1,15 +1,22 @@
 //! Checks of the store: it can be read, its version is known, and nothing in it waits for an operator.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
+use tradepost_publisher::inventory::audit;
+use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::store::PublisherStore;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks};
-use crate::config::DealerConfig;
+use crate::adcp::offline::OfflineServices;
+use crate::adcp::store::SqlPublisherStore;
+use crate::cli::check_config::load_catalogues;
 use crate::config::feeds::{FeedConfig, From};
+use crate::config::{Config, DealerConfig, PublisherConfig};
 use crate::hosting::{self, Fixed};
 
 /// Location of the store.
@@ -62,6 +69,7 @@ impl Examiner {
             let hint = "`tradepost serve` creates it; check that --data names the same folder";
             return Ok(vec![about.warning("does not exist yet", hint)]);
         };
+        let store = Arc::new(store);
         let config = &self.config;
         let dealers = config.dealers.iter().map(|dealer| dealer.terms.id.clone());
         let publishers = config.publishers.iter().map(|publisher| publisher.profile.id.clone());
@@ -81,6 +89,7 @@ impl Examiner {
                 ),
             });
         }
+        findings.extend(self.books(&store));
         for dealer in &config.dealers {
             let id = &dealer.terms.id;
             for feed in &dealer.feeds {
@@ -88,6 +97,40 @@ impl Examiner {
             }
         }
         Ok(findings)
+    }
+
+    /// Returns whether the books of each publisher with counted inventory are right.
+    fn books(&self, store: &Arc<Store>) -> Vec<DoctorFinding> {
+        let mut config = Config::clone(&self.config);
+        // A catalogue that cannot be read is a finding of its own.
+        if load_catalogues(&mut config).is_err() {
+            return Vec::new();
+        }
+        let counts = |publisher: &PublisherConfig| {
+            let mut products = publisher.profile.catalogue.products.iter();
+            products.any(|product| product.pool().is_some())
+        };
+        let counting = config.publishers.into_iter().filter(counts);
+        let finding = |config: PublisherConfig| {
+            let id = config.profile.id.clone();
+            let about = FindingSubject::new(Area::Store, format!("inventory of {id}"));
+            let publisher_store = SqlPublisherStore::new(Arc::clone(store), &id);
+            let publisher_store: Arc<dyn PublisherStore> = Arc::new(publisher_store);
+            let profile = Arc::new(config.profile);
+            let services = Arc::new(OfflineServices);
+            let publisher = Publisher::new(profile, Arc::clone(&publisher_store), services);
+            let now = self.now();
+            match publisher_store.look(|reader| audit::check(&publisher, reader, now)) {
+                Err(fault) => self.closed(&about, &fault),
+                Ok(differences) if differences.is_empty() => about.ok("the books are right"),
+                Ok(differences) => about.warning(
+                    format!("the books differ from the media buys in {} places", differences.len()),
+                    "`tradepost publisher inventory check` lists them; `inventory repair` writes the \
+                     books anew",
+                ),
+            }
+        };
+        counting.map(finding).collect()
     }
 
     /// Returns a finding when personal data in the store cannot be decrypted. It does not start encryption.

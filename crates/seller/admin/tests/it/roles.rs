@@ -12,6 +12,7 @@ use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::hosting::{
     self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
 };
+use tradepost_admin::inventory::{self, RepairInventory};
 use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
 use tradepost_admin::leads::work::{
     AssignLead, AssignLeads, CompleteNextStep, LeadSelection, SetLeadStage, SetLeadStages,
@@ -220,6 +221,11 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
                 why: None,
             };
             decided(decisions::grant_rights(context, actor, input))
+        }
+        AdminOperation::RepairInventory => {
+            let publisher = gazette();
+            let input = RepairInventory { publisher: &publisher };
+            decided(inventory::repair_inventory(context, actor, input))
         }
         AdminOperation::CreateKey => {
             let key = ApiKey {

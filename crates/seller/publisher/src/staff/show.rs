@@ -7,7 +7,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 
 use super::list::Subject;
-use super::{StaffView, row};
+use super::{StaffView, pace, row};
 use crate::account::{Account, AccountGrant};
 use crate::buy::report::{self, Period};
 use crate::buy::{MediaBuy, Package, health};
@@ -114,8 +114,9 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
     let shares = report::shares(buy, &reports);
     let library = creatives_of(view, kept)?;
     let names = product_names(view)?;
-    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
-        let mut shown = package_document(view, kept, package, &library);
+    let paces = pace::of_packages(view, kept, &delivery)?;
+    let packages = buy.packages.iter().zip(&shares).zip(paces).map(|((package, share), pace)| {
+        let mut shown = row::paced(package_document(view, kept, package, &library), pace);
         if let Some(members) = shown.as_object_mut() {
             members.retain(|name, _| !OF_BUY.contains(&name.as_str()));
         }

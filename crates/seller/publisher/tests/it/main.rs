@@ -29,6 +29,7 @@ mod governance;
 mod health;
 mod history;
 mod idempotency;
+mod inventory;
 mod leaks;
 mod plans;
 mod products;

@@ -182,6 +182,7 @@ fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) 
 fn column(name: &'static str) -> TableColumn<'static> {
     match name {
         "budget" | "spent" | "impressions" | "clicks" | "spend" => TableColumn::Number(name),
+        "pace" => TableColumn::Number("pace %"),
         "start_time" => TableColumn::Text("start"),
         "end_time" => TableColumn::Text("end"),
         "created_at" => TableColumn::Text("created"),
@@ -219,8 +220,7 @@ struct Export<'e> {
 }
 
 impl Export<'_> {
-    /// Writes the export page by page, to a file or to standard output. An incomplete file is
-    /// deleted.
+    /// Writes the export page by page, to a file or to standard output.
     fn write(
         &self,
         publisher_store: &SqlPublisherStore,
@@ -228,21 +228,7 @@ impl Export<'_> {
         out: Option<PathBuf>,
         context: &Context,
     ) -> Outcome {
-        let Some(path) = out else {
-            return self
-                .each(publisher_store, publisher, &mut |part| context.output.hand_over(part));
-        };
-        let unsaved = unsaved(&path);
-        let mut file: File = create_new(&path).map_err(&unsaved)?;
-        let written = self
-            .each(publisher_store, publisher, &mut |part| file.write_all(part).map_err(&unsaved))
-            .and_then(|()| file.sync_all().map_err(&unsaved));
-        if written.is_err() {
-            // The first failure is the one to report; a partial export would be taken for a
-            // complete one.
-            let _ = std::fs::remove_file(&path);
-        }
-        written
+        export_to(out, context, |take| self.each(publisher_store, publisher, take))
     }
 
     fn each(
@@ -266,8 +252,30 @@ impl Export<'_> {
     }
 }
 
+/// Has an export written part by part, to a file or to standard output. An incomplete file is
+/// deleted.
+pub(super) fn export_to(
+    out: Option<PathBuf>,
+    context: &Context,
+    each: impl FnOnce(&mut dyn FnMut(&[u8]) -> Outcome) -> Outcome,
+) -> Outcome {
+    let Some(path) = out else {
+        return each(&mut |part| context.output.hand_over(part));
+    };
+    let unsaved = unsaved(&path);
+    let mut file: File = create_new(&path).map_err(&unsaved)?;
+    let written = each(&mut |part| file.write_all(part).map_err(&unsaved))
+        .and_then(|()| file.sync_all().map_err(&unsaved));
+    if written.is_err() {
+        // The first failure is the one to report; a partial export would be taken for a
+        // complete one.
+        let _ = std::fs::remove_file(&path);
+    }
+    written
+}
+
 /// Returns the failure of a list.
-fn not_listed(denied: DecisionError) -> CommandFailure {
+pub(super) fn not_listed(denied: DecisionError) -> CommandFailure {
     match denied {
         DecisionError::Broken(broken) => CommandFailure::fault(broken),
         DecisionError::Invalid(mut problems) if problems.len() == 1 => {

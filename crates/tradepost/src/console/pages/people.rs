@@ -240,6 +240,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::PaymentSettled => ("recorded the payment of", false),
         AuditAction::RightsGranted => ("granted permissions on", false),
         AuditAction::RightsRevoked => ("revoked permissions on", false),
+        AuditAction::InventoryRepaired => ("repaired the inventory books", true),
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
         AuditAction::FeedRun => ("ran the feed", false),

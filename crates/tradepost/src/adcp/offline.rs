@@ -1,4 +1,5 @@
-//! Services of a publisher without a network: decisions of its staff need only identifiers.
+//! Services of a publisher without a network: decisions of its staff, and what is looked up for them, need
+//! only identifiers.
 
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
@@ -9,7 +10,7 @@ use tradepost_publisher::services::{
 
 /// Services with only identifiers.
 #[derive(Debug)]
-pub(super) struct OfflineServices;
+pub struct OfflineServices;
 
 impl Services for OfflineServices {
     fn fresh_id(&self, prefix: &str) -> String {
