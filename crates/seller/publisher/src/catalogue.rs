@@ -19,17 +19,18 @@ mod capacity;
 mod format;
 mod offer;
 mod policy;
-mod pool;
 mod product;
 mod read;
 pub mod targeting;
 
-pub use capacity::{DayOfWeek, InventoryTerms, ProductCapacity};
+pub(crate) use capacity::MAX_UNITS;
+pub use capacity::{
+    CountedUnit, DayOfWeek, DeclaredCapacity, InventoryTerms, PoolCapacity, ProductCapacity,
+};
 pub use format::CreativeFormat;
 pub(crate) use format::{AssetPlace, Requirements};
 pub use policy::AdvertisingPolicy;
 pub(crate) use policy::words;
-pub use pool::{CountedUnit, PackageQuantity, PoolCapacity};
 pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
 pub use product::{
     FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle, Rate,

@@ -22,12 +22,15 @@ pub mod audit;
 mod delivered;
 mod forecast;
 mod ledger;
+mod quantity;
 mod record;
 mod shortage;
 mod wanted;
 
 pub(crate) use self::delivered::count_delivery;
 pub(crate) use self::forecast::{AvailabilityDays, PoolsLeft};
+pub use self::quantity::PackageQuantity;
+pub(crate) use self::quantity::pool_capacity;
 pub use self::record::{BookedPackage, InventoryBooking, PoolHold, PoolMonth, UnitRun};
 pub(crate) use self::record::{PoolDay, each_day, each_month, month_id};
 pub(crate) use self::wanted::WantedUnits;

@@ -5,6 +5,7 @@ mod card;
 mod client;
 mod codes;
 mod exchanges;
+mod inventory;
 mod mcp;
 mod menu;
 mod notices;

@@ -98,6 +98,12 @@ impl Process {
         assert!(Command::new("sh").args(script).status().unwrap().success());
     }
 
+    /// Kills it, which it does not notice before (SIGKILL).
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits until it has ended by itself.
     pub fn end(mut self) -> ExitStatus {
         for _ in 0..1_000 {
@@ -411,8 +417,7 @@ fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
             };
             let buyers: Vec<_> = (0..BUYERS).map(buyer).collect();
             pause(Duration::from_micros(rng.u64(500..120_000)));
-            process.child.kill().unwrap();
-            process.child.wait().unwrap();
+            process.kill();
             buyers.into_iter().flat_map(|buyer| buyer.join().unwrap()).collect()
         });
         kills += usize::from(outcomes.iter().any(|(_, fate)| matches!(fate, Fate::InDoubt)));

@@ -1,5 +1,5 @@
-//! Capacity of products that are counted here, as the catalogue declares it. Several products may share a pool
-//! of units.
+//! Capacity of products that are counted here, as the catalogue declares it: units of a pool on each day.
+//! Several products may share a pool.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Unit that is counted where none is named.
-pub(super) const IMPRESSIONS: &str = "impressions";
+const IMPRESSIONS: &str = "impressions";
 
 /// Maximum number of units on a day.
-pub(super) const MAX_UNITS: u64 = 1_000_000_000_000;
+pub(crate) const MAX_UNITS: u64 = 1_000_000_000_000;
 
 /// Terms that hold for all inventory that is counted here.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,5 +106,88 @@ impl From<Weekday> for DayOfWeek {
             Weekday::Saturday => Self::Saturday,
             Weekday::Sunday => Self::Sunday,
         }
+    }
+}
+
+/// Unit of a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedUnit {
+    /// The unit, by the name of its metric.
+    pub unit: &'static str,
+    /// Number of units that the price is for.
+    pub each: u32,
+}
+
+impl CountedUnit {
+    /// Returns the unit that prices of a model (`enums/pricing-model.json`) count; `None` where they count none,
+    /// such as flat rates.
+    #[must_use]
+    pub fn of_model(model: &str) -> Option<Self> {
+        let counted = |unit, each| Some(Self { unit, each });
+        match model {
+            "cpm" | "vcpm" => counted(IMPRESSIONS, 1000),
+            "cpc" => counted("clicks", 1),
+            "cpcv" => counted("completed_views", 1),
+            "cpv" => counted("views", 1),
+            "cpp" => counted("grps", 1),
+            "cpa" => counted("conversions", 1),
+            _ => None,
+        }
+    }
+}
+
+/// Capacity that a product declares, and its pool.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredCapacity<'a> {
+    /// The pool.
+    pub pool: &'a str,
+    /// The capacity.
+    pub capacity: &'a ProductCapacity,
+}
+
+/// Capacity of a pool, as one of its products declares it.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolCapacity<'a>(&'a ProductCapacity);
+
+impl<'a> PoolCapacity<'a> {
+    /// Finds the capacity of a pool among those that products declare; `None` when none does.
+    #[must_use]
+    pub fn find(
+        mut declared: impl Iterator<Item = DeclaredCapacity<'a>>,
+        pool: &str,
+    ) -> Option<Self> {
+        let of_pool = declared.find(|one| one.pool == pool && one.capacity.per_day.is_some());
+        of_pool.map(|one| Self(one.capacity))
+    }
+
+    /// Returns the unit that is counted.
+    #[must_use]
+    pub fn unit(self) -> &'a str {
+        self.0.unit.as_deref().unwrap_or(IMPRESSIONS)
+    }
+
+    /// Returns the units on a day that nothing else is said about.
+    #[must_use]
+    pub fn per_day(self) -> u64 {
+        self.0.per_day.unwrap_or_default()
+    }
+
+    /// Returns the units on a day.
+    #[must_use]
+    pub fn on(self, day: Date) -> u64 {
+        let weekday = || self.0.weekdays.get(&DayOfWeek::from(day.weekday()));
+        let special = self.0.dates.get(&day).or_else(weekday).copied();
+        special.or(self.0.per_day).unwrap_or_default()
+    }
+}
+
+impl PoolCapacity<'_> {
+    /// Returns true if another product declares the same capacity.
+    #[must_use]
+    pub fn says_the_same(self, other: &ProductCapacity) -> bool {
+        self.0.per_day == other.per_day
+            && self.unit() == PoolCapacity(other).unit()
+            && self.0.weekdays == other.weekdays
+            && self.0.dates == other.dates
     }
 }

@@ -13,7 +13,7 @@ use tradepost_document::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{self, LenientList};
 
-use super::capacity::ProductCapacity;
+use super::capacity::{CountedUnit, DeclaredCapacity, ProductCapacity};
 use crate::account::Account;
 use crate::creative::policy::ProductCreativePolicy as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
@@ -415,6 +415,20 @@ impl Product {
         self.published.exclusivity.as_deref() == Some("exclusive")
     }
 
+    /// Returns the capacity that it declares, with its pool; `None` when it is not counted.
+    #[must_use]
+    pub fn declared_capacity(&self) -> Option<DeclaredCapacity<'_>> {
+        let capacity = self.terms.capacity.as_ref()?;
+        let pool = capacity.pool.as_deref().unwrap_or_else(|| self.id());
+        Some(DeclaredCapacity { pool, capacity })
+    }
+
+    /// Returns the pool of which its packages take units; `None` when it is not counted.
+    #[must_use]
+    pub fn pool(&self) -> Option<&str> {
+        self.declared_capacity().map(|declared| declared.pool)
+    }
+
     /// Returns the reason for which it cannot be part of a proposal; `None` if it can.
     #[must_use]
     pub fn proposal_obstacle(&self) -> Option<ProposalObstacle> {
@@ -516,6 +530,12 @@ impl PricingOption {
     #[must_use]
     pub fn currency(&self) -> &str {
         self.currency.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the unit that the price counts; `None` where it counts none.
+    #[must_use]
+    pub fn counted_unit(&self) -> Option<CountedUnit> {
+        CountedUnit::of_model(self.pricing_model.as_deref()?)
     }
 
     /// Returns the price: fixed, or the floor of an auction.

@@ -9,9 +9,10 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 
 use super::InventoryContext;
+use super::quantity::pool_capacity;
 use super::record::{PoolMonth, each_day, each_month, month_id};
 use crate::account::Account;
-use crate::catalogue::{PoolCapacity, Product, ProductPrice};
+use crate::catalogue::{Product, ProductPrice};
 use crate::forms::products::ProductFilters;
 use crate::money::MoneyAmount;
 use crate::reply::object;
@@ -113,7 +114,7 @@ impl PoolsLeft {
         let month_of = |pool: &str, day| found.get(&month_id(pool, day, context.is_sandbox));
         let mut left = BTreeMap::new();
         for pool in pools {
-            let Some(capacity) = PoolCapacity::find(context.offer, pool) else { continue };
+            let Some(capacity) = pool_capacity(context.offer, pool) else { continue };
             let mut sum = PoolLeft::default();
             for day in each_day(days.first, days.last) {
                 let taken = month_of(pool, day).map_or(0, |month| {
@@ -152,7 +153,7 @@ impl PoolsLeft {
             return product;
         }
         let Some(pool) = product.pool() else { return product };
-        let Some(capacity) = PoolCapacity::find(context.offer, pool) else { return product };
+        let Some(capacity) = pool_capacity(context.offer, pool) else { return product };
         let Some(left) = self.pools.get(pool) else { return product };
         let unit = capacity.unit();
         let Some(price) = product.prices_for(account).first() else { return product };

@@ -7,11 +7,11 @@ use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 
+use super::quantity::pool_capacity;
 use super::record::{InventoryBooking, PoolDay, PoolMonth, month_id};
 use super::wanted::WantedUnits;
 use super::{InventoryContext, record};
 use crate::buy::MediaBuy;
-use crate::catalogue::PoolCapacity;
 use crate::refusals;
 use crate::store::{StoreRead, Stored};
 
@@ -59,7 +59,7 @@ pub(super) fn find(
     let months = months_of(context, reader, &counted)?;
     let mut taken: BTreeMap<PoolDay, u64> = BTreeMap::new();
     for one in counted {
-        let Some(capacity) = PoolCapacity::find(context.offer, &one.pool) else { continue };
+        let Some(capacity) = pool_capacity(context.offer, &one.pool) else { continue };
         let mut short = Vec::new();
         for (day, units) in planned(context, one, holder, known.as_ref()) {
             let place = PoolDay::new(&one.pool, day);

@@ -6,10 +6,11 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 
 use super::InventoryContext;
+use super::quantity::{PackageQuantity, pool_capacity};
 use super::record::{BookedPackage, InventoryBooking, each_day, runs_of};
 use crate::account::Account;
 use crate::buy::{MediaBuy, Package};
-use crate::catalogue::{PackageQuantity, PoolCapacity, Product};
+use crate::catalogue::Product;
 use crate::exclusive;
 use crate::proposal::{Proposal, ProposalEnvelope};
 
@@ -67,7 +68,7 @@ impl WantedUnits {
     ) -> Option<Self> {
         let product = context.product(&package.product_id)?;
         let pool = product.pool()?;
-        let unit = PoolCapacity::find(context.offer, pool)?.unit();
+        let unit = pool_capacity(context.offer, pool)?.unit();
         let bid = package.shown.bid_price;
         let quantity = product.quantity(unit, &package.price, bid, package.budget);
         // The end of a flight is not part of it: midnight counts as the day before.
@@ -97,7 +98,7 @@ impl WantedUnits {
         for (part, share) in proposal.divide(budget) {
             let Some(product) = context.product(&part.product_id) else { continue };
             let Some(pool) = product.pool() else { continue };
-            let Some(capacity) = PoolCapacity::find(context.offer, pool) else { continue };
+            let Some(capacity) = pool_capacity(context.offer, pool) else { continue };
             let Some(price) = product.price_for(account, &part.pricing_option_id) else { continue };
             let quantity = product.quantity(capacity.unit(), price, None, share);
             if quantity != PackageQuantity::Uncounted {
@@ -131,7 +132,7 @@ impl WantedUnits {
         let first = first.max(self.first_day);
         let most = self.first_day.checked_add(MAX_COUNTED_DAYS.days()).unwrap_or(Date::MAX);
         let last = self.last_day.min(most);
-        let capacity = PoolCapacity::find(offer, &self.pool);
+        let capacity = pool_capacity(offer, &self.pool);
         let runs = |day: &Date| capacity.is_none_or(|capacity| capacity.on(*day) > 0);
         let mut days: Vec<Date> = each_day(first, last).filter(runs).collect();
         if days.is_empty() {

@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use tradepost_document::json::{Value, json};
 
 use super::{DecisionError, StaffView};
-use crate::catalogue::{PoolCapacity, Product};
-use crate::inventory::{self, InventoryContext, PoolMonth};
+use crate::catalogue::Product;
+use crate::inventory::{self, InventoryContext, PoolMonth, pool_capacity};
 use crate::store::Stored;
 
 /// Number of days that are listed where none are named.
@@ -73,7 +73,7 @@ pub fn list(view: StaffView<'_>, filter: &InventoryFilter) -> Result<Vec<Value>,
     let mut rows = Vec::new();
     for product in products {
         let Some(pool) = product.pool() else { continue };
-        let Some(capacity) = PoolCapacity::find(&offer, pool) else { continue };
+        let Some(capacity) = pool_capacity(&offer, pool) else { continue };
         for day in inventory::each_day(from, last) {
             let month = months.get(&inventory::month_id(pool, day, filter.is_sandbox));
             let booked = month.map_or(0, |month| month.booked_on(day));

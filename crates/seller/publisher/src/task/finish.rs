@@ -260,7 +260,10 @@ impl TaskFinisher<'_> {
                 task.thing.asked = Some(draft);
             } else {
                 self.rename(&mut draft, id)?;
-                self.book(&mut task, draft)?;
+                let kept = self.book(&mut task, draft)?;
+                let products = self.publisher.products(self.tx)?;
+                let is_sandbox = self.is_for_tests(&task)?;
+                self.inventory(&products, is_sandbox).rebook_buy(self.tx, &kept.thing)?;
             }
         }
         self.finish(&mut task, if fails { Err(errors) } else { Ok(result.clone()) })?;

@@ -91,7 +91,7 @@ fn every_mistake_is_named_with_its_place() {
     document["proposals"] = json!({"draft_hours": 1});
     document["prices"] = json!([]);
     expect![[r#"
-        /prices: is not known; known are agent_url, portfolio, proposals, policies, products, formats, signals, offerings, creatives, audiences, targeting
+        /prices: is not known; known are agent_url, portfolio, inventory, proposals, policies, products, formats, signals, offerings, creatives, audiences, targeting
         /proposals: missing field `hold_hours`
         /policies/0/words: must have at least one word, and none that is empty
         /formats/1/name: must be a text that is not empty

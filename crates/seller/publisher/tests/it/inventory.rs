@@ -7,12 +7,11 @@ use tradepost_adcp::error::AdcpRelease;
 use tradepost_demo::publisher as demo;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::{
-    Catalogue, InventoryTerms, PackageQuantity, PricingOption, Product, ProductCapacity,
-    ProductTerms,
+    Catalogue, InventoryTerms, PricingOption, Product, ProductCapacity, ProductTerms,
 };
 use tradepost_publisher::decision::{DecisionStep, DecisionSubject};
-use tradepost_publisher::inventory::PoolMonth;
 use tradepost_publisher::inventory::audit::{self, BookDifference};
+use tradepost_publisher::inventory::{PackageQuantity, PoolMonth};
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::staff::StaffView;
@@ -544,7 +543,23 @@ fn wrong_capacities_are_named_with_their_places() {
         "products": products,
     });
     let mistakes = Catalogue::parse(&catalogue.to_string()).unwrap_err();
-    expect![[""]]
+    expect![[r#"
+        /inventory: time_zone must be a time zone of the IANA database such as America/New_York
+        /products/8/terms/capacity/weekdays/caturday: is no day; days are monday, tuesday, wednesday, thursday, friday, saturday, sunday
+        /products/9/terms/capacity: parsed date is not valid: parameter 'day' for `2026-02` is invalid, must be in range `1..=28`
+        /products/10/terms/capacity: invalid value: integer `-1`, expected u64
+        /products/11/terms/capacity: unknown field `per_hour`, expected one of `pool`, `unit`, `per_day`, `weekdays`, `dates`, `units_per_day`, `auctions`
+        /products/2/terms/capacity: must have per_day: the units on a day
+        /products/3/terms/capacity/unit: is for the product of the pool that has per_day
+        /products/3/terms/capacity/weekdays: is for the product of the pool that has per_day
+        /products/3/terms/capacity: must have per_day, because no other product of the pool has it
+        /products/4/terms/capacity: is not what another product of the pool says; name the capacity of a pool once
+        /products/5/terms/capacity: must have units_per_day, because price flat counts no impressions
+        /products/6/terms/capacity/unit: must be the name of a metric such as impressions, plays or spots
+        /products/6/terms/capacity/units_per_day: is more than the pool has on a day
+        /products/7/terms/capacity/pool: must be a name of 1 to 64 characters
+        /products/7/terms/capacity/per_day: must be at most 1000000000000
+    "#]]
         .assert_eq(&mistakes.iter().map(|mistake| format!("{mistake}\n")).collect::<String>());
 }
 
@@ -582,7 +597,11 @@ fn the_pace_compares_what_was_expected_with_what_was_delivered() {
             found.push('\n');
         }
     }
-    expect![[""]].assert_eq(&found);
+    expect![[r#"
+        id "pkg_3" units 100000 expected_units 50000 delivered_units 30000 expected_spend 500 pace 60 
+        id "pkg_4" units 50000 expected_units 25000 delivered_units 30000 expected_spend 500 pace 120 
+        id "mb_2" units 150000 expected_units 75000 delivered_units 60000 expected_spend 1000 pace 80 
+    "#]].assert_eq(&found);
 }
 
 #[test]

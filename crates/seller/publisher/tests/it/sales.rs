@@ -547,6 +547,11 @@ fn everything_about_a_media_buy_is_shown() {
                   ]
                 }
               },
+              "units": null,
+              "expected_units": null,
+              "delivered_units": null,
+              "expected_spend": 0,
+              "pace": null,
               "product_name": "person",
               "delivery": {
                 "impressions": 2500,
@@ -590,6 +595,11 @@ fn everything_about_a_media_buy_is_shown() {
                 "min_spend_per_package": 500
               },
               "terms": {},
+              "units": null,
+              "expected_units": null,
+              "delivered_units": null,
+              "expected_spend": 0,
+              "pace": null,
               "product_name": "display",
               "delivery": {
                 "impressions": 2500,
@@ -681,6 +691,11 @@ fn everything_about_a_media_buy_is_shown() {
           "ctr": 0.0014,
           "cpm": 8,
           "cost_per_click": 5.714286,
+          "units": null,
+          "expected_units": null,
+          "delivered_units": null,
+          "expected_spend": 0,
+          "pace": null,
           "packages": [
             {
               "id": "pkg_2",

@@ -9,7 +9,7 @@ use crate::cli::output::CommandFailure;
 
 /// Person who decides, and the reason.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Decider {
+pub(in crate::cli) struct Decider {
     /// Name of the publisher's user who decides (`tradepost console user list`). The user's role
     /// must permit the decision. By default an operator of the server decides, under the name of
     /// the machine's user.

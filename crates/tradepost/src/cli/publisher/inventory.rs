@@ -30,7 +30,7 @@ const COLUMNS: [&str; 9] =
 
 /// Subcommands of `tradepost publisher inventory`.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(in crate::cli) enum Command {
     /// List capacity and bookings by product and day.
     List {
         #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) enum Command {
 
 /// Products and days.
 #[derive(Debug, clap::Args)]
-pub(super) struct Choice {
+pub(in crate::cli) struct Choice {
     /// Only this product.
     #[arg(long, value_name = "ID")]
     product: Option<String>,

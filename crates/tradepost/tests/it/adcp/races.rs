@@ -1,8 +1,9 @@
 //! Buyers who want the same at the same moment, on both stores.
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 
 use tradepost_document::json::{Value, json};
+use tradepost_publisher::catalogue::{Catalogue, ProductCapacity, ProductTerms};
 
 use crate::support::postgres::Scratch;
 use crate::support::publisher::{self, Binding, Publisher};
@@ -87,6 +88,57 @@ fn one_buyer_gets_it(publishers: &[Publisher]) {
     // A third of the racers are another tenant, which does not see the proposal.
     assert_eq!(count(&outcomes, "INVALID_STATE"), RACERS - RACERS / 3 - 1, "{outcomes:?}");
     assert_eq!(count(&outcomes, "PROPOSAL_NOT_FOUND"), RACERS / 3, "{outcomes:?}");
+}
+
+/// Impressions of a counted product on a day.
+const CAPACITY: u64 = 1_000_000;
+
+/// The demo's catalogue, with this many impressions of a product that nobody has to approve.
+fn counted_catalogue() -> Catalogue {
+    let mut catalogue = tradepost_demo::publisher::catalogue();
+    let letter = catalogue.products.iter_mut().find(|one| one.id() == "morning_letter").unwrap();
+    let mut terms = ProductTerms::clone(&letter.terms);
+    terms.capacity =
+        Some(ProductCapacity { per_day: Some(CAPACITY), ..ProductCapacity::default() });
+    letter.terms = Arc::new(terms);
+    // Shared, so that only the units are in the way.
+    *letter = letter.with("exclusivity", "none");
+    catalogue
+}
+
+/// Requests for a part of the units of one day.
+fn part(day: u32, budget: u32) -> impl Fn(usize) -> Value + Sync {
+    move |number| {
+        let mut request = letter(number);
+        request["idempotency_key"] = json!(format!("race-for-units-{day}-{number:03}"));
+        request["start_time"] = json!(format!("2031-08-{day:02}T00:00:00Z"));
+        request["end_time"] = json!(format!("2031-08-{:02}T00:00:00Z", day + 1));
+        request["packages"][0]["budget"] = json!(budget);
+        request
+    }
+}
+
+fn no_units_are_sold_twice(publishers: &[Publisher]) {
+    // All units of a day cost 18,000 USD.
+    for (day, budget, winners) in [(1, 16_200, 1), (2, 5_400, 3), (3, 3_600, 5)] {
+        let outcomes = race(publishers, &part(day, budget));
+        assert_eq!(count(&outcomes, "completed"), winners, "{outcomes:?}");
+        assert_eq!(count(&outcomes, "PRODUCT_UNAVAILABLE"), RACERS - winners, "{outcomes:?}");
+    }
+}
+
+#[test]
+fn racing_buyers_on_sqlite_get_the_last_units_once() {
+    no_units_are_sold_twice(&[publisher::start_with(&|config| {
+        config.publishers[0].profile.catalogue = counted_catalogue();
+    })]);
+}
+
+#[test]
+fn racing_buyers_on_postgresql_get_the_last_units_once() {
+    let Some(scratch) = Scratch::new() else { return };
+    let start = || publisher::start_selling(scratch.store(), counted_catalogue());
+    no_units_are_sold_twice(&[start(), start()]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
+use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::store::{PublisherStore, StoreTx};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::{Clock, ManualClock};
@@ -80,10 +81,13 @@ pub fn start_here(change: &dyn Fn(&mut Config)) -> Publisher {
 
 /// The usual publisher, who sells something, on a store that others may have, too.
 pub fn start_sharing(store: Store) -> Publisher {
+    start_selling(store, tradepost_demo::publisher::catalogue())
+}
+
+/// The usual publisher with this catalogue, on a store that others may have, too.
+pub fn start_selling(store: Store, catalogue: Catalogue) -> Publisher {
     let named = Some("127.0.0.1:8080".parse().unwrap());
-    let config = changed(&|config| {
-        config.publishers[0].profile.catalogue = tradepost_demo::publisher::catalogue();
-    });
+    let config = changed(&|config| config.publishers[0].profile.catalogue.clone_from(&catalogue));
     launch_on(store, tempfile::tempdir().unwrap(), config, named)
 }
 
