@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::civil::Date;
 use reqwest::Client;
 use reqwest::header::HeaderName;
-use tradepost_document::json::{Map, Value, json};
+use tradepost_document::json::json;
 use tradepost_publisher::ad_server::{
     AdServerCapabilities, CreativeSpec, DealSpec, ExternalId, LineItemPricing, LineItemSpec,
     OrderSpec, RemoteDelivery, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
@@ -17,7 +17,7 @@ use tradepost_publisher::ad_server::{
 };
 
 use crate::check::{self, PackageProblems};
-use crate::client::{AdServerClient, AdServerRequest, garbled, refused, segment, typed};
+use crate::client::{AdServerClient, AdServerRequest, refused, segment, typed};
 use crate::naming;
 use crate::settings::{AdServerSettings, ConnectError};
 use crate::{
@@ -25,24 +25,21 @@ use crate::{
     RefusalReason, StateChange,
 };
 
+mod activity;
 mod answers;
+mod calls;
 mod creative;
 mod flight;
 mod report;
 mod targeting;
 
-use answers::{Ad, AdType, Campaign, Creative, Flight, Page, Site, Zone};
+use activity::Activity;
+use answers::{Ad, AdType, Campaign, Creative, Flight, Site, Zone};
 use report::PendingReports;
-use targeting::{PresentTarget, TargetList};
+use targeting::TargetList;
 
 /// Name of the adapter.
 const NAME: &str = "kevel";
-
-/// Objects of a page of a list.
-const PAGE_SIZE: u32 = 500;
-
-/// Maximum number of pages of a list that are looked through.
-const MAX_PAGES: u32 = 200;
 
 /// Maximum number of characters of a campaign's name.
 const MAX_CAMPAIGN_NAME: usize = 200;
@@ -53,17 +50,6 @@ const CAMPAIGN_START: &str = "2018-01-01T00:00:00Z";
 
 /// Kevel's delay of reports in minutes.
 const REPORT_DELAY_MINUTES: u32 = 60;
-
-/// Members of a flight that Kevel computes, and those that have interfaces of their own.
-const NOT_UPDATED: &[&str] = &[
-    "Created",
-    "LastModified",
-    "Version",
-    "CreativeMaps",
-    "GeoTargeting",
-    "SiteZoneTargeting",
-    "DeliveryStatus",
-];
 
 /// Kevel.
 pub(crate) struct KevelAdServer {
@@ -77,50 +63,6 @@ pub(crate) struct KevelAdServer {
 impl std::fmt::Debug for KevelAdServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KevelAdServer").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
-/// What is to become of a campaign or a flight.
-#[derive(Debug, Clone, Copy)]
-struct Activity {
-    is_active: bool,
-    is_archived: bool,
-}
-
-impl Activity {
-    const fn after(change: StateChange) -> Self {
-        match change {
-            StateChange::Approve | StateChange::Resume => {
-                Self { is_active: true, is_archived: false }
-            }
-            StateChange::Pause => Self { is_active: false, is_archived: false },
-            StateChange::Cancel => Self { is_active: false, is_archived: true },
-        }
-    }
-
-    const fn state(self) -> RemoteState {
-        match self {
-            Self { is_archived: true, .. } => RemoteState::Canceled,
-            Self { is_active: true, .. } => RemoteState::Delivering,
-            Self { .. } => RemoteState::Paused,
-        }
-    }
-
-    /// Checks that something may change: what is archived stays it.
-    fn check_change(self, change: StateChange) -> Result<(), AdServerError> {
-        if self.is_archived && change != StateChange::Cancel {
-            return Err(refused(RefusalReason::Invalid, "it is archived at Kevel, and stays it"));
-        }
-        Ok(())
-    }
-
-    /// Returns the state, if an answer shows that it was reached.
-    fn reached(self, wanted: Self) -> Result<RemoteState, AdServerError> {
-        if self.state() == wanted.state() {
-            Ok(wanted.state())
-        } else {
-            Err(garbled("it shows the state from before the change"))
-        }
     }
 }
 
@@ -154,190 +96,6 @@ impl KevelAdServer {
         let reports = Mutex::new(PendingReports::default());
         Ok(Self { client, settings, priority, capabilities, reports })
     }
-
-    async fn get(&self, path: &str) -> Result<Value, AdServerError> {
-        Ok(self.client.send(AdServerRequest::get(path)).await?)
-    }
-
-    async fn post(&self, path: &str, body: Value) -> Result<Value, AdServerError> {
-        Ok(self.client.send(AdServerRequest::post(path, body)).await?)
-    }
-
-    async fn put(&self, path: &str, body: Value) -> Result<Value, AdServerError> {
-        Ok(self.client.send(AdServerRequest::put(path, body)).await?)
-    }
-
-    /// Returns the first object of a list that is wanted, or the whole list if `wanted` takes none.
-    async fn list<T: serde::de::DeserializeOwned>(
-        &self,
-        list: AdServerRequest,
-        mut wanted: impl FnMut(&T) -> bool,
-    ) -> Result<Listed<T>, AdServerError> {
-        let mut all = Vec::new();
-        for page in 1..=MAX_PAGES {
-            let request =
-                list.clone().with("pageSize", PAGE_SIZE.to_string()).with("page", page.to_string());
-            let answer = self.client.send(request).await?;
-            let found: Page<T> = typed(&answer, "page of a list")?;
-            let is_last = found.is_last(page);
-            for item in found.items {
-                if wanted(&item) {
-                    return Ok(Listed { wanted: Some(item), all });
-                }
-                all.push(item);
-            }
-            if is_last {
-                return Ok(Listed { wanted: None, all });
-            }
-        }
-        Err(refused(RefusalReason::Unsupported, "a list is too long to look through"))
-    }
-
-    /// Returns the campaign with our id. Advertisers share no orders, so that one's campaigns suffice.
-    async fn find_campaign(
-        &self,
-        id: &ExternalId,
-        advertiser: Option<u32>,
-    ) -> Result<Option<Campaign>, AdServerError> {
-        let list = AdServerRequest::get("/v1/campaign");
-        let list = match advertiser {
-            Some(advertiser) => list.with("advertiserId", advertiser.to_string()),
-            None => list,
-        };
-        let is_ours = |campaign: &Campaign| naming::has_id(&campaign.name, id);
-        Ok(self.list(list, is_ours).await?.wanted)
-    }
-
-    /// Returns the campaign with our id, whoever its advertiser is.
-    async fn find_any_campaign(&self, id: &ExternalId) -> Result<Option<Campaign>, AdServerError> {
-        if let Some(advertiser) = self.own_advertiser()
-            && let Some(campaign) = self.find_campaign(id, Some(advertiser)).await?
-        {
-            return Ok(Some(campaign));
-        }
-        self.find_campaign(id, None).await
-    }
-
-    /// Returns the state of an order.
-    async fn state_of(&self, campaign: &Campaign) -> Result<RemoteState, AdServerError> {
-        let now = campaign.activity();
-        if now.is_archived {
-            return Ok(RemoteState::Canceled);
-        }
-        // Nothing but approval makes a campaign active.
-        if !now.is_active {
-            return Ok(RemoteState::Draft);
-        }
-        let flights = self.flights(&campaign.id()).await?;
-        let is_running = |flight: &Flight| flight.activity().is_active;
-        let is_paused = !flights.is_empty() && !flights.iter().any(is_running);
-        Ok(if is_paused { RemoteState::Paused } else { RemoteState::Delivering })
-    }
-
-    /// Changes the state of a flight, unless it has it.
-    async fn change_flight(
-        &self,
-        flight: &RemoteId,
-        now: Activity,
-        change: StateChange,
-    ) -> Result<RemoteState, AdServerError> {
-        now.check_change(change)?;
-        let wanted = Activity::after(change);
-        if now.state() == wanted.state() {
-            return Ok(wanted.state());
-        }
-        let mut changes = Map::new();
-        changes.insert("IsActive".to_owned(), Value::Bool(wanted.is_active));
-        changes.insert("IsArchived".to_owned(), Value::Bool(wanted.is_archived));
-        self.update_flight(flight, changes).await?.activity().reached(wanted)
-    }
-
-    async fn find_kevel_creative(
-        &self,
-        id: &ExternalId,
-        advertiser: Option<u32>,
-    ) -> Result<Option<Creative>, AdServerError> {
-        let path = advertiser.map_or_else(
-            || "/v1/creative".to_owned(),
-            |advertiser| format!("/v1/advertiser/{advertiser}/creatives"),
-        );
-        let is_ours = |creative: &Creative| creative.is_ours(id);
-        Ok(self.list(AdServerRequest::get(path), is_ours).await?.wanted)
-    }
-
-    async fn flights(&self, order: &RemoteId) -> Result<Vec<Flight>, AdServerError> {
-        let path = format!("/v1/campaign/{}/flight", segment(&order.0));
-        Ok(self.list(AdServerRequest::get(path), |_| false).await?.all)
-    }
-
-    async fn ads(&self, flight: &RemoteId) -> Result<Vec<Ad>, AdServerError> {
-        let path = format!("/v1/flight/{}/creatives", segment(&flight.0));
-        Ok(self.list(AdServerRequest::get(path), |_| false).await?.all)
-    }
-
-    async fn campaign(&self, order: &RemoteId) -> Result<Campaign, AdServerError> {
-        let answer = self.get(&format!("/v1/campaign/{}", segment(&order.0))).await?;
-        typed(&answer, "campaign")
-    }
-
-    /// Returns the number of the advertiser of an account, or the one of the settings.
-    fn advertiser(&self, own: Option<&RemoteId>) -> Result<u32, AdServerError> {
-        let id = own.or(self.settings.advertiser.as_ref()).ok_or_else(|| {
-            refused(RefusalReason::Missing, "no advertiser is set for the account or the publisher")
-        })?;
-        number(id, "advertiser")
-    }
-
-    fn own_advertiser(&self) -> Option<u32> {
-        self.settings.advertiser.as_ref().and_then(|id| id.0.parse().ok())
-    }
-
-    /// Changes members of a flight. The others are sent as Kevel has them, because an update replaces all.
-    async fn update_flight(
-        &self,
-        flight: &RemoteId,
-        changes: Map,
-    ) -> Result<Flight, AdServerError> {
-        let path = format!("/v1/flight/{}", segment(&flight.0));
-        let answer = self.get(&path).await?;
-        let now: Map = typed(&answer, "flight")?;
-        let stays = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
-        let mut body: Map =
-            now.into_iter().filter(|(name, value)| stays(name) && !value.is_null()).collect();
-        body.extend(changes);
-        typed(&self.put(&path, body.into()).await?, "flight")
-    }
-
-    /// Makes a list of targets of a flight what it has to be: what is missing is added before anything is
-    /// deleted, so that the flight runs nowhere else meanwhile.
-    async fn replace_targets(
-        &self,
-        flight: &RemoteId,
-        kind: TargetList,
-        wanted: Vec<Value>,
-        present: Vec<PresentTarget>,
-    ) -> Result<(), AdServerError> {
-        let path = format!("/v1/flight/{}/{}", segment(&flight.0), kind.path());
-        for target in &wanted {
-            if !present.iter().any(|present| present.is(target)) {
-                self.post(&path, target.clone()).await?;
-            }
-        }
-        for target in
-            present.iter().filter(|present| !wanted.iter().any(|target| present.is(target)))
-        {
-            self.get(&format!("{path}/{}/delete", target.id)).await?;
-        }
-        Ok(())
-    }
-}
-
-/// A list that was looked through.
-struct Listed<T> {
-    /// The object that was looked for.
-    wanted: Option<T>,
-    /// The others before it.
-    all: Vec<T>,
 }
 
 /// Reads a number that Kevel has given.

@@ -8,7 +8,7 @@ use tradepost_publisher::ad_server::{
     CreativeSize, ExternalId, RemoteId, RemoteLineItemView, RemoteObject, RemoteState,
 };
 
-use super::Activity;
+use super::activity::Activity;
 use super::targeting::{SITE, ZONE};
 use crate::{InventoryItem, naming};
 
