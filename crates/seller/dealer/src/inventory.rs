@@ -213,9 +213,13 @@ impl Inventory {
         let skip = search.skip as usize;
         let count = limit as usize;
         let highest = query.as_ref().and_then(|query| query.highest).filter(|_| sort.is_none());
-        let rows = match highest {
-            Some(number) => self.index.page_by_highest(&matches, number, skip, count),
-            None => self.index.page(&matches, filters, sort, skip, count),
+        let then = query.as_ref().and_then(|query| query.then).filter(|_| search.sort.is_none());
+        let rows = match (highest, sort, then) {
+            (Some(number), ..) => self.index.page_by_highest(&matches, number, skip, count),
+            (None, Some(sort), Some(then)) => {
+                self.index.page_by_two(&matches, sort, then, skip, count)
+            }
+            (None, sort, _) => self.index.page(&matches, filters, sort, skip, count),
         };
         let vehicles = rows.into_iter().map(|row| self.listings.get(row));
         let page = SearchPage {

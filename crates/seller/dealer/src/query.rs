@@ -7,6 +7,7 @@
 //! misspelling. A vehicle must satisfy every phrase (C-39); a word that means nothing is reported.
 
 mod concepts;
+pub(crate) mod contact;
 pub(crate) mod economy;
 pub(crate) mod fold;
 mod lexicon;
@@ -37,6 +38,8 @@ pub(crate) struct QueryInterpretation {
     pub(crate) wants: Vec<RequiredPhrase>,
     /// Order of the answer, where the query asks for one.
     pub(crate) order: Option<Sort>,
+    /// Order of the vehicles that are equal in the first one.
+    pub(crate) then: Option<Sort>,
     /// Number whose highest values come first, where AAP has no such order.
     pub(crate) highest: Option<NumericAttribute>,
     /// Remarks for the caller about the interpretation.
@@ -104,6 +107,18 @@ pub(crate) enum QueryRemark {
     TradeIn(String),
     /// The car that others are compared with.
     Similar(String),
+    /// A telephone number was left out.
+    Telephone,
+    /// A phrase was read as something that it does not say word for word.
+    ReadAs { said: &'static str, read: &'static str },
+    /// So many listings of the inventory state a number; the others are not found by it.
+    StatedBy { number: NumericAttribute, listings: usize, all: usize },
+    /// Seats for children, and the seats that they were read as.
+    ChildSeats { said: String, seats: u32 },
+    /// A condition about the trim that no vehicle satisfies with the others was left out.
+    Relaxed(String),
+    /// A phrase about which the shopper does not care.
+    Indifferent(String),
     /// The query was translated from this language.
     Language(&'static str),
     /// Only this many words of the query were read.
@@ -150,6 +165,10 @@ pub(crate) struct Resemblance {
 pub(crate) trait InventoryLookups {
     /// Returns true when a listing states a number.
     fn states(&self, number: NumericAttribute) -> bool;
+    /// Returns the number of listings that state a number.
+    fn stated_by(&self, number: NumericAttribute) -> usize;
+    /// Returns the number of listings.
+    fn listings(&self) -> usize;
     /// Returns what the cars of some names have in common; `None` without such a car.
     fn resemblance(&self, names: &[RequiredPhrase]) -> Option<Resemblance>;
     /// Returns the makes of the cars of some names.

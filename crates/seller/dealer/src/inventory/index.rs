@@ -15,7 +15,8 @@ use super::groups::ColumnGroups;
 use super::identifiers;
 use super::texts::Texts;
 use crate::query::{
-    Attribute, AttributeValue, CurrentYear, Lexicon, QueryInterpretation, understand,
+    Attribute, AttributeValue, CurrentYear, Lexicon, Predicate, QueryInterpretation, QueryRemark,
+    RequiredPhrase, understand,
 };
 
 /// The search index. Rows are numbered in the default order: `updated_at` descending, then vehicle
@@ -144,7 +145,39 @@ impl SearchIndex {
     ) -> Option<QueryInterpretation> {
         // An empty query is no query.
         let query = filters.query.as_deref().filter(|query| !query.is_empty())?;
-        Some(understand(query, &self.lexicon, self, this_year))
+        let mut query = understand(query, &self.lexicon, self, this_year);
+        self.relax_trim(filters, &mut query);
+        Some(query)
+    }
+
+    /// Leaves out the trim of a named model where no vehicle has it with everything else, and some
+    /// have everything else: `Camry XSE in blue` finds a blue Camry of another trim.
+    fn relax_trim(&self, filters: &Filters, query: &mut QueryInterpretation) {
+        let names_model = |want: &RequiredPhrase| {
+            !want.negated
+                && (want.attribute == Some(Attribute::Model)
+                    || matches!(want.any.as_slice(), [Predicate::Pair { .. }, ..]))
+        };
+        let is_trim = |want: &RequiredPhrase| {
+            let has_trim = |predicate: &Predicate| {
+                matches!(predicate, Predicate::Values(values)
+                    if values.iter().any(|value| value.attribute == Attribute::Trim))
+            };
+            !want.negated && want.any.iter().all(has_trim) && !want.any.is_empty()
+        };
+        let has_both = query.wants.iter().any(names_model) && query.wants.iter().any(is_trim);
+        if !has_both || self.matches(filters, Some(query)).len() > 0 {
+            return;
+        }
+        let (trims, rest) = query.wants.iter().cloned().partition(is_trim);
+        let trims: Vec<RequiredPhrase> = trims;
+        let mut relaxed = QueryInterpretation { wants: rest, ..query.clone() };
+        if self.matches(filters, Some(&relaxed)).len() == 0 {
+            return;
+        }
+        let labels = trims.into_iter().map(|want| QueryRemark::Relaxed(want.label));
+        relaxed.remarks.extend(labels);
+        *query = relaxed;
     }
 }
 

@@ -44,6 +44,15 @@ impl InventoryLookups for SearchIndex {
         !self.number(number).keys.is_empty()
     }
 
+    fn stated_by(&self, number: NumericAttribute) -> usize {
+        let rows = &self.number(number).rows;
+        (0_u32..).take(self.listings()).filter(|row| rows.code(*row) < rows.distinct()).count()
+    }
+
+    fn listings(&self) -> usize {
+        self.by_id.len()
+    }
+
     fn resemblance(&self, names: &[RequiredPhrase]) -> Option<Resemblance> {
         let rows = self.rows_of(names);
         if rows.len() == 0 {

@@ -66,6 +66,36 @@ impl SearchIndex {
         self.select_matches(column, SortOrder::Desc, matches, skip, limit)
     }
 
+    /// Returns the rows of a page in an order, and those that are equal in it in another.
+    pub(super) fn page_by_two(
+        &self,
+        matches: &Matches,
+        sort: Sort,
+        then: Sort,
+        skip: usize,
+        limit: usize,
+    ) -> Vec<u32> {
+        let limit = limit.min(matches.len().saturating_sub(skip));
+        if limit == 0 {
+            return Vec::new();
+        }
+        let first = self.column(sort.field);
+        let second = self.column(then.field);
+        let key = |row: u32| {
+            let first = u128::from(rank(first.code(row), sort.order));
+            let second = u128::from(rank(second.code(row), then.order));
+            first << 64 | second << 32 | u128::from(at(&self.id_ranks, row))
+        };
+        let keys: Vec<u128> = match matches {
+            Matches::All(rows) => (0..*rows).map(key).collect(),
+            Matches::Few(rows) => rows.iter().copied().map(key).collect(),
+            Matches::Many(set, _) => set.rows().map(key).collect(),
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "the low quarter is wanted")]
+        let row = |key: u128| at(&self.by_id, key as u32);
+        smallest(keys, skip, limit).map(row).collect()
+    }
+
     /// Returns the rows of a page by comparing all matches.
     fn select_matches(
         &self,
@@ -144,12 +174,7 @@ impl SearchIndex {
         limit: usize,
     ) -> Vec<u32> {
         let key = |row: u32| {
-            let code = match (column.code(row), order) {
-                (ABSENT, SortOrder::Asc | SortOrder::Desc) => ABSENT,
-                (code, SortOrder::Asc) => code,
-                // The highest code first, and still before the rows without a value (C-38).
-                (code, SortOrder::Desc) => ABSENT - 1 - code,
-            };
+            let code = rank(column.code(row), order);
             // No two keys are equal, so an unstable selection returns the same page each time
             // (C-37).
             u64::from(code) << 32 | u64::from(at(&self.id_ranks, row))
@@ -237,8 +262,18 @@ fn walk<'a>(
     Some(page)
 }
 
+/// Returns the rank of a code in an order.
+fn rank(code: u32, order: SortOrder) -> u32 {
+    match (code, order) {
+        (ABSENT, SortOrder::Asc | SortOrder::Desc) => ABSENT,
+        (code, SortOrder::Asc) => code,
+        // The highest code first, and still before the rows without a value (C-38).
+        (code, SortOrder::Desc) => ABSENT - 1 - code,
+    }
+}
+
 /// Returns up to `limit` keys from `skip` on, in ascending order.
-fn smallest(mut keys: Vec<u64>, skip: usize, limit: usize) -> impl Iterator<Item = u64> {
+fn smallest<K: Ord>(mut keys: Vec<K>, skip: usize, limit: usize) -> impl Iterator<Item = K> {
     let end = skip.saturating_add(limit).min(keys.len());
     if 0 < end && end < keys.len() {
         keys.select_nth_unstable(end - 1);

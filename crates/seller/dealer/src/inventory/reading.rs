@@ -5,13 +5,14 @@
 use std::ops::Range;
 
 use tradepost_aap::Filters;
-use tradepost_aap::inventory::Sort;
+use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_aap::vehicle::VehicleCondition;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
 
 use super::index::SearchIndex;
 use super::matching::spans;
+use crate::query::contact::without_telephone_numbers;
 use crate::query::{
     Attribute, AttributeValue, CurrentYear, NumberRange, NumericAttribute, Predicate,
     QueryInterpretation, RequiredPhrase, understand,
@@ -129,7 +130,11 @@ impl SearchIndex {
     ) -> QueryReading {
         let plain = Filters { query: None, ..filters.clone() };
         let Some(query) = query else { return QueryReading { filters: plain, sort, rest: None } };
-        let sort = sort.or(query.order);
+        // AAP has one order, and breaks its ties by the vehicles' ids.
+        let then = query.then.filter(|_| sort.is_none());
+        let words_of_orders =
+            then.and_then(|then| Some([sort_words(query.order?)?, sort_words(then)?]));
+        let sort = if then.is_some() { None } else { sort.or(query.order) };
         let mut reading = QueryReading { filters: plain.clone(), sort, rest: None };
         let mut rest: Vec<&RequiredPhrase> = Vec::new();
         for want in &query.wants {
@@ -139,17 +144,19 @@ impl SearchIndex {
         }
         // AAP has no order by such a number, and the order of a request wins over it.
         let highest = query.highest.filter(|_| sort.is_none());
-        if rest.is_empty() && highest.is_none() {
+        if rest.is_empty() && highest.is_none() && then.is_none() {
             return reading;
         }
         let texts = rest.iter().map(|want| self.words_for(want, this_year));
         let mut texts: Vec<String> = texts.collect();
         texts.extend(highest.map(order_words).map(str::to_owned));
+        texts.extend(words_of_orders.into_iter().flatten().map(str::to_owned));
         let text = texts.join(", ");
         let again = understand(&text, &self.lexicon, self, this_year);
         let is_same = again.wants.len() == rest.len()
             && again.highest == highest
-            && again.order.is_none()
+            && again.order == query.order.filter(|_| then.is_some())
+            && again.then == then
             && rest.iter().all(|want| again.wants.iter().any(|again| means_the_same(again, want)));
         if is_same && text.chars().count() <= LONGEST_QUERY {
             reading.rest = Some(text);
@@ -168,6 +175,8 @@ impl SearchIndex {
         query: &QueryInterpretation,
         this_year: CurrentYear,
     ) -> String {
+        let numberless = without_telephone_numbers(text);
+        let text = numberless.as_deref().unwrap_or(text);
         let addressless = words_with(text, |word| !word.contains('@'));
         let short = words_with(&addressless, |word| !is_long_number(word));
         let again = understand(&short, &self.lexicon, self, this_year);
@@ -360,6 +369,27 @@ fn canonical(want: &RequiredPhrase) -> String {
         _ => value_words(&want.label),
     };
     if want.negated { format!("not {text}") } else { text }
+}
+
+/// Returns words for an order that shoppers name; `None` for others.
+fn sort_words(sort: Sort) -> Option<&'static str> {
+    match (sort.field, sort.order) {
+        (SortField::Price, SortOrder::Asc) => Some("cheapest"),
+        (SortField::Price, SortOrder::Desc) => Some("most expensive"),
+        (SortField::Mileage, SortOrder::Asc) => Some("lowest mileage"),
+        (SortField::Mileage, SortOrder::Desc) => Some("highest mileage"),
+        (SortField::Year, SortOrder::Desc) => Some("newest"),
+        (SortField::Year, SortOrder::Asc) => Some("oldest"),
+        (
+            SortField::ListPrice
+            | SortField::Msrp
+            | SortField::Make
+            | SortField::Model
+            | SortField::Stock
+            | SortField::UpdatedAt,
+            SortOrder::Asc | SortOrder::Desc,
+        ) => None,
+    }
 }
 
 /// Returns words for the order of a number.

@@ -9,7 +9,9 @@ use super::vocabulary::vocabulary;
 mod units;
 
 pub(super) use units::is_unit;
-use units::{NumberUnit, counted_by, heading_at, in_stated_unit, uncounted, unit_at};
+use units::{
+    NumberHeading, NumberUnit, counted_by, heading_at, in_stated_unit, uncounted, unit_at,
+};
 
 words! {
     /// Numeric attributes.
@@ -51,6 +53,11 @@ impl NumericAttribute {
         matches!(self, Self::Price | Self::Mileage | Self::Year)
     }
 
+    /// Returns true for numbers that many listings do not state, and that nothing else tells.
+    pub(crate) const fn is_seldom_stated(self) -> bool {
+        matches!(self, Self::Towing | Self::Horsepower | Self::Owners | Self::Accidents)
+    }
+
     /// Describes bounds in terms of the filters.
     pub(crate) fn in_filters(self, bounds: NumberRange) -> String {
         let name = self.name();
@@ -83,6 +90,8 @@ pub(super) enum NumberPhrase {
     Unsearchable,
     /// An age of a car in years, with bounds; both are inclusive.
     Age(NumberRange),
+    /// Seats for so many children beside each other.
+    ChildSeats(u32),
     /// Money by the month, or a part of a price.
     Payment,
     /// A distance to the dealer.
@@ -160,7 +169,7 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     }
     if let Some(heading) = heading
         && heading.is_trait
-        && (first.is_money || first.is_large && bound == Some(BoundWord::Most))
+        && (first.is_money || is_price_after(heading, first) && bound == Some(BoundWord::Most))
     {
         // The words before the number are read separately, and then the price.
         return None;
@@ -169,7 +178,8 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     // As in `between 20k miles and 30k miles`.
     pass_unit(tokens, &mut at, &mut unit, first);
     let range_word = tokens.get(at).and_then(|token| word(&token.text, "word"));
-    let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at);
+    let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at)
+        || range_word == Some("or") && bound.is_none() && counts_seats(tokens, at + 1, unit);
     let second = match amount_at(tokens, at + usize::from(is_range)) {
         Some((length, second)) if is_range || tokens.get(at).is_some_and(|token| token.joined) => {
             at += length + usize::from(is_range);
@@ -239,10 +249,28 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         NumberPhrase::Age(_)
         | NumberPhrase::Range(..)
         | NumberPhrase::Unsearchable
+        | NumberPhrase::ChildSeats(_)
         | NumberPhrase::Payment
         | NumberPhrase::Distance => said,
     };
     Some((at - start, said))
+}
+
+/// Returns true when a maximum after a trait is more likely a price: `good ground clearance up to
+/// 40,000`. A truck may tow as many pounds.
+fn is_price_after(heading: NumberHeading, amount: NumberAmount) -> bool {
+    /// No weight or measure of a car in the units of this trade is as large.
+    const LEAST_PRICE: u32 = 15_000;
+    amount.is_large || heading.unit == NumberUnit::Unsearchable && amount.value >= LEAST_PRICE
+}
+
+/// Returns true when the number at a token counts seats, as in `seats 7 or 8` and `12 or 15
+/// passengers`.
+fn counts_seats(tokens: &[QueryToken], at: usize, unit: Option<NumberUnit>) -> bool {
+    let Some((length, amount)) = amount_at(tokens, at) else { return false };
+    let seats = NumberUnit::Of(NumericAttribute::Seats);
+    let after = unit_at(tokens, at + length).map(|(_, unit)| unit);
+    seats.fits(amount) && after.or(unit) == Some(seats)
 }
 
 /// Returns true when a second number may follow: `from 2018 to 2020` is a range, `over 20k to 30k
@@ -326,6 +354,9 @@ fn single(
     let NumberAmount { mut value, tenths, is_large, is_money } = amount;
     if unit == Some(NumberUnit::Age) {
         return Some(NumberPhrase::Age(age_bounds(value, bound)));
+    }
+    if unit == Some(NumberUnit::ChildSeats) {
+        return Some(NumberPhrase::ChildSeats(value));
     }
     if unit == Some(NumberUnit::Consumption) {
         value = value.saturating_mul(10).saturating_add(tenths);

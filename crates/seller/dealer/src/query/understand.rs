@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod facts;
+mod groups;
 mod identifier;
 mod languages;
 mod likeness;
@@ -15,6 +16,7 @@ use std::cell::OnceCell;
 use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_document::catalog::Vocabulary as _;
 
+use super::contact::without_telephone_numbers;
 use super::fold::plural_stem;
 use super::lexicon::{Attribute, Lexicon};
 use super::numbers::{self, NumberPhrase, NumberRange, NumericAttribute};
@@ -44,7 +46,8 @@ pub(crate) fn understand(
     inventory: &dyn InventoryLookups,
     this_year: CurrentYear,
 ) -> QueryInterpretation {
-    let mut words = tokens(query);
+    let numberless = without_telephone_numbers(query);
+    let mut words = tokens(numberless.as_deref().unwrap_or(query));
     let is_long = words.len() > MAX_WORDS;
     words.truncate(MAX_WORDS);
     let language = languages::translate(&mut words, lexicon);
@@ -68,6 +71,9 @@ pub(crate) fn understand(
     };
     if let Some(language) = language {
         reader.remark(QueryRemark::Language(language));
+    }
+    if numberless.is_some() {
+        reader.remark(QueryRemark::Telephone);
     }
     if is_long {
         reader.remark(QueryRemark::TooLong(MAX_WORDS));
@@ -130,6 +136,9 @@ impl Interpreter<'_> {
             match meaning {
                 NumberPhrase::Range(number, bounds) => self.number(number, bounds, at, length),
                 NumberPhrase::Unsearchable => self.measured(at, length),
+                // `my 16 year old` is a person.
+                NumberPhrase::Age(_) if self.is_of_person(at) => {}
+                NumberPhrase::ChildSeats(children) => self.child_seats(children, at, length),
                 NumberPhrase::Age((least, most)) => {
                     let year = |age: u32| self.this_year.years_ago(age);
                     let bounds = (most.map(year), least.map(year));
@@ -161,11 +170,11 @@ impl Interpreter<'_> {
     /// Reads a phrase of `length` tokens, if it is one.
     fn phrase(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
-        // The `is 350` of `it is 350 a month` is no Lexus.
-        if self.is_particle_of_amount(at, length) {
+        let key = together(run);
+        // The `is 350` of `it is 350 a month` is no Lexus; `one owner, under 25k` is one owner.
+        if !vocabulary().has_meaning(&key) && self.is_particle_of_amount(at, length) {
             return false;
         }
-        let key = together(run);
         // A model with a year as its name wins.
         if let [token] = run
             && numbers::is_year(token)
@@ -196,7 +205,8 @@ impl Interpreter<'_> {
             return true;
         }
         let want = self
-            .read_class(key)
+            .read_group(key)
+            .or_else(|| self.read_class(key))
             .or_else(|| self.read_colour(key, at, length))
             .or_else(|| self.read_make_or_model(key).filter(|_| self.may_be_name(key, at, length)));
         if let Some(want) = want {
@@ -242,6 +252,10 @@ impl Interpreter<'_> {
         } else if meaning("owners").is_some() {
             self.number(NumericAttribute::Owners, (Some(1), Some(1)), at, length);
         } else if meaning("accidents").is_some() {
+            self.number(NumericAttribute::Accidents, (Some(0), Some(0)), at, length);
+        } else if meaning("history").is_some() {
+            let said = "clean history";
+            self.remark(QueryRemark::ReadAs { said, read: "no accidents" });
             self.number(NumericAttribute::Accidents, (Some(0), Some(0)), at, length);
         } else if meaning("payment").is_some() {
             self.answer_without_condition(at, length, QueryRemark::Payment);
@@ -306,6 +320,13 @@ impl Interpreter<'_> {
             self.answer_without_condition(at, length, QueryRemark::Unstated);
             return;
         }
+        if number.is_seldom_stated() {
+            let listings = self.inventory.stated_by(number);
+            let all = self.inventory.listings();
+            if listings < all {
+                self.remark(QueryRemark::StatedBy { number, listings, all });
+            }
+        }
         if matches!(number, NumericAttribute::Seats | NumericAttribute::Rows) {
             self.remark(QueryRemark::UsualSeats);
         }
@@ -313,6 +334,21 @@ impl Interpreter<'_> {
             self.remark(QueryRemark::UsualDoors);
         }
         self.push(RequiredPhrase::number(number, bounds));
+    }
+
+    /// Adds a condition on the seats that so many seats for children need beside each other, and
+    /// the seats in front.
+    fn child_seats(&mut self, children: u32, at: usize, length: usize) {
+        let seats = children.saturating_add(2);
+        let said = self.shown(at, length);
+        self.remark(QueryRemark::ChildSeats { said, seats });
+        self.number(NumericAttribute::Seats, (Some(seats), None), at, length);
+    }
+
+    /// Returns true when an age is of a person: `my 16 year old`.
+    fn is_of_person(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
+        before.is_some_and(|token| vocabulary().meaning_of("possessor", &token.text).is_some())
     }
 
     /// Records a phrase that is answered by a remark, because no listing can be found by it.
@@ -328,7 +364,8 @@ impl Interpreter<'_> {
         self.negation.forget_or();
     }
 
-    /// Records the order that a query asks for. The first one counts.
+    /// Records the order that a query asks for, and a second one for the vehicles that are equal in
+    /// the first.
     fn read_order(&mut self, order: &str, at: usize, length: usize) {
         let end = at + length;
         let text = self.shown(at, length);
@@ -344,11 +381,24 @@ impl Interpreter<'_> {
                 order: SortOrder::from_name(direction)?,
             })
         });
-        let QueryInterpretation { order: known, highest: known_highest, .. } = &mut self.understood;
-        let is_same = *known == sort && *known_highest == highest;
+        let QueryInterpretation { order: known, then, highest: known_highest, .. } =
+            &mut self.understood;
+        let is_same =
+            *known == sort && *known_highest == highest || sort.is_some() && *then == sort;
         let is_first = known.is_none() && known_highest.is_none();
+        let field = sort.map(|sort| sort.field);
+        let is_second = then.is_none()
+            && field.is_some()
+            && known.is_some_and(|known| Some(known.field) != field);
+        if is_second && !self.negation.is_pending() {
+            *then = sort;
+            return;
+        }
         if self.negation.is_pending() || !is_first && !is_same {
             self.leave_out(text, end);
+            return;
+        }
+        if is_same {
             return;
         }
         *known = sort;
@@ -370,6 +420,10 @@ impl Interpreter<'_> {
     /// Adds a condition, or an alternative to the one before.
     fn push(&mut self, want: RequiredPhrase) {
         self.has_meaning = true;
+        if self.negation.takes_indifference() {
+            self.remark(QueryRemark::Indifferent(want.label));
+            return;
+        }
         let Some(mut want) = self.compare_with(want) else { return };
         if self.narrows_excluded(&want, self.at) {
             return;

@@ -9,6 +9,7 @@ const VOCABULARY: &str = include_str!("../../data/words/vocabulary.txt");
 const COLOURS: &str = include_str!("../../data/words/colours.txt");
 const MODELS: &str = include_str!("../../data/words/models.txt");
 const SEATS: &str = include_str!("../../data/words/seats.txt");
+const GROUPS: &str = include_str!("../../data/words/groups.txt");
 
 static TABLES: LazyLock<QueryVocabulary> = LazyLock::new(QueryVocabulary::read);
 
@@ -24,6 +25,30 @@ struct KindMeaning {
 
 /// A phrase that classifies the values it occurs in.
 type ClassifyingPhrase = (Vec<String>, &'static str);
+
+/// What the members of a group are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameGroupKind {
+    /// Makes.
+    Make,
+    /// Models.
+    Model,
+    /// Words of engines.
+    Engine,
+    /// Makes that call their diesels by this name.
+    Diesel,
+}
+
+/// A group that shoppers name.
+#[derive(Debug)]
+pub(crate) struct NameGroup {
+    pub(super) kind: NameGroupKind,
+    pub(super) name: &'static str,
+    /// The squeezed name.
+    pub(super) key: String,
+    /// Squeezed names of its members.
+    pub(super) members: Vec<String>,
+}
 
 /// The tables of `data/words`.
 #[derive(Debug, Default)]
@@ -51,6 +76,9 @@ pub(crate) struct QueryVocabulary {
     seats: HashMap<&'static str, u32>,
     /// Usual number of doors by body.
     doors: HashMap<&'static str, u32>,
+    groups: Vec<NameGroup>,
+    /// Places in `groups` by squeezed name.
+    group_names: HashMap<String, usize>,
 }
 
 /// Returns the tables of `data/words`.
@@ -179,6 +207,11 @@ impl QueryVocabulary {
         self.doors.get(body).copied()
     }
 
+    /// Returns the group of a squeezed name.
+    pub(crate) fn group(&self, key: &str) -> Option<&NameGroup> {
+        self.groups.get(*self.group_names.get(key)?)
+    }
+
     fn read() -> Self {
         let mut this = Self::default();
         for (head, phrases) in lines(VOCABULARY) {
@@ -189,6 +222,7 @@ impl QueryVocabulary {
             }
         }
         this.read_colours();
+        this.read_groups();
         for (make, models) in lines(MODELS) {
             for name in std::iter::once(make).chain(list(models)) {
                 this.names.insert(squeeze(name), name);
@@ -242,6 +276,25 @@ impl QueryVocabulary {
     fn read_also(&mut self, head: &'static str, meanings: &'static str) {
         if let Some((kind, meaning)) = head.split_once(' ') {
             self.also.insert((kind, meaning), list(meanings).collect());
+        }
+    }
+
+    fn read_groups(&mut self) {
+        for (head, members) in lines(GROUPS) {
+            let (kind, names) = head.split_once(' ').unwrap_or((head, head));
+            let kind = match kind {
+                "make" => NameGroupKind::Make,
+                "model" => NameGroupKind::Model,
+                "engine" => NameGroupKind::Engine,
+                _ => NameGroupKind::Diesel,
+            };
+            let (name, others) = names.split_once('|').unwrap_or((names, ""));
+            let name = name.trim();
+            for name in std::iter::once(name).chain(list(others)) {
+                self.group_names.insert(squeeze(name), self.groups.len());
+            }
+            let members = list(members).map(squeeze).collect();
+            self.groups.push(NameGroup { kind, name, key: squeeze(name), members });
         }
     }
 

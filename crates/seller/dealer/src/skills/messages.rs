@@ -46,6 +46,9 @@ fn read_as(query: Option<&QueryInterpretation>) -> String {
     if let Some(order) = query.and_then(|query| query.order) {
         phrases.push(format!("order {} {}", order.field.name(), order.order.name()));
     }
+    if let Some(then) = query.and_then(|query| query.then) {
+        phrases.push(format!("then {} {}", then.field.name(), then.order.name()));
+    }
     if let Some(number) = query.and_then(|query| query.highest) {
         phrases.push(format!("the highest {} first", number.name()));
     }
@@ -135,6 +138,28 @@ fn remarked(remark: &QueryRemark) -> String {
         QueryRemark::Similar(name) => format!(
             "Similar to {name} means its body, about as many seats, and a price within 30 percent."
         ),
+        QueryRemark::Telephone => {
+            "A telephone number was left out: a search passes none on, lead.submit does.".to_owned()
+        }
+        QueryRemark::ReadAs { said, read } => format!(
+            "\"{said}\" was read as {read}; titles and earlier use are not searched, so ask the \
+             dealer."
+        ),
+        QueryRemark::StatedBy { number, listings, all } => {
+            let name = number.name();
+            let verb = if *listings == 1 { "states" } else { "state" };
+            format!("Of {all} listings {listings} {verb} {name}; the others are not found.")
+        }
+        QueryRemark::ChildSeats { said, seats } => format!(
+            "No listing states the seats for children beside each other; {said} were read as \
+             {seats} or more seats."
+        ),
+        QueryRemark::Relaxed(said) => {
+            format!("No vehicle has {said} with the rest, so it was left out.")
+        }
+        QueryRemark::Indifferent(said) => {
+            format!("Neither required nor excluded: {said}.")
+        }
         QueryRemark::Language(name) => format!("The query was read as {name}."),
         QueryRemark::TooLong(words) => format!("Only the first {words} words were read."),
         QueryRemark::Absent(name) => format!("There is no {name} here."),

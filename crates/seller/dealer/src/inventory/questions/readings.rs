@@ -134,6 +134,7 @@ fn no_common_word_becomes_a_make_model_or_colour() {
         let is_colour = vocabulary().meaning_of("shadename", word.trim_end_matches('s')).is_some();
         let is_named = !is_colour
             && !known.contains(word)
+            && vocabulary().group(word.trim_end_matches('s')).is_none()
             && !known.contains(word.trim_end_matches('s'))
             && understood
                 .wants

@@ -23,6 +23,8 @@ pub(super) enum NumberUnit {
     Pounds,
     /// Kilograms of something that the words before say.
     Kilograms,
+    /// Seats for children.
+    ChildSeats,
     /// Years of age.
     Age,
     /// Range of a car with one charge or tank; also a range of prices.
@@ -56,6 +58,7 @@ impl NumberUnit {
             Self::Of(
                 NumericAttribute::Doors | NumericAttribute::Owners | NumericAttribute::Accidents,
             ) => !is_large && amount.value <= 15,
+            Self::ChildSeats => !is_large && amount.value <= 8,
             Self::Age | Self::Weak => !is_large && amount.value < 1000,
             Self::Of(
                 NumericAttribute::Price
@@ -97,6 +100,7 @@ pub(super) fn counted_by(unit: NumberUnit) -> Option<NumericAttribute> {
         NumberUnit::Kilowatts => Some(NumericAttribute::Horsepower),
         NumberUnit::TowingKilograms => Some(NumericAttribute::Towing),
         NumberUnit::Age
+        | NumberUnit::ChildSeats
         | NumberUnit::Range
         | NumberUnit::Weak
         | NumberUnit::Pounds
@@ -120,6 +124,7 @@ pub(super) fn uncounted(unit: NumberUnit) -> NumberPhrase {
         | NumberUnit::TowingKilograms
         | NumberUnit::Pounds
         | NumberUnit::Kilograms
+        | NumberUnit::ChildSeats
         | NumberUnit::Age
         | NumberUnit::Range
         | NumberUnit::Weak
@@ -148,6 +153,7 @@ pub(super) fn in_stated_unit(bounds: NumberRange, unit: Option<NumberUnit>) -> N
             NumberUnit::Of(_)
             | NumberUnit::Pounds
             | NumberUnit::Kilograms
+            | NumberUnit::ChildSeats
             | NumberUnit::Age
             | NumberUnit::Range
             | NumberUnit::Weak
@@ -209,6 +215,7 @@ pub(super) fn unit_at(tokens: &[QueryToken], at: usize) -> Option<(usize, Number
         "kilowatts" => NumberUnit::Kilowatts,
         "towing" => NumberUnit::Of(NumericAttribute::Towing),
         "kilogramstowing" => NumberUnit::TowingKilograms,
+        "childseats" => NumberUnit::ChildSeats,
         "pounds" => NumberUnit::Pounds,
         "kilograms" => NumberUnit::Kilograms,
         "owners" => NumberUnit::Of(NumericAttribute::Owners),

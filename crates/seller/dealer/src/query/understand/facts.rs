@@ -152,7 +152,14 @@ impl Interpreter<'_> {
             return None;
         }
         let fabric = vocabulary().meaning_of("word", key) == Some("fabric");
-        self.values_of(key, if fabric { FABRICS } else { WORDS })
+        let want = self.values_of(key, if fabric { FABRICS } else { WORDS })?;
+        // `wind` in a sentence is no `Wind Chill Pearl`.
+        let is_paint = want.attribute == Some(Attribute::ExteriorColor)
+            && is_english(key)
+            && vocabulary().meaning_of("shadename", key).is_none()
+            && vocabulary().meaning_of("word", key).is_none()
+            && !self.lexicon.has_whole(key);
+        (!is_paint).then_some(want)
     }
 
     /// Interprets a phrase as a value of some attributes.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::super::fold::without_accents;
 use super::super::lexicon::Lexicon;
 use super::super::spelling::is_listed_english;
-use super::super::tokens::QueryToken;
+use super::super::tokens::{QueryToken, tokens};
 use super::super::vocabulary::vocabulary;
 
 /// The languages: another one is another file.
@@ -22,7 +22,7 @@ const LONGEST: usize = 6;
 struct Language {
     name: &'static str,
     /// English words by phrase, whose words are joined by spaces.
-    phrases: HashMap<String, Vec<&'static str>>,
+    phrases: HashMap<String, Vec<QueryToken>>,
     /// Phrases that count between two numbers only.
     between_numbers: HashSet<String>,
     /// Words that show the language.
@@ -38,8 +38,8 @@ pub(super) fn is_common(word: &str) -> bool {
 
 /// Translates a query where it is written in another language, and returns the name of the
 /// language. Accents are dropped from words that the inventory does not write with them.
-pub(super) fn translate(tokens: &mut Vec<QueryToken>, lexicon: &Lexicon) -> Option<&'static str> {
-    for token in tokens.iter_mut().filter(|token| !token.text.is_ascii()) {
+pub(super) fn translate(asked: &mut Vec<QueryToken>, lexicon: &Lexicon) -> Option<&'static str> {
+    for token in asked.iter_mut().filter(|token| !token.text.is_ascii()) {
         let is_known = !lexicon.senses(&token.text).is_empty()
             || vocabulary().is_phrase(&token.text)
             || lexicon.starting_with(&token.text).next().is_some();
@@ -47,19 +47,19 @@ pub(super) fn translate(tokens: &mut Vec<QueryToken>, lexicon: &Lexicon) -> Opti
             token.text = without_accents(&token.text);
         }
     }
-    let language = LANGUAGES.iter().find(|language| language.is_spoken(tokens, lexicon))?;
-    let mut translated: Vec<QueryToken> = Vec::with_capacity(tokens.len());
+    let language = LANGUAGES.iter().find(|language| language.is_spoken(asked, lexicon))?;
+    let mut translated: Vec<QueryToken> = Vec::with_capacity(asked.len());
     let mut at = 0;
-    while let Some(token) = tokens.get(at) {
+    while let Some(token) = asked.get(at) {
         let phrase = (1..=LONGEST).rev().find_map(|length| {
-            let run = tokens.get(at..at + length)?;
+            let run = asked.get(at..at + length)?;
             // A pause within a phrase separates two.
             let is_whole = run.iter().skip(1).all(|token| !token.after_pause);
             let words: Vec<String> = run.iter().map(|token| without_accents(&token.text)).collect();
             let key = words.join(" ");
             let is_apt = !language.between_numbers.contains(&key)
                 || translated.last().is_some_and(ends_number)
-                    && tokens.get(at + length).is_some_and(begins_number);
+                    && asked.get(at + length).is_some_and(begins_number);
             let english = language.phrases.get(&key).filter(|_| is_whole && is_apt)?;
             Some((length, english))
         });
@@ -67,7 +67,7 @@ pub(super) fn translate(tokens: &mut Vec<QueryToken>, lexicon: &Lexicon) -> Opti
             Some((length, english)) => {
                 for (place, word) in english.iter().enumerate() {
                     let after_pause = place == 0 && token.after_pause;
-                    translated.push(QueryToken { after_pause, ..QueryToken::plain(word) });
+                    translated.push(QueryToken { after_pause, ..word.clone() });
                 }
                 at += length;
             }
@@ -77,7 +77,7 @@ pub(super) fn translate(tokens: &mut Vec<QueryToken>, lexicon: &Lexicon) -> Opti
             }
         }
     }
-    *tokens = translated;
+    *asked = translated;
     Some(language.name)
 }
 
@@ -116,8 +116,7 @@ impl Language {
                     this.between_numbers.insert(words.join(" "));
                 }
                 this.words.extend(words.iter().cloned());
-                let english = english.split_whitespace().collect();
-                this.phrases.insert(words.join(" "), english);
+                this.phrases.insert(words.join(" "), tokens(english));
             }
         }
         this
@@ -155,6 +154,7 @@ mod tests {
             ("híbridos de menos de 20 mil", "hybrid under 20 thousand"),
             ("de 20 mil a 30 mil", "20 thousand to 30 thousand"),
             ("anything but a azul", "anything but a blue"),
+            ("híbrido enchufable", "plug in hybrid"),
             ("asientos con calefacción", "heated seats"),
             ("honda civic or accord", "honda civic or accord"),
         ] {

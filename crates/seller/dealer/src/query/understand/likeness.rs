@@ -64,6 +64,11 @@ impl Interpreter<'_> {
         let is_alternative = self.negation.link() == PhraseLink::Or;
         let is_next = self.negation.link() == PhraseLink::Nothing;
         let is_negated = self.is_negated();
+        let between = self.tokens.get(self.negation.phrase_end()..self.at).unwrap_or_default();
+        let is_beside =
+            between.is_empty() && !self.tokens.get(self.at).is_some_and(|token| token.after_pause);
+        let is_exchange =
+            between.iter().any(|token| vocabulary().meaning_of("exchange", &token.text).is_some());
         let known = self.likeness.as_mut();
         let Some(likeness) = known.filter(|likeness| !likeness.is_known && !is_negated) else {
             return Some(want);
@@ -78,8 +83,11 @@ impl Interpreter<'_> {
             || matches!(want.attribute, Some(Attribute::Make | Attribute::Model | Attribute::Trim))
             // A car that is not on offer has a name too.
             || want.any.is_empty() && want.attribute.is_none();
-        let is_end = likeness.trade_in.is_some() && !likeness.names.is_empty() && !is_next;
-        if is_name && !is_end {
+        let is_given = likeness.trade_in.is_some();
+        let is_end = is_given && !likeness.names.is_empty() && (!is_next || is_exchange);
+        // As in `my red 2015 Accord sedan`: the words beside each other describe one car.
+        let is_beside = is_given && (likeness.names.is_empty() || is_beside);
+        if (is_name || is_beside) && !is_end {
             let last = likeness.names.last_mut().filter(|_| is_alternative);
             match last.filter(|last| last.attribute == want.attribute) {
                 Some(last) => {

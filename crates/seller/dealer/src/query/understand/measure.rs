@@ -72,6 +72,10 @@ impl Interpreter<'_> {
     /// as a phrase that is left out.
     pub(super) fn measured(&mut self, at: usize, length: usize) {
         let key = super::together(self.tokens.get(at..at + length).unwrap_or_default());
+        if let Some(want) = self.read_group(&key) {
+            self.push(want);
+            return;
+        }
         // `3.5 liter` means the engine 3.5L.
         let unit = self.tokens.get(at + length - 1).map(|token| token.text.as_str());
         let unit = unit.filter(|unit| vocabulary().meaning_of("liter", unit).is_some());

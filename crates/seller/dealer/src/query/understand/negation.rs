@@ -62,6 +62,8 @@ pub(super) struct Negation {
     link: PhraseLink,
     /// Token after the last phrase.
     phrase_end: usize,
+    /// True after `don't care about`: the next phrase is neither required nor excluded.
+    is_indifferent: bool,
 }
 
 impl Negation {
@@ -75,6 +77,17 @@ impl Negation {
         if self.link == PhraseLink::Or {
             self.link = PhraseLink::And;
         }
+    }
+
+    /// Returns the token after the last phrase.
+    pub(super) fn phrase_end(&self) -> usize {
+        self.phrase_end
+    }
+
+    /// Returns true when the shopper does not care about the phrase that is being added, and forgets
+    /// it.
+    pub(super) fn takes_indifference(&mut self) -> bool {
+        std::mem::take(&mut self.is_indifferent)
     }
 
     /// Returns true when a negation waits for its phrase.
@@ -122,6 +135,7 @@ impl Interpreter<'_> {
             "excluded" => self.exclude_last(),
             // A new wish begins: `no trucks, I want a Honda`.
             "wish" => self.negation.spread = None,
+            "indifferent" => self.negation.is_indifferent = true,
             "or" => self.negation.link = PhraseLink::Or,
             "and" => {
                 if self.negation.link != PhraseLink::Or {
@@ -245,6 +259,7 @@ impl Interpreter<'_> {
         if !self.tokens.get(at).is_some_and(|token| token.after_pause) {
             return;
         }
+        self.negation.is_indifferent = false;
         if self.excludes_before(at) {
             return;
         }

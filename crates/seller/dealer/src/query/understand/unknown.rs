@@ -48,7 +48,9 @@ impl Interpreter<'_> {
 
     /// Reports what no listing has; `end` is the token after it.
     pub(super) fn report_unknown(&mut self, text: String, end: usize) {
-        if self.is_negated() {
+        if self.negation.takes_indifference() {
+            self.remark(QueryRemark::Indifferent(text));
+        } else if self.is_negated() {
             // Excluding what no listing has excludes nothing.
             self.leave_out(text, end);
         } else {
@@ -65,6 +67,7 @@ impl Interpreter<'_> {
             | QueryRemark::Unstated(_)
             | QueryRemark::Payment(_)
             | QueryRemark::TradeIn(_)
+            | QueryRemark::Indifferent(_)
             | QueryRemark::Place(_) => true,
             QueryRemark::NoWord
             | QueryRemark::Corrected { .. }
@@ -74,10 +77,15 @@ impl Interpreter<'_> {
             | QueryRemark::UsualSeats
             | QueryRemark::UsualDoors
             | QueryRemark::Similar(_)
+            | QueryRemark::Telephone
+            | QueryRemark::ReadAs { .. }
+            | QueryRemark::StatedBy { .. }
+            | QueryRemark::ChildSeats { .. }
+            | QueryRemark::Relaxed(_)
             | QueryRemark::Language(_)
             | QueryRemark::TooLong(_) => false,
         };
-        let QueryInterpretation { wants, order, highest, remarks } = &self.understood;
+        let QueryInterpretation { wants, order, then: _, highest, remarks } = &self.understood;
         if !wants.is_empty()
             || order.is_some()
             || highest.is_some()
@@ -101,6 +109,12 @@ impl Interpreter<'_> {
             &[Attribute::Rooftop],
             &[Attribute::InteriorColor],
         ];
+        // `BMW 330` is a 330i.
+        if word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit()) {
+            let senses = self.lexicon.starting_with(word).flatten();
+            let names = values_with(senses, &[Attribute::Model, Attribute::Trim]);
+            return self.phrase_of_values(names.collect(), word);
+        }
         if word.chars().count() < 3 || !word.chars().all(char::is_alphabetic) {
             return None;
         }
