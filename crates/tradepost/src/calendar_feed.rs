@@ -15,6 +15,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_store::Store;
 
+use crate::console::password::token;
 use crate::icalendar::{self, CalendarEvent, CalendarSource, EventStatus};
 
 /// Number of past days in a feed.
@@ -38,12 +39,7 @@ impl FeedSecret {
     /// # Errors
     /// When the operating system has no randomness.
     pub fn generate() -> Result<Self, InternalError> {
-        use base64::Engine as _;
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).map_err(|error| {
-            InternalError::new("reading the operating system's randomness", error.to_string())
-        })?;
-        let secret = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random);
+        let secret = token()?;
         Ok(Self { path: format!("calendar/{secret}{ENDING}"), hash: hash(&secret) })
     }
 }

@@ -15,7 +15,7 @@ use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
 use crate::config::delivery::DeliveryConfig;
-use crate::delivery::channel::{self, OutgoingMessage};
+use crate::delivery::channel::{self, OutgoingMessage, TestRefused};
 
 /// Texts of a list of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -58,15 +58,15 @@ pub(super) fn send_test(
     outgoing: impl FnOnce(String, Timestamp) -> OutgoingMessage,
 ) -> Result<String, CommandFailure> {
     let clock = Clock::system();
-    let carrier = channel::open(delivery, &clock).map_err(CommandFailure::usage)?;
-    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
-    let outgoing = outgoing(id, clock.now());
     let runtime = runtime(Builder::new_current_thread())?;
-    let sent = runtime.block_on(carrier.carry(outgoing));
+    let sent = runtime.block_on(channel::send_test(delivery, &clock, outgoing));
     // An abandoned DNS lookup must not delay the end of the command.
     runtime.shutdown_timeout(Duration::ZERO);
-    sent.map_err(|failed| {
-        CommandFailure::new(1, format!("the test was not accepted: {}", failed.answer))
-            .hint("correct the destination, or its settings in the configuration")
+    sent.map_err(|refused| match refused {
+        TestRefused::Unusable(reason) => CommandFailure::usage(reason),
+        TestRefused::NotAccepted(answer) => {
+            CommandFailure::new(1, format!("the test was not accepted: {answer}"))
+                .hint("correct the destination, or its settings in the configuration")
+        }
     })
 }

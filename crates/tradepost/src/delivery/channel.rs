@@ -112,6 +112,41 @@ pub fn open(delivery: &DeliveryConfig, clock: &Clock) -> Result<Arc<dyn Delivery
     })
 }
 
+/// Refusal of a test by a destination.
+#[derive(Debug)]
+pub enum TestRefused {
+    /// The destination cannot be used: the reason, without any secret.
+    Unusable(String),
+    /// The destination did not accept the test: its answer.
+    NotAccepted(String),
+}
+
+impl TestRefused {
+    /// Returns the reason or the answer.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Unusable(text) | Self::NotAccepted(text) => text,
+        }
+    }
+}
+
+/// Sends a test to a destination, once and at once. `outgoing` creates the message from an id and
+/// the time. Returns the answer.
+///
+/// # Errors
+/// When the destination cannot be used, or does not accept the test.
+pub async fn send_test(
+    delivery: &DeliveryConfig,
+    clock: &Clock,
+    outgoing: impl FnOnce(String, Timestamp) -> OutgoingMessage,
+) -> Result<String, TestRefused> {
+    let carrier = open(delivery, clock).map_err(TestRefused::Unusable)?;
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let outgoing = outgoing(id, clock.now());
+    carrier.carry(outgoing).await.map_err(|failed| TestRefused::NotAccepted(failed.answer))
+}
+
 /// Sends a sample lead to a destination, once and at once. Returns its answer.
 ///
 /// # Errors
@@ -121,9 +156,7 @@ pub async fn send_sample(
     delivery: &DeliveryConfig,
     clock: &Clock,
 ) -> Result<String, String> {
-    let carrier = open(delivery, clock)?;
-    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let form = &delivery.destination.form;
-    let outgoing = OutgoingMessage::sample(&id, form, dealer, clock.now());
-    carrier.carry(outgoing).await.map_err(|failed| failed.answer)
+    let sample = |id: String, now| OutgoingMessage::sample(&id, form, dealer, now);
+    send_test(delivery, clock, sample).await.map_err(TestRefused::into_text)
 }

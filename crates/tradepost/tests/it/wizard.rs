@@ -556,3 +556,28 @@ fn a_test_lead_that_is_refused_says_what_to_do_and_is_erased() {
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.contains("the lead was not taken"), "{stdout}");
 }
+
+#[test]
+fn a_test_lead_without_a_store_still_shows_what_is_amiss() {
+    let folder = furnished();
+    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let output = wizard(folder.path(), &[], &answers(&mail.address.port().to_string()));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // A file stands where the data folder belongs.
+    let data = folder.path().join("tradepost-data");
+    fs::remove_dir_all(&data).ok();
+    fs::write(&data, "no folder").unwrap();
+    let mut doctor =
+        command(folder.path(), &["doctor", "--test-lead", "me@bare.example", "--json"]);
+    let output = doctor.output().unwrap();
+    assert_eq!(output.status.code(), Some(15), "{output:?}");
+    let document: Value =
+        json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let findings = document["findings"].as_array().unwrap();
+    let found = |area: &str, state: &str| {
+        findings.iter().any(|finding| finding["area"] == area && finding["state"] == state)
+    };
+    // There is no store to open, and the destination was checked nevertheless.
+    assert!(found("steps", "bad") && found("store", "warning"), "{document}");
+    assert!(found("delivery", "ok"), "{document}");
+}

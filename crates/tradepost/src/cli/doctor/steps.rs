@@ -37,7 +37,11 @@ pub(super) fn examine(
     context: &Context,
 ) -> Result<Vec<DoctorFinding>, CommandFailure> {
     let dealer = Arc::new(import::pick(config, dealer)?.clone());
-    let store = Arc::new(place.open(Some(config), context)?);
+    let store = match place.open(Some(config), context) {
+        Ok(store) => Arc::new(store),
+        // The other checks say why, so they have to run.
+        Err(_) => return Ok(vec![untested(&dealer)]),
+    };
     let clock = Clock::system();
     let here = on_this_machine(config.server.listen);
     let tester = StepTester {
@@ -71,6 +75,17 @@ pub(super) fn examine(
     };
     let states = first_steps::states(&dealer, &facts, clock.now());
     Ok(states.iter().map(|state| finding(&dealer, state, &tested)).collect())
+}
+
+/// Returns the finding of a dealer whose steps could not be tested without the store.
+fn untested(dealer: &DealerConfig) -> DoctorFinding {
+    DoctorFinding {
+        area: Area::Steps,
+        subject: dealer.terms.id.clone(),
+        state: FindingState::Bad,
+        says: "no step was tested, because the store cannot be opened".to_owned(),
+        hint: Some("correct what the store's findings name, and test again".to_owned()),
+    }
 }
 
 fn refused(refusal: StepRefusal) -> CommandFailure {

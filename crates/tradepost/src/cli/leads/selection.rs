@@ -114,9 +114,10 @@ impl Selection {
         }
     }
 
-    /// Returns true when an option other than the state selects leads.
+    /// Returns true when an option selects leads. The default state selects none.
     pub(super) const fn is_narrowed(&self) -> bool {
-        self.dealer.is_some()
+        !matches!(self.state, LeadStateOption::Received)
+            || self.dealer.is_some()
             || self.rooftop.is_some()
             || self.at_stage.is_some()
             || self.since.is_some()

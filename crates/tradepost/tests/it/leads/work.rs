@@ -94,6 +94,7 @@ fn a_lost_lead_needs_a_reason_on_the_command_line() {
     let error = refused(&server, &["stage", "--all", "--waiting", "--stage", "working"]);
     assert_eq!(error["leads"], 1, "{error}");
     refused(&server, &["stage", ada, "--waiting", "--stage", "working"]);
+    refused(&server, &["stage", ada, "--state", "held", "--stage", "working"]);
     let all = &["stage", "--all", "--yes", "--waiting", "--stage", "working"];
     assert_eq!(done(&server, all)["changed"].as_array().unwrap().len(), 1);
     assert_eq!(done(&server, all)["changed"].as_array().unwrap().len(), 0);

@@ -12,7 +12,7 @@ use tradepost_store::{FeedState, Replacement};
 
 use super::draft::Draft;
 use super::prompt::{Dialogue, Question};
-use super::{ROOFTOPS, ask_checked, ask_optional};
+use super::{DEALER, ROOFTOPS, ask_checked, ask_optional};
 use crate::cli::context::runtime;
 use crate::cli::import;
 use crate::cli::output::CommandFailure;
@@ -22,9 +22,6 @@ use crate::feeds::pull::{self, PullAnswer};
 
 /// Number of skipped rows that are shown.
 const SHOWN: usize = 5;
-
-/// The dealer that has the feed.
-const DEALER: &str = "/dealers/0";
 
 /// Asks for a feed until one is read as wanted, or left out.
 ///

@@ -8,14 +8,11 @@ use tradepost_server::clock::Clock;
 
 use super::draft::Draft;
 use super::prompt::{Dialogue, Question};
-use super::{ask_checked, ask_checked_secret, ask_optional};
+use super::{DEALER, ask_checked, ask_checked_secret, ask_optional};
 use crate::cli::context::runtime;
 use crate::cli::output::CommandFailure;
 use crate::console::password;
 use crate::delivery::channel;
-
-/// The dealer that has the destination.
-const DEALER: &str = "/dealers/0";
 
 words! {
     /// Answers to the question where leads go.
