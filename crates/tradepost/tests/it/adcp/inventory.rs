@@ -118,16 +118,20 @@ fn check_commands(scratch: Option<&Scratch>) {
     let refused = call(process.address, &bearer, "create_media_buy", &order("0002", 48)).unwrap();
     assert_eq!(refused["errors"][0]["details"]["days"][0]["available"], 5000, "{refused}");
     let days = ["--from", "2099-01-30", "--until", "2099-02-01"];
-    expect_test::expect![[""]].assert_eq(&said(
-        folder,
-        is_shared,
-        &[&["list"], days.as_slice()].concat(),
-    ));
-    expect_test::expect![[""]].assert_eq(&said(
-        folder,
-        is_shared,
-        &[&["export"], days.as_slice()].concat(),
-    ));
+    expect_test::expect![[r#"
+        0
+        PRODUCT  POOL   UNIT         DATE        CAPACITY  BOOKED  HELD   LEFT  DELIVERED
+        front    front  impressions  2099-01-30     10000    5000     0   5000
+        front    front  impressions  2099-01-31     10000       0     0  10000
+    "#]]
+    .assert_eq(&said(folder, is_shared, &[&["list"], days.as_slice()].concat()));
+    expect_test::expect![[r#"
+        0
+        publisher,product,pool,unit,date,capacity,booked,held,left,oversold,delivered,sandbox
+        gazette,front,front,impressions,2099-01-30,10000,5000,0,5000,0,,false
+        gazette,front,front,impressions,2099-01-31,10000,0,0,10000,0,,false
+    "#]]
+    .assert_eq(&said(folder, is_shared, &[&["export"], days.as_slice()].concat()));
     let unknown = said(folder, is_shared, &["list", "--product", "back"]);
     assert!(unknown.starts_with("2\n"), "{unknown}");
     let backwards =
@@ -138,7 +142,15 @@ fn check_commands(scratch: Option<&Scratch>) {
     configure(folder, address.as_deref(), "pages", 10_000);
     let id = sold["media_buy_id"].as_str().unwrap();
     let wrong = said(folder, is_shared, &["check"]).replace(id, "mb_1");
-    expect_test::expect![[""]].assert_eq(&wrong);
+    expect_test::expect![[r#"
+        15
+        error: the books differ from the media buys in 3 places
+          media_buy mb_1: 5000 in the books, 5000 expected
+          booked front on 2099-01-30: 5000 in the books, 0 expected
+          booked pages on 2099-01-30: 0 in the books, 5000 expected
+        hint: `tradepost publisher inventory repair` writes them anew
+    "#]]
+    .assert_eq(&wrong);
     let doctor = tradepost(folder, is_shared, &["doctor", "--timeout", "2"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("the books differ"), "{doctor}");
