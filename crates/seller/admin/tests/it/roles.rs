@@ -396,6 +396,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("payment-due", &["seller", "approver"]),
     ("payment-settled", &["seller", "approver"]),
     ("grant", &["approver"]),
+    ("repair-inventory", &["seller", "approver"]),
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
