@@ -283,7 +283,7 @@ pub(super) fn read_lead(
         optional "consent_shown_to_user" => shown: parse::boolean,
     });
     let dealer = the_one(arguments, "dealer", dealer, names, &mut problems);
-    check_confirmation(&confirmation, shown, &mut problems);
+    schema::check_two_calls(confirmation.is_some(), shown, &mut problems);
     let has_channels = channels.is_some();
     let parts = [
         ("customer", customer),
@@ -313,18 +313,6 @@ pub(super) fn read_lead(
             problems.into_result(Some(CheckedCall { dealers: vec![dealer], what }))
         }
         Some(_) | None => Err(problems),
-    }
-}
-
-fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mut Problems) {
-    let at = DocumentPlace::Root.key("consent_shown_to_user");
-    if confirmation.is_some() && shown != Some(true) {
-        let message = "must be true: show the user the consent text, word for word, and ask";
-        parse::push(&at, p, Keyword::Const, message, ProblemDetail::None);
-    } else if confirmation.is_none() && shown == Some(true) {
-        let message = "the user cannot have seen a text that does not exist yet; call without it \
-                       and without confirmation first";
-        parse::push(&at, p, Keyword::Const, message, ProblemDetail::None);
     }
 }
 

@@ -3,12 +3,14 @@
 
 use tradepost_aap::vehicle::ListingStatus;
 use tradepost_client::display::{
-    MAX_ITEMS, dollars, grouped, identified, label, member, of_vehicle, text, title,
+    dollars, grouped, identified, label, member, of_vehicle, text, title,
 };
 use tradepost_client::text::SENTENCE;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
-use tradepost_mcp::outline::{line, said, table};
+use tradepost_mcp::outline::{line, link, said, table};
+use tradepost_mcp::summary;
+pub(super) use tradepost_mcp::summary::items;
 
 use super::doubtful::DOUBTFUL;
 use super::failures::BridgeError;
@@ -39,17 +41,7 @@ pub(super) fn dealers(document: &Value, errors: &[BridgeError]) -> String {
         ] {
             line(&mut out, name, &value);
         }
-        for rooftop in items(data, "rooftops").take(MAX_ITEMS) {
-            let place = rooftop.get("address").unwrap_or(&Value::Null);
-            let parts = ["address_line_1", "city", "state", "zip"].map(|name| member(place, name));
-            let phones = items(rooftop, "phones").map(|phone| member(phone, "value"));
-            let mut facts: Vec<_> = std::iter::once(member(rooftop, "name"))
-                .chain(parts)
-                .chain(phones.take(3))
-                .collect();
-            facts.retain(|fact| !fact.is_empty());
-            out.push_str(&format!("- rooftop: \"{}\"\n", quoted(&facts.join(", "), SENTENCE)));
-        }
+        summary::rooftops(&mut out, data);
         out.push('\n');
     }
     failures(&mut out, errors);
@@ -80,6 +72,8 @@ pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
                 format!("{}{mark}", dollars(vehicle.get("price"))),
                 grouped(vehicle.get("mileage")),
                 said(vehicle.get("status")),
+                said(vehicle.get("stock")),
+                link(&member(vehicle, "vdp_url")).to_owned(),
             ]
         })
         .collect();
@@ -89,8 +83,17 @@ pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
     };
     let mut out = format!("{} of {total} matching vehicles\n", rows.len());
     if !rows.is_empty() {
-        let header =
-            ["dealer", "identified by", "vehicle", "condition", "price", "miles", "status"];
+        let header = [
+            "dealer",
+            "identified by",
+            "vehicle",
+            "condition",
+            "price",
+            "miles",
+            "status",
+            "stock",
+            "link",
+        ];
         out.push('\n');
         out.push_str(&table(&header, &rows));
     }
@@ -143,30 +146,7 @@ pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> Stri
 /// Renders counts over the inventories.
 pub(super) fn facets(data: &Value, dealers: &[Value], errors: &[BridgeError]) -> String {
     let mut out = String::new();
-    for (name, value) in data.as_object().into_iter().flatten() {
-        let show = |value: Option<&Value>| {
-            if value.is_some_and(Value::is_number) && name.contains("price") {
-                dollars(value)
-            } else {
-                said(value)
-            }
-        };
-        let shown = if let Some(terms) = value.as_array() {
-            let shown = terms.iter().take(MAX_ITEMS);
-            let shown =
-                shown.map(|t| format!("{} ({})", said(t.get("value")), text(t.get("count"))));
-            let mut shown: Vec<_> = shown.collect();
-            if terms.len() > MAX_ITEMS {
-                shown.push(format!("and {} more", terms.len() - MAX_ITEMS));
-            }
-            shown.join(", ")
-        } else if value.is_object() {
-            format!("{} to {}", show(value.get("min")), show(value.get("max")))
-        } else {
-            said(Some(value))
-        };
-        out.push_str(&format!("- {}: {shown}\n", label(name)));
-    }
+    summary::counts(&mut out, data);
     if out.is_empty() {
         out.push_str("no vehicle matches\n");
     }
@@ -184,31 +164,8 @@ pub(super) fn receipt(
     conversation: Option<&str>,
     message: Option<&str>,
 ) -> String {
-    let status = said(data.get("status"));
-    let lead = said(data.get("lead_id"));
-    let mut out = format!("Sent to {dealer}: {status}, lead {lead}\n");
-    if let Some(appointment) = data.get("appointment").filter(|value| value.is_object()) {
-        out.push_str(&format!("- appointment: {}\n", said(appointment.get("status"))));
-        for name in ["confirmed_at", "proposed_times"] {
-            line(&mut out, &label(name), &said(appointment.get(name)));
-        }
-        if appointment.get("proposed_times").is_some() {
-            out.push_str(
-                "Show the times to the user, and send the lead again with the chosen one and with \
-                 this conversation.\n",
-            );
-        }
-    }
-    if let Some(conversation) = conversation {
-        out.push_str(&format!("- conversation: {conversation}\n"));
-    }
-    if let Some(contact) = data.get("dealer").filter(|value| value.is_object()) {
-        out.push_str(&format!(
-            "- contact: {} {}\n",
-            said(contact.get("name")),
-            said(contact.get("phone"))
-        ));
-    }
+    let mut out = String::new();
+    summary::receipt(&mut out, dealer, data, conversation);
     says(&mut out, message);
     out.trim_end().to_owned()
 }
@@ -233,8 +190,4 @@ pub(super) fn failures(out: &mut String, errors: &[BridgeError]) {
     for error in errors {
         out.push_str(&format!("\n\nnot included: {}", error.text()));
     }
-}
-
-pub(super) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }

@@ -103,6 +103,14 @@ impl AapRefusal {
         Self::new(AapCode::SchemaValidationFailed, message, Value::Null, problems)
     }
 
+    /// Creates a refusal with a code and, for programs, its reason in the details.
+    #[must_use]
+    pub fn from_reason(code: AapCode, message: impl Into<String>, reason: &str) -> Self {
+        let mut refusal = Self::from_code(code, message);
+        refusal.details.insert("reason".to_owned(), reason.into());
+        refusal
+    }
+
     /// Creates `MISSING_REQUIRED_FIELD`.
     #[must_use]
     pub fn missing_required_field(problems: Problems) -> Self {

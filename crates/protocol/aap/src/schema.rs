@@ -8,6 +8,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use tradepost_document::json::{Map, Value, json};
+use tradepost_document::parse;
+use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 use crate::Skill;
 use crate::inventory::{SortField, SortOrder};
@@ -79,6 +81,23 @@ pub fn in_two_calls(members: &mut Map) {
         },
     });
     members.extend(own.as_object().cloned().unwrap_or_default());
+}
+
+/// Checks the members that a tool adds for a lead in two calls: the user has seen the text of the first call when its
+/// confirmation comes back, and not before.
+pub fn check_two_calls(has_confirmation: bool, is_shown: Option<bool>, problems: &mut Problems) {
+    let message = match (has_confirmation, is_shown) {
+        (true, None | Some(false)) => {
+            "must be true: show the user the consent text, word for word, and ask"
+        }
+        (false, Some(true)) => {
+            "the user cannot have seen a text that does not exist yet; call without it and without \
+             confirmation first"
+        }
+        (true, Some(true)) | (false, None | Some(false)) => return,
+    };
+    let at = DocumentPlace::Root.key("consent_shown_to_user");
+    parse::push(&at, problems, Keyword::Const, message, ProblemDetail::None);
 }
 
 /// Names of all members of all requests.

@@ -1,6 +1,7 @@
 //! Confirmation tokens: the first call of a tool that needs consent issues one and the second call returns it. A
 //! token is an expiry time and an HMAC over everything that the user was asked about. Any change between the two
-//! calls makes it invalid, and nothing has to be stored for calls that are never completed.
+//! calls makes it invalid, and nothing has to be stored for calls that are never completed. What was used or refused is
+//! remembered by the owner of a [`TokenSigner`], or in one process by [`ConfirmationTokens`].
 
 use std::collections::HashMap;
 use std::fmt;
@@ -49,9 +50,81 @@ pub struct Confirmed {
     pub is_repeated: bool,
 }
 
-/// Issues tokens and redeems them.
-pub struct ConfirmationTokens {
+/// Issues tokens and recognises them. It stores nothing: its owner remembers which token was used or refused, under
+/// the token's key.
+pub struct TokenSigner {
     secret: [u8; 32],
+}
+
+impl fmt::Debug for TokenSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenSigner")
+    }
+}
+
+/// A genuine token of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedToken {
+    hash: Hash,
+    /// Expiry.
+    until: Timestamp,
+    /// Idempotency key of the request to which the token belongs: the same whenever it comes back.
+    pub idempotency_key: String,
+}
+
+impl VerifiedToken {
+    /// Returns true when the token cannot be used for the first time any more.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.until <= now
+    }
+}
+
+impl TokenSigner {
+    /// Creates the signer with a random secret. Tokens are accepted by every signer with the same one.
+    #[must_use]
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self { secret }
+    }
+
+    /// Returns a token for `subject` and its expiry.
+    #[must_use]
+    pub fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
+        let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
+        // Truncated to whole seconds, as in the token.
+        let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
+        let mut bytes = until.as_second().to_be_bytes().to_vec();
+        bytes.extend(self.mac("confirm", until, subject).finalize().into_bytes());
+        (URL_SAFE_NO_PAD.encode(bytes), until)
+    }
+
+    /// Verifies that a token was issued for `subject`, however long ago.
+    ///
+    /// # Errors
+    /// [`TokenRejected::Invalid`].
+    pub fn verify(&self, token: &str, subject: &str) -> Result<VerifiedToken, TokenRejected> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRejected::Invalid)?;
+        let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(TokenRejected::Invalid)?;
+        let until = Timestamp::from_second(i64::from_be_bytes(*moment));
+        let until = until.map_err(|_| TokenRejected::Invalid)?;
+        let hash: Hash = hash.try_into().map_err(|_| TokenRejected::Invalid)?;
+        // `verify_slice` compares in constant time.
+        let verified = self.mac("confirm", until, subject).verify_slice(&hash);
+        verified.map_err(|_| TokenRejected::Invalid)?;
+        // Derived from the same values as the token, so that a repetition has the same key.
+        let key = self.mac("key", until, subject).finalize().into_bytes();
+        let idempotency_key = format!("mcp-{}", URL_SAFE_NO_PAD.encode(key));
+        Ok(VerifiedToken { hash, until, idempotency_key })
+    }
+
+    fn mac(&self, purpose: &str, until: Timestamp, subject: &str) -> Hmac<Sha256> {
+        mac(&self.secret, purpose, until.as_second().to_be_bytes(), subject)
+    }
+}
+
+/// Issues tokens and redeems them, and remembers in this process which were used.
+pub struct ConfirmationTokens {
+    signer: TokenSigner,
     used: Mutex<HashMap<Hash, TokenUse>>,
 }
 
@@ -75,18 +148,13 @@ struct TokenUse {
 impl ConfirmationTokens {
     /// Creates the issuer with a random secret. Tokens are accepted by every issuer with the same one.
     pub fn new(secret: [u8; 32]) -> Self {
-        Self { secret, used: Mutex::new(HashMap::new()) }
+        Self { signer: TokenSigner::new(secret), used: Mutex::new(HashMap::new()) }
     }
 
     /// Returns a token for `subject` and its expiry.
     #[must_use]
     pub fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
-        let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-        // Truncated to whole seconds, as in the token.
-        let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
-        let mut bytes = until.as_second().to_be_bytes().to_vec();
-        bytes.extend(self.mac("confirm", until, subject).finalize().into_bytes());
-        (URL_SAFE_NO_PAD.encode(bytes), until)
+        self.signer.issue(subject, now)
     }
 
     /// Redeems a token.
@@ -99,20 +167,14 @@ impl ConfirmationTokens {
         subject: &str,
         now: Timestamp,
     ) -> Result<Confirmed, TokenRejected> {
-        let (hash, until) = self.verified(token, subject)?;
+        let token = self.signer.verify(token, subject)?;
         let (used, is_repeated) =
-            self.first_use(hash, until, now, false).ok_or(TokenRejected::Expired)?;
+            self.first_use(&token, now, false).ok_or(TokenRejected::Expired)?;
         if used.declined {
             return Err(TokenRejected::Declined);
         }
         let granted_at = used.first;
-        // Derived from the same values as the token, so that a repetition has the same key.
-        let key = self.mac("key", until, subject).finalize().into_bytes();
-        Ok(Confirmed {
-            granted_at,
-            idempotency_key: format!("mcp-{}", URL_SAFE_NO_PAD.encode(key)),
-            is_repeated,
-        })
+        Ok(Confirmed { granted_at, idempotency_key: token.idempotency_key, is_repeated })
     }
 
     /// Checks that a token could still be redeemed, without redeeming it.
@@ -125,45 +187,33 @@ impl ConfirmationTokens {
         subject: &str,
         now: Timestamp,
     ) -> Result<(), TokenRejected> {
-        let (hash, until) = self.verified(token, subject)?;
+        let token = self.signer.verify(token, subject)?;
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        match used.get(&hash) {
+        match used.get(&token.hash) {
             Some(known) if known.declined => Err(TokenRejected::Declined),
             // The person has already agreed and is not asked again.
             Some(_) => Err(TokenRejected::Invalid),
-            None if until <= now => Err(TokenRejected::Expired),
+            None if token.is_expired(now) => Err(TokenRejected::Expired),
             None => Ok(()),
         }
     }
 
     /// Makes a token invalid because the person refused.
     pub fn decline(&self, token: &str, subject: &str, now: Timestamp) {
-        if let Ok((hash, until)) = self.verified(token, subject) {
-            self.first_use(hash, until, now, true);
+        if let Ok(token) = self.signer.verify(token, subject) {
+            self.first_use(&token, now, true);
         }
     }
 
-    fn verified(&self, token: &str, subject: &str) -> Result<(Hash, Timestamp), TokenRejected> {
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRejected::Invalid)?;
-        let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(TokenRejected::Invalid)?;
-        let until = Timestamp::from_second(i64::from_be_bytes(*moment));
-        let until = until.map_err(|_| TokenRejected::Invalid)?;
-        let hash: Hash = hash.try_into().map_err(|_| TokenRejected::Invalid)?;
-        // `verify_slice` compares in constant time.
-        let verified = self.mac("confirm", until, subject).verify_slice(&hash);
-        verified.map_err(|_| TokenRejected::Invalid)?;
-        Ok((hash, until))
-    }
-
     /// Returns the first use of this token, and true when that was an earlier call. `None` when the token has
-    /// expired, or when no more uses can be remembered.
+    /// expired.
     fn first_use(
         &self,
-        hash: Hash,
-        until: Timestamp,
+        token: &VerifiedToken,
         now: Timestamp,
         declined: bool,
     ) -> Option<(TokenUse, bool)> {
+        let VerifiedToken { hash, until, .. } = *token;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
         // Looked up before the expiry check: a token that was redeemed in time can be repeated later.
@@ -173,8 +223,8 @@ impl ConfirmationTokens {
         if until <= now {
             return None;
         }
+        let known = TokenUse { first: now, until, declined };
         if used.len() >= MAX_USED {
-            // A forgotten agreement that comes back has the same key and another moment of consent.
             // A forgotten refusal would become an agreement, so it is kept until its token has expired.
             let spare = used.iter().filter(|(_, known)| !known.declined || known.until <= now);
             let oldest = spare.min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
@@ -182,16 +232,13 @@ impl ConfirmationTokens {
                 Some(oldest) => drop(used.remove(&oldest)),
                 // A refusal is always stored: tokens expire soon.
                 None if declined => {}
-                None => return None,
+                // An agreement counts all the same, or others' refusals would end everything. When it comes back, it
+                // has the same key and another moment of consent.
+                None => return Some((known, false)),
             }
         }
-        let known = TokenUse { first: now, until, declined };
         used.insert(hash, known);
         Some((known, false))
-    }
-
-    fn mac(&self, purpose: &str, until: Timestamp, subject: &str) -> Hmac<Sha256> {
-        mac(&self.secret, purpose, until.as_second().to_be_bytes(), subject)
     }
 }
 
@@ -281,12 +328,16 @@ mod tests {
         let (other, _) = confirmations.issue("that", at(2));
         assert!(confirmations.redeem(&other, "that", at(3)).is_ok());
         assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(TokenRejected::Declined));
-        // When only refusals are remembered, no further agreement is accepted.
+        // Any number of refusals leaves the agreements of others alone.
         let confirmations = ConfirmationTokens::new([7; 32]);
         fill(&confirmations, true);
         let (token, _) = confirmations.issue("this", at(2));
-        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(TokenRejected::Expired));
-        assert!(confirmations.redeem(&token, "this", at(31)).is_ok(), "those are over by then");
+        let first = confirmations.redeem(&token, "this", at(3)).unwrap();
+        let again = confirmations.redeem(&token, "this", at(3)).unwrap();
+        assert_eq!(again.idempotency_key, first.idempotency_key);
+        let (refused, _) = confirmations.issue("that", at(3));
+        confirmations.decline(&refused, "that", at(4));
+        assert_eq!(confirmations.redeem(&refused, "that", at(5)), Err(TokenRejected::Declined));
     }
 
     #[test]

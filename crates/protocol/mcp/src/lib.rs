@@ -10,6 +10,7 @@ pub mod lenient;
 pub mod outline;
 pub mod sanitize;
 pub mod schema;
+pub mod summary;
 
 mod client;
 mod elicitation;

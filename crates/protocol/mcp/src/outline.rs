@@ -13,6 +13,9 @@ const MAX_LINES: usize = 60;
 /// Maximum length of each text in a form, in characters.
 const MAX_SHOWN: usize = 300;
 
+/// Maximum length of a link, in characters.
+const MAX_LINK: usize = 300;
+
 /// Maximum length of a member's name in a form, in characters.
 const MAX_MEMBER: usize = 40;
 
@@ -125,6 +128,16 @@ pub fn said_text(shown: &str) -> String {
         return shown.to_owned();
     }
     format!("\"{}\"", quoted(shown, SENTENCE))
+}
+
+/// Returns the link to a vehicle's page, if it is one that a model may pass on, or else nothing.
+#[must_use]
+pub fn link(url: &str) -> &str {
+    let is_safe = |c: char| {
+        c.is_ascii_graphic() && !matches!(c, '|' | '<' | '>' | '"' | '`' | '(' | ')' | '[' | ']')
+    };
+    let is_link = url.starts_with("https://") && url.len() <= MAX_LINK && url.chars().all(is_safe);
+    if is_link { url } else { "" }
 }
 
 /// Renders a table of Markdown.

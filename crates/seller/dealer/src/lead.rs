@@ -29,11 +29,13 @@ use crate::record::{
 use crate::settings::{DealerSettings, RooftopSettings};
 use crate::skills::{self, SkillError};
 
+mod agreement;
 mod messages;
 mod policy;
 mod proof;
 mod repeated;
 
+pub use agreement::PersonAgreement;
 use policy::SubmissionLimits;
 use proof::SenderIdentity;
 use repeated::is_settled;
@@ -80,9 +82,8 @@ pub struct LeadSubmission<'a> {
     pub now: Timestamp,
     /// The lead.
     pub lead: &'a LeadSubmit,
-    /// Text by which a repeated request is recognised, in place of the payload: what the person
-    /// agreed to, where each request has another time of the agreement.
-    pub agreed: Option<&'a str>,
+    /// What the person agreed to, where the dealer itself has asked.
+    pub agreed: Option<&'a PersonAgreement>,
     /// Generator of unique ids.
     pub fresh_id: fn() -> uuid::Uuid,
 }
@@ -137,11 +138,7 @@ impl LeadSubmission<'_> {
     /// When the store fails; then nothing has changed.
     pub fn submit(&self, store: &dyn LeadStore) -> Result<LeadAnswer, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
-        let request = match self.agreed {
-            Some(agreed) => agreed.to_owned(),
-            None => self.lead.canonical_payload(),
-        };
-        let hash = Sha256::digest(request).to_vec();
+        let hash = Sha256::digest(self.request_text()).to_vec();
         let sender = SenderIdentity::new(self.caller, self.conversation, self.lead);
         let claim = self.lead.idempotency_key.as_deref().map(|key| ScopedKey {
             dealer_id: &self.dealer.id,
@@ -153,6 +150,9 @@ impl LeadSubmission<'_> {
             && let Some(answer) = self.replay(store, claim, &hash)?
         {
             return Ok(answer);
+        }
+        if let Some(refusal) = self.check_agreement(store)? {
+            return Ok(LeadAnswer::Refused(refusal));
         }
         // A repeated key is answered before these checks: a retry of an accepted lead must not fail
         // because the vehicle was sold meanwhile (§2.1).

@@ -329,6 +329,15 @@ impl Authenticator {
     /// credential it names no error.
     #[must_use]
     pub fn challenge(&self, denied: &AuthRefusal) -> Option<String> {
+        self.challenge_for(denied, None)
+    }
+
+    /// Returns the same for a resource whose metadata is at this address (RFC 9728 §5.1).
+    pub(crate) fn challenge_for(
+        &self,
+        denied: &AuthRefusal,
+        metadata: Option<&str>,
+    ) -> Option<String> {
         let (error, by_certificate) = match denied {
             AuthRefusal::Missing => (String::new(), true),
             AuthRefusal::Invalid { .. } | AuthRefusal::Expired => {
@@ -343,7 +352,10 @@ impl Authenticator {
         };
         let policy = &self.policy;
         let realm = &self.agent_id;
-        let bearer = policy.takes_bearer().then(|| format!("{SCHEME} realm=\"{realm}\"{error}"));
+        let metadata =
+            metadata.map(|at| format!(", resource_metadata=\"{at}\"")).unwrap_or_default();
+        let bearer = policy.takes_bearer();
+        let bearer = bearer.then(|| format!("{SCHEME} realm=\"{realm}\"{metadata}{error}"));
         let by_certificate = by_certificate && !policy.certificates.is_empty();
         let certificate = by_certificate.then(|| format!("{CERTIFICATE_SCHEME} realm=\"{realm}\""));
         let challenges: Vec<_> = bearer.into_iter().chain(certificate).collect();

@@ -125,7 +125,7 @@ pub fn site(registry: Arc<AgentRegistry>, others: Routes) -> Site {
         .route(discovery::LLMS_PATH, get(discovery::llms))
         .route(discovery::REGISTRY_PATH, get(discovery::registry_entry))
         .route(discovery::METADATA_PATH, get(discovery::metadata))
-        .route(discovery::MCP_METADATA_PATH, get(discovery::metadata))
+        .route(discovery::RESOURCE_METADATA_PATH, get(discovery::resource_metadata))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .merge(grpc_routes())

@@ -19,9 +19,17 @@ const MAX_OPEN_OF_SESSION: usize = 4;
 /// people from one address, so it is no less than a quarter of all.
 const MAX_OPEN_OF_CALLER: usize = MAX_OPEN / 4;
 
-/// Questions that wait for the answer of a person, by their ids as JSON.
+/// Questions that wait for the answer of a person.
 #[derive(Debug, Default)]
-pub(crate) struct OpenQuestions(Mutex<HashMap<String, OpenQuestion>>);
+pub(crate) struct OpenQuestions(Mutex<QuestionTable>);
+
+#[derive(Debug, Default)]
+struct QuestionTable {
+    /// By their ids as JSON.
+    open: HashMap<String, OpenQuestion>,
+    /// True when the process stops and asks nobody any more.
+    is_closed: bool,
+}
 
 #[derive(Debug)]
 struct OpenQuestion {
@@ -39,14 +47,16 @@ pub(crate) struct AskedQuestion {
 }
 
 impl OpenQuestions {
-    /// Opens a question. `None` when there are too many.
+    /// Opens a question. `None` when there are too many, or the process stops.
     pub(crate) fn open(&self, session: &str, caller: LimitKey) -> Option<AskedQuestion> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let QuestionTable { open, is_closed } = &mut *table;
         // Nobody waits any more for the questions of calls that have ended.
         open.retain(|_, question| !question.answer.is_closed());
         let of_session = open.values().filter(|question| question.session == session).count();
         let of_caller = open.values().filter(|question| question.caller == caller).count();
-        if open.len() >= MAX_OPEN
+        if *is_closed
+            || open.len() >= MAX_OPEN
             || of_session >= MAX_OPEN_OF_SESSION
             || of_caller >= MAX_OPEN_OF_CALLER
         {
@@ -60,16 +70,25 @@ impl OpenQuestions {
         Some(AskedQuestion { id, answer })
     }
 
-    /// Takes an answer. One that comes late, twice or in another session is ignored.
-    pub(crate) fn answered(&self, session: &str, reply: RpcReply) {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Takes an answer. Returns false when no question of this session waits for it here: it comes late or twice, or
+    /// another process has asked.
+    pub(crate) fn answered(&self, session: &str, reply: RpcReply) -> bool {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let id = reply.id.as_json();
-        if open.get(id).is_some_and(|question| question.session == session)
-            && let Some(question) = open.remove(id)
-        {
-            // An error in place of an answer is none.
-            let _ = question.answer.send(reply.outcome.unwrap_or_default());
+        if table.open.get(id).is_none_or(|question| question.session != session) {
+            return false;
         }
+        let question = table.open.remove(id);
+        // An error in place of an answer is none.
+        question
+            .is_some_and(|question| question.answer.send(reply.outcome.unwrap_or_default()).is_ok())
+    }
+
+    /// Ends all questions, whose calls go on without an answer, and asks nobody any more.
+    pub(crate) fn close(&self) {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.is_closed = true;
+        table.open.clear();
     }
 }
 
@@ -88,10 +107,10 @@ mod tests {
         let questions = OpenQuestions::default();
         let AskedQuestion { id, mut answer } = questions.open("ours", caller("a")).unwrap();
         let reply = |outcome| RpcReply { id: Id::text(&id), outcome };
-        questions.answered("theirs", reply(Ok(json!("no"))));
+        assert!(!questions.answered("theirs", reply(Ok(json!("no")))));
         assert!(answer.try_recv().is_err());
-        questions.answered("ours", reply(Ok(json!("yes"))));
-        questions.answered("ours", reply(Ok(json!("no"))));
+        assert!(questions.answered("ours", reply(Ok(json!("yes")))));
+        assert!(!questions.answered("ours", reply(Ok(json!("no")))));
         assert_eq!(answer.try_recv(), Ok(json!("yes")));
     }
 
@@ -113,5 +132,16 @@ mod tests {
         let asked: Vec<_> = (0..MAX_OPEN).map_while(open).collect();
         assert_eq!(asked.len(), MAX_OPEN_OF_CALLER);
         assert!(questions.open("other", caller("b")).is_some());
+    }
+
+    #[test]
+    fn a_process_that_stops_asks_nobody() {
+        let questions = OpenQuestions::default();
+        let mut asked = questions.open("one", caller("a")).unwrap();
+        questions.close();
+        assert_eq!(asked.answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        let reply = RpcReply { id: Id::text(&asked.id), outcome: Ok(json!("yes")) };
+        assert!(!questions.answered("one", reply));
+        assert!(questions.open("one", caller("a")).is_none());
     }
 }

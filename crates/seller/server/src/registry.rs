@@ -276,6 +276,7 @@ impl AgentRegistry {
 
     /// Ends all streams, because a stopping process cannot serve them. Other requests continue.
     pub fn close_streams(&self) {
+        self.questions.close();
         for agent in &self.agents().all {
             let closed = panics::catch_now("closing streams", || agent.close_streams());
             if let Err(fault) = closed {

@@ -47,6 +47,13 @@ pub trait Tools: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns true when a tool may ask the person behind the client by a form. A call of another tool never waits for a
+    /// person.
+    fn may_ask(&self, tool: &str) -> bool {
+        let _ = tool;
+        false
+    }
+
     /// Returns the origins of web pages that may call, such as `https://example.com`: browsers send
     /// theirs with every request, also to a name that an attacker resolves to this server (DNS
     /// rebinding).

@@ -10,7 +10,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{self, JsonPieces, Map, Value};
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Problems};
-use tradepost_mcp::confirmation::ConfirmationTokens;
+use tradepost_mcp::confirmation::TokenSigner;
 use tradepost_mcp::lenient::{self, LenientReading};
 use tradepost_server::agent::{BoxFuture, PAUSE, ProfileRefusal, ResponsibleParty};
 use tradepost_server::signed_text::Seal;
@@ -45,7 +45,7 @@ pub(super) struct McpEndpoint {
     /// Origins of the dealer's own web pages.
     origins: Vec<String>,
     sessions: ClientSessions,
-    confirmations: ConfirmationTokens,
+    confirmations: TokenSigner,
     /// List of the tools, built at first use.
     listing: OnceLock<McpListing>,
 }
@@ -60,7 +60,7 @@ impl McpEndpoint {
             origins: origin(base_url).into_iter().chain(of_host).collect(),
             sessions: ClientSessions::new(seal, id),
             // From the store's key, so that the second call of a lead may reach another process than the first.
-            confirmations: ConfirmationTokens::new(seal.derive(&["mcp confirmation", id])),
+            confirmations: TokenSigner::new(seal.derive(&["mcp confirmation", id])),
             listing: OnceLock::new(),
         }
     }
@@ -84,17 +84,19 @@ impl Tools for DealerAgent {
     }
 
     fn listing(&self) -> &McpListing {
-        static NONE: OnceLock<McpListing> = OnceLock::new();
-        let skills = &self.dealer.terms.skills;
-        match &self.mcp {
-            Some(mcp) => mcp.listing.get_or_init(|| listing::of_skills(skills)),
-            None => NONE.get_or_init(|| listing::of_skills(&[])),
-        }
+        let Some(mcp) = &self.mcp else {
+            unreachable!("a dealer without an endpoint shows no tools")
+        };
+        mcp.listing.get_or_init(|| listing::of_skills(&self.dealer.terms.skills))
     }
 
     /// Returns true also for skills that are switched off, whose calls get AAP's refusal.
     fn has(&self, name: &str) -> bool {
         skill(name).is_some()
+    }
+
+    fn may_ask(&self, name: &str) -> bool {
+        skill(name) == Some(Skill::LeadSubmit)
     }
 
     fn origins(&self) -> &[String] {
@@ -182,8 +184,7 @@ impl DealerAgent {
         let ToolCall { caller, sent, arguments, .. } = call;
         self.admit(caller)?;
         let data = payload(skill, arguments)?;
-        let conversation = self.conversations.named_or_new(None);
-        let call = SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
+        let call = SkillCall { caller, sent, conversation: None, version, agreed: None };
         let now = self.clock.now();
         let LenientRequest { request, notes, .. } = self.read_leniently(skill, &call, data, now)?;
         let reply = self.act(&call, request, now).await?;

@@ -19,7 +19,7 @@ use tradepost_aap::{
 use tradepost_client::trust::describe;
 use tradepost_dealer::empty_search::EmptySearchText;
 use tradepost_dealer::inventory::{CacheKey, CurrentYear};
-use tradepost_dealer::lead::{Conversation, LeadAnswer, LeadSubmission};
+use tradepost_dealer::lead::{Conversation, LeadAnswer, LeadSubmission, PersonAgreement};
 use tradepost_dealer::skills::{self, SkillError};
 use tradepost_dealer::week;
 use tradepost_document::catalog::Vocabulary as _;
@@ -105,12 +105,12 @@ pub(super) struct SkillCall<'a> {
     pub(super) caller: &'a Caller,
     /// Raw request data.
     pub(super) sent: RequestMeta<'a>,
-    /// Conversation that it belongs to.
-    pub(super) conversation: &'a Conversation,
+    /// Conversation that it belongs to. A call that only reads over MCP has none.
+    pub(super) conversation: Option<&'a Conversation>,
     /// Version of the profile.
     pub(super) version: Version,
     /// What the person agreed to, for a lead that was agreed to here.
-    pub(super) agreed: Option<String>,
+    pub(super) agreed: Option<PersonAgreement>,
 }
 
 /// Reason why a message gets no reply.
@@ -225,7 +225,8 @@ impl DealerAgent {
         let version = Version::choose(versions, named, data.first().copied());
         let named = request.message.context_id.as_deref();
         let conversation = self.conversations.named_or_new(named);
-        let call = SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
+        let of_message = Some(&conversation);
+        let call = SkillCall { caller, sent, conversation: of_message, version, agreed: None };
         let handled = within(patience, self.handle(&call, &data)).await;
         match handled {
             Ok(reply) => {
@@ -336,7 +337,8 @@ impl DealerAgent {
             AapRequest::LeadSubmit(lead) => {
                 let inventory = self.inventory.inventory().await?;
                 let dealer = Arc::clone(&self.dealer);
-                let conversation = call.conversation.clone();
+                let new = || self.conversations.named_or_new(None);
+                let conversation = call.conversation.cloned().unwrap_or_else(new);
                 let evidence = evidence(call.caller, call.sent, uuid::Uuid::now_v7());
                 let caller = sender(call.caller);
                 let agreed = call.agreed.clone();
@@ -349,7 +351,7 @@ impl DealerAgent {
                         evidence: &evidence,
                         now,
                         lead: &lead,
-                        agreed: agreed.as_deref(),
+                        agreed: agreed.as_ref(),
                         fresh_id: uuid::Uuid::now_v7,
                     }
                     .submit(tx)
@@ -363,6 +365,16 @@ impl DealerAgent {
                 }
             }
         }
+    }
+
+    /// Stores that a person has refused what they were asked about.
+    pub(super) async fn refuse_agreement(
+        &self,
+        refused: PersonAgreement,
+        now: Timestamp,
+    ) -> Result<(), InternalError> {
+        let dealer = Arc::clone(&self.dealer);
+        self.store.write(move |tx| refused.refuse(tx, &dealer.terms, now)).await
     }
 
     async fn repeat(&self, question: CacheKey, now: Timestamp) -> Result<AapReply, MessageRefused> {

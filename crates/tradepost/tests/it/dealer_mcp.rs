@@ -1,5 +1,7 @@
 //! A dealer's own MCP endpoint: the skills of AAP as tools, with the rules of A2A.
 
+use std::net::SocketAddr;
+
 use expect_test::{Expect, expect};
 use tradepost_document::json::{Value, json};
 use tradepost_store::Store;
@@ -10,16 +12,21 @@ use crate::support::{
 
 mod access;
 mod errors;
+mod forms;
 mod leads;
 
 /// Posts a message of MCP.
 fn post(server: &TestServer, headers: &[(&str, &str)], body: &str) -> Response {
+    post_to(server.address, headers, body)
+}
+
+fn post_to(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Response {
     let usual =
         [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
     let given = |name: &str| headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let headers: Vec<_> =
         usual.into_iter().filter(|(name, _)| !given(name)).chain(headers.to_vec()).collect();
-    client::request(server.address, "POST", "/mcp", &headers, body.as_bytes())
+    client::request(address, "POST", "/mcp", &headers, body.as_bytes())
 }
 
 /// A request of a release with a handshake.

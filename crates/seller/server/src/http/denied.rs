@@ -14,8 +14,18 @@ pub(super) fn respond(
     dialect: &impl ErrorWriter,
     denied: AuthRefusal,
 ) -> LoggedResponse {
+    respond_for(agent, dialect, denied, None)
+}
+
+/// Answers for a resource whose metadata is at this address.
+pub(super) fn respond_for(
+    agent: &dyn Agent,
+    dialect: &impl ErrorWriter,
+    denied: AuthRefusal,
+    metadata: Option<&str>,
+) -> LoggedResponse {
     if let Some(refusal) = agent.auth().refusal(&denied) {
-        let refusal = match agent.auth().challenge(&denied) {
+        let refusal = match agent.auth().challenge_for(&denied, metadata) {
             Some(challenge) => refusal.with_challenge(challenge),
             None => refusal,
         };

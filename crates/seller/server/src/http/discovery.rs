@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
 use super::head::host;
+use super::mcp::PATH;
 use super::plain::not_found;
 use crate::registry::AgentRegistry;
 use crate::tools::{DiscoveryDocument, Tools};
@@ -21,8 +22,8 @@ pub(super) const REGISTRY_PATH: &str = "/server.json";
 /// Path of the metadata of a protected resource (RFC 9728 §3).
 pub(super) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// The same for the resource `/mcp`, whose path is appended (RFC 9728 §3.1).
-pub(super) const MCP_METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+/// The same with the path of the resource appended (RFC 9728 §3.1), which a base path precedes where an agent has one.
+pub(super) const RESOURCE_METADATA_PATH: &str = "/.well-known/oauth-protected-resource/{*resource}";
 
 pub(super) async fn llms(registry: State<Arc<AgentRegistry>>, request: Request) -> Response {
     answer(&registry, request, DiscoveryDocument::LlmsText, "text/plain; charset=utf-8").await
@@ -36,6 +37,23 @@ pub(super) async fn registry_entry(
 }
 
 pub(super) async fn metadata(registry: State<Arc<AgentRegistry>>, request: Request) -> Response {
+    answer(&registry, request, DiscoveryDocument::ProtectedResource, "application/json").await
+}
+
+/// Answers with the metadata of the resource whose path is appended to that of the metadata.
+pub(super) async fn resource_metadata(
+    State(registry): State<Arc<AgentRegistry>>,
+    request: Request,
+) -> Response {
+    let agent = registry.agent(host(request.uri(), request.headers()));
+    let address = agent.as_ref().and_then(|agent| metadata_address(agent.tools()?));
+    let named = request.uri().path().strip_prefix(METADATA_PATH).unwrap_or_default();
+    // A proxy may have taken the base path away.
+    let is_here = named == PATH
+        || address.is_some_and(|address| address.ends_with(&format!("{METADATA_PATH}{named}")));
+    if !is_here {
+        return not_found().await;
+    }
     answer(&registry, request, DiscoveryDocument::ProtectedResource, "application/json").await
 }
 
@@ -59,20 +77,13 @@ async fn answer(
     response
 }
 
-/// Adds the address of the metadata to a challenge for a bearer token (RFC 9728 §5.1).
-pub(super) fn name_metadata(tools: &dyn Tools, response: &mut Response) {
-    let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE) else { return };
-    let Some(rest) = challenge.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")) else {
-        return;
-    };
-    let Some(base) = tools.address().and_then(|address| address.strip_suffix("/mcp")) else {
-        return;
-    };
-    if tools.document(DiscoveryDocument::ProtectedResource).is_none() {
-        return;
-    }
-    let named = format!("Bearer resource_metadata=\"{base}{MCP_METADATA_PATH}\", {rest}");
-    if let Ok(named) = HeaderValue::from_str(&named) {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, named);
-    }
+/// Returns the address of the metadata of an endpoint: the well-known path comes between the host and the path of the
+/// resource (RFC 9728 §3.1). `None` where no bearer credential is demanded.
+pub(super) fn metadata_address(tools: &dyn Tools) -> Option<String> {
+    let address = tools.address()?;
+    tools.document(DiscoveryDocument::ProtectedResource)?;
+    let (scheme, rest) = address.split_once("://")?;
+    let path_at = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(path_at);
+    Some(format!("{scheme}://{host}{METADATA_PATH}{path}"))
 }

@@ -28,6 +28,7 @@ use super::intake::{self, BodyError};
 use super::jsonrpc::RpcErrors;
 use super::plain::{json_response, not_found};
 use crate::agent::{Caller, SharedAgent};
+use crate::auth::AuthRefusal;
 use crate::registry::AgentRegistry;
 use crate::tools::{
     AuthRejected, ClientSession, FormSupport, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools,
@@ -57,10 +58,14 @@ pub(super) async fn handle(
     else {
         return not_found().await;
     };
-    let inside = CheckedRequest { registry: &registry, agent, tools, parts: &parts };
     let answered = async {
         match check_head(tools, &parts) {
-            Ok(()) => inside.take(body).await,
+            Ok(session) => {
+                let session = session.as_ref();
+                let inside =
+                    CheckedRequest { registry: &registry, agent, tools, parts: &parts, session };
+                inside.take(body).await
+            }
             Err(fail) => respond(&fail, &Id::null()),
         }
     };
@@ -70,12 +75,21 @@ pub(super) async fn handle(
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
-    discovery::name_metadata(tools, &mut response);
     stamped(response, stamp, agent)
 }
 
-/// Checks the head of a request before its body is read.
-fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
+/// Session that a request names, and what it says of its client.
+#[derive(Debug)]
+struct NamedSession<'a> {
+    id: &'a str,
+    said: ClientSession,
+}
+
+/// Checks the head of a request before its body is read, and reads its session.
+fn check_head<'a>(
+    tools: &dyn Tools,
+    parts: &'a Parts,
+) -> Result<Option<NamedSession<'a>>, McpError> {
     let invalid = |status: StatusCode, message| {
         Err(McpError::new(A2aCode::InvalidRequest, message).with_status(status.as_u16()))
     };
@@ -96,18 +110,28 @@ fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
         let message = "send messages with POST; there are no sessions and no streams here";
         return invalid(StatusCode::METHOD_NOT_ALLOWED, message);
     }
-    if let Some(sessions) = tools.sessions()
-        && let Some(id) = parts.headers.get(SESSION)
-        && id.to_str().ok().and_then(|id| sessions.read(id)).is_none()
-    {
-        let message = "there is no such session; begin again with initialize";
-        return invalid(StatusCode::NOT_FOUND, message);
-    }
+    let session = match (tools.sessions(), parts.headers.get(SESSION)) {
+        (Some(sessions), Some(id)) => {
+            let read = |id| Some(NamedSession { id, said: sessions.read(id)? });
+            let Some(session) = id.to_str().ok().and_then(read) else {
+                let message = "there is no such session; begin again with initialize";
+                return invalid(StatusCode::NOT_FOUND, message);
+            };
+            Some(session)
+        }
+        (Some(_) | None, _) => None,
+    };
     if !reads_json(&parts.headers) {
         let message = "the Accept header must permit application/json";
         return invalid(StatusCode::NOT_ACCEPTABLE, message);
     }
-    Ok(())
+    Ok(session)
+}
+
+/// Answers a refused caller, and names the metadata of the endpoint in a challenge.
+fn deny(agent: &SharedAgent, dialect: &RpcErrors<'_>, denied: AuthRefusal) -> LoggedResponse {
+    let metadata = agent.tools().and_then(discovery::metadata_address);
+    denied::respond_for(&**agent, dialect, denied, metadata.as_deref())
 }
 
 fn reads_json(headers: &HeaderMap) -> bool {
@@ -127,6 +151,7 @@ struct CheckedRequest<'a> {
     agent: &'a SharedAgent,
     tools: &'a dyn Tools,
     parts: &'a Parts,
+    session: Option<&'a NamedSession<'a>>,
 }
 
 impl<'a> CheckedRequest<'a> {
@@ -187,7 +212,7 @@ impl<'a> CheckedRequest<'a> {
             None => match intake::caller(self.registry, &**self.agent, self.parts).await {
                 Ok(caller) => caller,
                 Err(denied) => {
-                    return denied::respond(&**self.agent, &RpcErrors(&request.id), denied);
+                    return deny(self.agent, &RpcErrors(&request.id), denied);
                 }
             },
         };
@@ -232,7 +257,7 @@ impl<'a> CheckedRequest<'a> {
 
     /// Takes the answer of a person, which a client sends in the session of the question.
     async fn take_reply(self, reply: RpcReply) -> LoggedResponse {
-        let (Some(_), Some(session)) = (self.tools.sessions(), self.session()) else {
+        let Some(session) = self.session else {
             let message = "an answer needs the Mcp-Session-Id of its question";
             let fail = McpError::new(A2aCode::InvalidRequest, message);
             return respond(&fail.with_status(StatusCode::BAD_REQUEST.as_u16()), &reply.id);
@@ -240,26 +265,26 @@ impl<'a> CheckedRequest<'a> {
         let caller = match intake::caller(self.registry, &**self.agent, self.parts).await {
             Ok(caller) => caller,
             Err(denied) => {
-                return denied::respond(&**self.agent, &RpcErrors(&reply.id), denied);
+                return deny(self.agent, &RpcErrors(&reply.id), denied);
             }
         };
-        self.registry.questions.answered(session, reply);
+        let id = reply.id.clone();
+        if !self.registry.questions.answered(session.id, reply) {
+            let message = "no question of this id waits here: it was answered, its time is up, or another process has \
+                           asked; wait for the result of the call, which says how to ask the person again, and \
+                           send the messages of a session to one process";
+            let fail = McpError::new(A2aCode::InvalidRequest, message);
+            let (response, stamp) = respond(&fail.with_status(StatusCode::CONFLICT.as_u16()), &id);
+            return (response, stamp.by(&caller));
+        }
         (json_response(StatusCode::ACCEPTED, ""), LogFields::default().by(&caller))
-    }
-
-    /// Returns the id of the request's session.
-    fn session(self) -> Option<&'a str> {
-        self.parts.headers.get(SESSION)?.to_str().ok()
     }
 
     /// Returns the client of a request, as it describes itself there or in its handshake.
     fn client(self, request: &mcp::McpRequest) -> Option<DeclaredClient> {
         match request.lifecycle {
             Lifecycle::Stateless => DeclaredClient::from_params(request.lifecycle, &request.params),
-            Lifecycle::Handshake => {
-                let session = self.tools.sessions()?.read(self.session()?)?;
-                Some(session.client)
-            }
+            Lifecycle::Handshake => Some(self.session?.said.client.clone()),
         }
     }
 
@@ -269,14 +294,14 @@ impl<'a> CheckedRequest<'a> {
         mut request: mcp::McpRequest,
         bytes: &[u8],
     ) -> LoggedResponse {
-        let Self { registry, agent, tools, parts } = self;
+        let Self { registry, agent, tools, parts, .. } = self;
         let tool = match request.tool(|name| tools.has(name)) {
             // Copied, because the arguments are taken out of the request next.
             Ok(tool) => &tool.to_owned(),
             Err(fail) => return respond(&fail, &request.id),
         };
         let arguments = request.take_arguments();
-        if let Some(session) = self.asks_in(&request) {
+        if let Some(session) = self.session_for_form(&request, tool) {
             let held = HeldCall {
                 registry: Arc::clone(registry),
                 agent: Arc::clone(agent),
@@ -306,14 +331,15 @@ impl<'a> CheckedRequest<'a> {
         written(agent, &request.id, request.lifecycle, outcome)
     }
 
-    /// Returns the session of a client that can show a form.
-    fn asks_in(self, request: &mcp::McpRequest) -> Option<&'a str> {
-        let session = self.session().filter(|_| request.lifecycle == Lifecycle::Handshake)?;
+    /// Returns the session of a client that can show a form, for a tool that may ask.
+    fn session_for_form(self, request: &mcp::McpRequest, tool: &str) -> Option<&'a str> {
+        let is_handshake = request.lifecycle == Lifecycle::Handshake;
+        let session = self.session.filter(|session| is_handshake && session.said.shows_forms)?;
         let named = self.parts.headers.get_all(header::ACCEPT).iter();
-        let named = named.filter_map(|value| value.to_str().ok());
-        let is_asked = self.tools.sessions()?.read(session)?.shows_forms
-            && MediaType::listed(named).any(|range| range.covers("text/event-stream"));
-        is_asked.then_some(session)
+        let mut named = MediaType::listed(named.filter_map(|value| value.to_str().ok()));
+        let is_asked =
+            self.tools.may_ask(tool) && named.any(|range| range.covers("text/event-stream"));
+        is_asked.then_some(session.id)
     }
 }
 
@@ -340,7 +366,7 @@ fn written(
             (json_response(StatusCode::OK, body), stamp)
         }
         ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
-        ToolOutcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+        ToolOutcome::Denied(denied) => deny(agent, &dialect, denied),
         ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use jiff::SignedDuration;
 use tower::Service as _;
@@ -139,6 +139,44 @@ pub(super) async fn observe(
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
     Ok(response)
+}
+
+/// Logs the end of a call whose answer is a stream: the request was logged when the stream began. There are as many of
+/// them as open questions, so each is written.
+pub(super) fn log_end(
+    registry: &AgentRegistry,
+    status: StatusCode,
+    took: Duration,
+    stamp: LogFields,
+) {
+    let status = status.as_u16();
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let agent = stamp.agent.as_ref().map_or("", |agent| agent.id_or_none());
+    let code = stamp.code;
+    let skill = stamp.skill.unwrap_or_default();
+    if code == "OK" {
+        tracing::debug!(
+            path = mcp::PATH,
+            status,
+            micros,
+            agent,
+            code,
+            skill,
+            "answered after a question"
+        );
+        return;
+    }
+    let error_id = stamp.error_id.as_deref().unwrap_or_default();
+    tracing::info!(
+        path = mcp::PATH,
+        status,
+        micros,
+        agent,
+        code,
+        error_id,
+        "refused after a question"
+    );
+    note(registry, stamp, true);
 }
 
 /// Records a refusal; excess ones only as a count.

@@ -68,7 +68,6 @@ pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) ->
         discovery::LLMS_PATH,
         discovery::REGISTRY_PATH,
         discovery::METADATA_PATH,
-        discovery::MCP_METADATA_PATH,
         LIVE_PATH,
         READY_PATH,
     ];
@@ -77,6 +76,12 @@ pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) ->
         path == *known || ends_twice.contains(known) && path.strip_suffix('/') == Some(*known)
     };
     let other = || others.iter().find(|(asked, _)| *asked == path).map(|(_, known)| *known);
+    let of_resource = || {
+        // What follows is the caller's.
+        let rest = path.strip_prefix(discovery::METADATA_PATH)?;
+        rest.starts_with('/').then_some(discovery::RESOURCE_METADATA_PATH)
+    };
+    let other = || other().or_else(of_resource);
     let known = known.into_iter().find(is).or_else(other).map(Cow::Borrowed);
     let made = || {
         #[cfg(feature = "grpc")]
@@ -101,6 +106,10 @@ mod tests {
         assert_eq!(known_path("/mcp/"), "/mcp");
         assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
         assert_eq!(known_path("/.well-known/api-catalog"), DIRECTORY_PATH);
+        assert_eq!(
+            known_path("/.well-known/oauth-protected-resource/d/ada@example.com"),
+            "/.well-known/oauth-protected-resource/{*resource}"
+        );
         assert_eq!(known_path("/healthz"), LIVE_PATH);
         assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
         assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");

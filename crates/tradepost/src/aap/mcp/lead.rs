@@ -5,14 +5,15 @@
 
 use jiff::Timestamp;
 use tradepost_aap::consent_text::consent_text;
-use tradepost_aap::{AapCode, AapRefusal, AapRequest, LeadSubmit, Skill, Version};
+use tradepost_aap::{AapCode, AapRefusal, AapRequest, LeadSubmit, Skill, Version, schema};
+use tradepost_dealer::lead::PersonAgreement;
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json, object};
 use tradepost_document::parse;
-use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
-use tradepost_mcp::confirmation::{Confirmed, LIFETIME, TokenRejected};
+use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_mcp::confirmation::VerifiedToken;
 use tradepost_mcp::sanitize::quoted;
 use tradepost_mcp::{AgreementForm, FormAnswer, is_answer, outline};
 use tradepost_server::agent::RequestMeta;
@@ -91,10 +92,38 @@ struct ConsentQuestion {
 
 /// State of a person's agreement.
 enum LeadAgreement {
-    /// The person has agreed.
-    Given(Confirmed),
+    /// The person has agreed, as far as the call says. The store knows whether the token still counts.
+    Given(VerifiedToken),
+    /// The person has refused.
+    Refused(VerifiedToken),
     /// The person has to be asked first.
     Asked(ToolOutcome),
+}
+
+/// Members of a lead that the model may send, and that the person is not shown. They are part of what a confirmation is
+/// for, so that they cannot change after the person has agreed.
+struct UnshownMembers {
+    idempotency_key: Option<Value>,
+    source_agent: Option<Value>,
+    /// The consent, without what the dealer writes into it.
+    consent: Option<Value>,
+}
+
+impl UnshownMembers {
+    fn from_arguments(arguments: &Map) -> Self {
+        let member = |name: &str| arguments.get(name).cloned();
+        let mut consent = member("consent");
+        if let Some(Value::Object(consent)) = &mut consent {
+            for written in ["granted_at", "consent_text"] {
+                consent.shift_remove(written);
+            }
+        }
+        Self {
+            idempotency_key: member("idempotency_key"),
+            source_agent: member("source_agent"),
+            consent,
+        }
+    }
 }
 
 impl DealerAgent {
@@ -109,12 +138,12 @@ impl DealerAgent {
         self.admit(caller)?;
         let mut problems = Problems::new();
         let own = take_own(&mut arguments, &mut problems);
-        let sent_key = arguments.get("idempotency_key").cloned();
+        let unshown = UnshownMembers::from_arguments(&arguments);
         let payload = payload(Skill::LeadSubmit, arguments)?;
         let now = self.clock.now();
         let conversation = self.conversations.named_or_new(own.conversation.as_deref());
-        let mut call =
-            SkillCall { caller, sent, conversation: &conversation, version, agreed: None };
+        let of_lead = Some(&conversation);
+        let mut call = SkillCall { caller, sent, conversation: of_lead, version, agreed: None };
         let source = source_agent(client.as_ref());
         let draft = draft(payload, version, &source, now);
         // The lead is read before anybody is asked, so that nobody agrees to what cannot be sent.
@@ -128,15 +157,24 @@ impl DealerAgent {
         if !problems.is_empty() {
             return Err(AapRefusal::schema_validation_failed(problems).into());
         }
-        let question = self.question(&call, way, &lead, &own, sent_key.as_ref());
-        let confirmed = match self.agreement(mcp, &question, &own, way, form, now)? {
-            LeadAgreement::Given(confirmed) => confirmed,
+        let question = self.question(&call, way, &lead, &own, &unshown);
+        let agreed = |token: VerifiedToken| PersonAgreement {
+            subject: question.subject.clone(),
+            is_expired: token.is_expired(now),
+            token_key: token.idempotency_key,
+        };
+        let agreement = match self.agreement(mcp, &question, &own, way, form, now)? {
+            LeadAgreement::Given(token) => agreed(token),
+            LeadAgreement::Refused(token) => {
+                self.refuse_agreement(agreed(token), now).await?;
+                return Err(PersonAgreement::declined().into());
+            }
             LeadAgreement::Asked(outcome) => return Ok(outcome),
         };
         let remark = evidence_remark(way, client.as_ref(), sent.user_agent);
         call.sent = RequestMeta { user_agent: Some(&remark), body: sent.body };
-        let data = agreed_payload(draft, &question.consent_text, &confirmed, now);
-        call.agreed = Some(question.subject);
+        let data = agreed_payload(draft, &question.consent_text, &agreement.token_key, now);
+        call.agreed = Some(agreement);
         let request = self.read(&call, &data, now)?;
         let reply = self.act(&call, request, now).await?;
         let text = text::receipt(&self.dealer.terms.name, &reply, &conversation.id);
@@ -149,7 +187,7 @@ impl DealerAgent {
         way: ConsentWay,
         lead: &LeadSubmit,
         own: &OwnArguments,
-        sent_key: Option<&Value>,
+        unshown: &UnshownMembers,
     ) -> ConsentQuestion {
         let consent_text = consent_text(&self.recipient(), lead);
         let mut parts = lead.payload.as_object().cloned().unwrap_or_default();
@@ -165,7 +203,9 @@ impl DealerAgent {
             "lead": parts,
             "allowed_channels": lead.consent.allowed_channels,
             "expires_at"?: lead.consent.expires_at.map(rfc3339),
-            "idempotency_key"?: sent_key,
+            "consent"?: unshown.consent,
+            "source_agent"?: unshown.source_agent,
+            "idempotency_key"?: unshown.idempotency_key,
             "conversation"?: own.conversation,
             "consent_text": consent_text,
         }));
@@ -191,15 +231,12 @@ impl DealerAgent {
     ) -> Result<LeadAgreement, AapRefusal> {
         let tokens = &mcp.confirmations;
         let subject = &question.subject;
-        let redeem = |token: &str| {
-            let confirmed = tokens.redeem(token, subject, now).map_err(rejected)?;
-            Ok(LeadAgreement::Given(confirmed))
-        };
+        let verify = |token: &str| tokens.verify(token, subject).map_err(|_| misplaced());
         let (state, answer) = match (way, form) {
             (ConsentWay::Form, FormSupport::Returned { state, answer }) => (state, answer),
             (ConsentWay::Form | ConsentWay::TwoCalls | ConsentWay::AfterForm, _) => {
                 if let Some(token) = &own.confirmation {
-                    return redeem(token);
+                    return verify(token).map(LeadAgreement::Given);
                 }
                 let (token, until) = tokens.issue(subject, now);
                 return Ok(LeadAgreement::Asked(self.asked_by_model(question, way, &token, until)));
@@ -212,13 +249,12 @@ impl DealerAgent {
             return Ok(LeadAgreement::Asked(ToolOutcome::Form { form, state, tool }));
         };
         match answer.and_then(|answer| self.form(question).read(answer)) {
-            Some(FormAnswer::Agreed) => redeem(token),
+            Some(FormAnswer::Agreed) => verify(token).map(LeadAgreement::Given),
+            // Closing the form is no agreement either: this token is rejected from now on.
             Some(FormAnswer::Declined | FormAnswer::Cancelled) => {
-                // Closing the form is no agreement either: this token is rejected from now on.
-                tokens.decline(token, subject, now);
-                Err(rejected(TokenRejected::Declined))
+                verify(token).map(LeadAgreement::Refused)
             }
-            None => Err(with_reason(
+            None => Err(AapRefusal::from_reason(
                 AapCode::ContactConsentRequired,
                 "what the client says that the person answered does not fit the form",
                 "answer_invalid",
@@ -287,18 +323,12 @@ fn take_own(arguments: &mut Map, problems: &mut Problems) -> OwnArguments {
 }
 
 fn check_own(own: &OwnArguments, way: ConsentWay, problems: &mut Problems) {
-    let message = match (way, &own.confirmation, own.shown) {
-        (ConsentWay::TwoCalls | ConsentWay::AfterForm, Some(_), None | Some(false)) => {
-            "must be true: show the user the consent text, word for word, and ask"
+    match way {
+        ConsentWay::TwoCalls | ConsentWay::AfterForm => {
+            schema::check_two_calls(own.confirmation.is_some(), own.shown, problems);
         }
-        (ConsentWay::TwoCalls | ConsentWay::AfterForm, None, Some(true)) => {
-            "the user cannot have seen a text that does not exist yet; call without it and without \
-             confirmation first"
-        }
-        (ConsentWay::Form | ConsentWay::TwoCalls | ConsentWay::AfterForm, _, _) => return,
-    };
-    let at = DocumentPlace::Root.key("consent_shown_to_user");
-    parse::push(&at, problems, Keyword::Const, message, ProblemDetail::None);
+        ConsentWay::Form => {}
+    }
 }
 
 /// Fills in what a model need not say, so that the lead can be read. A consent that is missing altogether stays
@@ -324,15 +354,15 @@ fn draft(payload: Value, version: Version, source: &str, now: Timestamp) -> Valu
 
 /// Returns the lead with the consent that was given. What the call itself claims of the consent's time and text does
 /// not count.
-fn agreed_payload(draft: Value, text: &str, confirmed: &Confirmed, now: Timestamp) -> Value {
+fn agreed_payload(draft: Value, text: &str, token_key: &str, now: Timestamp) -> Value {
     let Value::Object(mut payload) = draft else { return draft };
     if let Some(Value::Object(consent)) = payload.get_mut("consent") {
-        consent.insert("granted_at".to_owned(), rfc3339(confirmed.granted_at).into());
+        consent.insert("granted_at".to_owned(), rfc3339(now).into());
         consent.insert("consent_text".to_owned(), text.into());
     }
     payload.insert("submitted_at".to_owned(), rfc3339(now).into());
     let key = payload.entry("idempotency_key");
-    key.or_insert_with(|| confirmed.idempotency_key.as_str().into());
+    key.or_insert_with(|| token_key.into());
     Value::Object(payload)
 }
 
@@ -352,32 +382,12 @@ fn evidence_remark(
     format!("MCP, {}{client}{user_agent}", way.description())
 }
 
-fn rejected(why: TokenRejected) -> AapRefusal {
-    match why {
-        TokenRejected::Invalid => with_reason(
-            AapCode::InvalidConsent,
-            "the confirmation does not belong to this call: something has changed since the user was \
-             asked; call again without it, and ask the user again",
-            "confirmation_invalid",
-        ),
-        TokenRejected::Expired => {
-            let message = format!(
-                "the confirmation is older than {} minutes; call again without it, and ask the user \
-                 again",
-                LIFETIME.as_mins()
-            );
-            with_reason(AapCode::InvalidConsent, message, "confirmation_expired")
-        }
-        TokenRejected::Declined => with_reason(
-            AapCode::ContactConsentRequired,
-            "the person has not agreed; nothing was sent",
-            "declined",
-        ),
-    }
-}
-
-fn with_reason(code: AapCode, message: impl Into<String>, reason: &str) -> AapRefusal {
-    let mut refusal = AapRefusal::from_code(code, message);
-    refusal.details.insert("reason".to_owned(), reason.into());
-    refusal
+/// Returns the refusal of a confirmation that is not for this lead and caller.
+fn misplaced() -> AapRefusal {
+    AapRefusal::from_reason(
+        AapCode::InvalidConsent,
+        "the confirmation does not belong to this call: something has changed since the user was asked; call again \
+         without it, and ask the user again",
+        "confirmation_invalid",
+    )
 }

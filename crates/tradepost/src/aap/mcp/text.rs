@@ -6,15 +6,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use tradepost_aap::display::{of_vehicle, title};
 use tradepost_aap::{AapRefusal, AapReply, ReplyData, Skill};
-use tradepost_document::display::{MAX_ITEMS, dollars, grouped, label, member, text};
+use tradepost_document::display::{dollars, grouped, label, member};
 use tradepost_document::json::{self, RawValue, Value};
 use tradepost_document::problem::Problem;
 use tradepost_document::text::SENTENCE;
-use tradepost_mcp::outline::{line, said, said_text, table};
+use tradepost_mcp::outline::{line, link, said, said_text, table};
 use tradepost_mcp::sanitize::{dealer_text, quotation, quoted};
-
-/// Maximum length of a link, in characters.
-const MAX_LINK: usize = 300;
+use tradepost_mcp::summary;
 
 /// Maximum length of the message of an answer, in characters.
 const MAX_MESSAGE: usize = 4 * SENTENCE;
@@ -52,30 +50,8 @@ pub(super) fn with_notes(mut text: String, notes: &[String]) -> String {
 
 /// Returns the text of the receipt of a lead.
 pub(super) fn receipt(dealer: &str, reply: &AapReply, conversation: &str) -> String {
-    let data = data(reply);
-    let status = said(data.get("status"));
-    let lead = said(data.get("lead_id"));
-    let mut out = format!("Sent to {}: {status}, lead {lead}\n", name(dealer));
-    if let Some(appointment) = data.get("appointment").filter(|value| value.is_object()) {
-        let is_confirmed = member(appointment, "status") == "confirmed";
-        line(&mut out, "appointment", &said(appointment.get("status")));
-        for name in ["confirmed_at", "proposed_times"] {
-            line(&mut out, &label(name), &said(appointment.get(name)));
-        }
-        if appointment.get("proposed_times").is_some() {
-            out.push_str(
-                "Show the times to the user, and send the lead again with the chosen one and with this \
-                 conversation.\n",
-            );
-        } else if !is_confirmed {
-            out.push_str("Tell the user that the appointment is not confirmed.\n");
-        }
-    }
-    line(&mut out, "conversation", conversation);
-    if let Some(contact) = data.get("dealer").filter(|value| value.is_object()) {
-        let contact = format!("{} {}", said(contact.get("name")), said(contact.get("phone")));
-        line(&mut out, "contact", contact.trim());
-    }
+    let mut out = String::new();
+    summary::receipt(&mut out, &name(dealer), &data(reply), Some(conversation));
     close(&mut out, reply.message.as_deref());
     out
 }
@@ -133,19 +109,6 @@ fn close(out: &mut String, message: Option<&str>) {
     }
     out.push('\n');
     out.push_str(CLOSING_NOTE);
-}
-
-/// Returns the link to a vehicle's page, if it is one that a model may pass on, or else nothing.
-fn link(url: &str) -> &str {
-    let is_safe = |c: char| {
-        c.is_ascii_graphic() && !matches!(c, '|' | '<' | '>' | '"' | '`' | '(' | ')' | '[' | ']')
-    };
-    let is_link = url.starts_with("https://") && url.len() <= MAX_LINK && url.chars().all(is_safe);
-    if is_link { url } else { "" }
-}
-
-fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Members of a page that has been written before.
@@ -294,42 +257,13 @@ fn vehicle(dealer: &str, data: &Value) -> String {
 
 fn facets(dealer: &str, data: &Value) -> String {
     let mut out = format!("Counts at {}\n", name(dealer));
-    for (name, value) in data.as_object().into_iter().flatten() {
-        let show = |value: Option<&Value>| {
-            let is_price = value.is_some_and(Value::is_number) && name.contains("price");
-            if is_price { dollars(value) } else { said(value) }
-        };
-        let shown = match value {
-            Value::Array(terms) => {
-                let term = |term: &Value| {
-                    format!("{} ({})", said(term.get("value")), text(term.get("count")))
-                };
-                let mut shown: Vec<_> = terms.iter().take(MAX_ITEMS).map(term).collect();
-                if terms.len() > MAX_ITEMS {
-                    shown.push(format!("and {} more", terms.len() - MAX_ITEMS));
-                }
-                shown.join(", ")
-            }
-            Value::Object(_) => format!("{} to {}", show(value.get("min")), show(value.get("max"))),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => said(Some(value)),
-        };
-        line(&mut out, &label(name), &shown);
-    }
+    summary::counts(&mut out, data);
     out
 }
 
 fn information(data: &Value) -> String {
     let mut out = format!("## \"{}\"\n", quoted(&member(data, "name"), SENTENCE));
     line(&mut out, "says", &said(data.get("welcome_message")));
-    for rooftop in items(data, "rooftops").take(MAX_ITEMS) {
-        let place = rooftop.get("address").unwrap_or(&Value::Null);
-        let parts = ["address_line_1", "city", "state", "zip"].map(|name| member(place, name));
-        let phones = items(rooftop, "phones").map(|phone| member(phone, "value"));
-        let name = std::iter::once(member(rooftop, "name"));
-        let mut facts: Vec<_> = name.chain(parts).chain(phones.take(3)).collect();
-        facts.retain(|fact| !fact.is_empty());
-        let facts = format!("\"{}\"", quoted(&facts.join(", "), SENTENCE));
-        line(&mut out, "rooftop", &facts);
-    }
+    summary::rooftops(&mut out, data);
     out
 }

@@ -129,8 +129,8 @@ fn keys_and_their_scopes_hold_here_too() {
     assert_eq!(
         missing.header("www-authenticate"),
         Some(
-            "Bearer resource_metadata=\"https://demo-toyota.example.com/.well-known/oauth-protected-resource/mcp\", \
-             realm=\"demo-auto-group\""
+            "Bearer realm=\"demo-auto-group\", \
+             resource_metadata=\"https://demo-toyota.example.com/.well-known/oauth-protected-resource/mcp\""
         )
     );
     let all = auth::issue(&server, "all", |_| {});
@@ -162,6 +162,22 @@ fn a_protected_resource_describes_itself() {
         "#]];
         expected.assert_eq(&get(&server, path).snapshot());
     }
+}
+
+#[test]
+fn metadata_of_a_base_path_come_between_host_and_path() {
+    let server = start_with(|config| {
+        auth::keys(true)(config);
+        config.dealers[0].public_url = Some("https://shared.example/d/acme".to_owned());
+    });
+    let missing = post(&server, &[], &call_of("aap_inventory_search", &json!({})));
+    let challenge = missing.header("www-authenticate").unwrap();
+    let path = "/.well-known/oauth-protected-resource/d/acme/mcp";
+    let named = format!("resource_metadata=\"https://shared.example{path}\"");
+    assert!(challenge.contains(&named), "{challenge}");
+    assert_eq!(get(&server, path).json()["resource"], "https://shared.example/d/acme/mcp");
+    let other = get(&server, "/.well-known/oauth-protected-resource/d/other/mcp");
+    assert_eq!(other.status, 404);
 }
 
 #[test]

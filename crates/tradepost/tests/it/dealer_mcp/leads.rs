@@ -1,8 +1,5 @@
 //! Leads over MCP: nothing is sent before the person has agreed, and once they have, it is sent once.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
-
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_document::json::{Value, json};
@@ -11,12 +8,12 @@ use super::{call, call_of, post, post_later, rpc, text};
 use crate::auth;
 use crate::support::dealer::LISTED_VIN;
 use crate::support::layout;
-use crate::support::{Response, TestServer, client, start, start_with, with};
+use crate::support::{Response, TestServer, start, start_with, with};
 
-const TOOL: &str = "aap_lead_submit";
+pub(super) const TOOL: &str = "aap_lead_submit";
 
 /// What a model sends.
-fn arguments() -> Value {
+pub(super) fn arguments() -> Value {
     json!({
         "customer": {"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"},
         "consent": {"allowed_channels": ["email"]}, "vehicle_of_interest": {"vin": LISTED_VIN},
@@ -24,19 +21,19 @@ fn arguments() -> Value {
 }
 
 /// The same with the confirmation of a first call.
-fn confirmed(arguments: Value, first: &Value) -> Value {
+pub(super) fn confirmed(arguments: Value, first: &Value) -> Value {
     let confirmation = first["structuredContent"]["confirmation"].clone();
     assert!(confirmation.is_string(), "{first}");
     let shown = ("/consent_shown_to_user", json!(true));
     with(arguments, &[("/confirmation", confirmation), shown])
 }
 
-fn leads(server: &TestServer) -> usize {
+pub(super) fn leads(server: &TestServer) -> usize {
     server.store.leads(None).unwrap().len()
 }
 
 /// The code and the reason of a failed call.
-fn refusal(result: &Value) -> (&str, &str) {
+pub(super) fn refusal(result: &Value) -> (&str, &str) {
     assert_eq!(result["isError"], true, "{result}");
     let error = &result["structuredContent"];
     let reason = error["details"]["reason"].as_str().unwrap_or_default();
@@ -99,6 +96,9 @@ fn a_confirmation_fits_only_its_own_lead_and_time() {
         ("/customer/email", json!("eve@example.com")),
         ("/consent/allowed_channels", json!(["email", "sms"])),
         ("/vehicle_of_interest/vin", json!("1G1FY6S07N4100001")),
+        ("/source_agent", json!({"name": "Somebody else"})),
+        ("/consent/expires_at", json!("2027-04-30T12:00:00Z")),
+        ("/idempotency_key", json!("another")),
     ];
     for change in changed {
         let result = call(&server, TOOL, &confirmed(with(arguments(), &[change]), &first));
@@ -111,6 +111,17 @@ fn a_confirmation_fits_only_its_own_lead_and_time() {
     let result = call(&server, TOOL, &confirmed(arguments(), &first));
     assert_eq!(refusal(&result), ("INVALID_CONSENT", "confirmation_expired"));
     assert_eq!(leads(&server), 0);
+}
+
+#[test]
+fn a_sent_lead_is_repeated_however_old_its_confirmation() {
+    let server = start();
+    let first = call(&server, TOOL, &arguments());
+    let second = call(&server, TOOL, &confirmed(arguments(), &first));
+    let server = crate::support::restart_after(server, SignedDuration::from_hours(2));
+    let third = call(&server, TOOL, &confirmed(arguments(), &first));
+    assert_eq!(third["structuredContent"], second["structuredContent"], "{third}");
+    assert_eq!(leads(&server), 1);
 }
 
 #[test]
@@ -212,6 +223,40 @@ fn who_declines_or_closes_the_form_sends_nothing() {
 }
 
 #[test]
+fn a_refusal_holds_in_every_process() {
+    let server = start();
+    let asked = by_form(&server, &[]).json();
+    let state = &asked["result"]["requestState"];
+    let declined = json!({"action": "decline"});
+    let result = by_form(&server, &answered(state, declined)).json()["result"].clone();
+    assert_eq!(refusal(&result), ("CONTACT_CONSENT_REQUIRED", "declined"));
+    let server = crate::support::restart(server);
+    let agreed = json!({"action": "accept", "content": {"agree": true}});
+    let result = by_form(&server, &answered(state, agreed.clone())).json()["result"].clone();
+    assert_eq!(refusal(&result), ("CONTACT_CONSENT_REQUIRED", "declined"));
+    assert_eq!(leads(&server), 0);
+    // Another form of the same lead is another question.
+    server.advance(SignedDuration::from_secs(1));
+    let asked = by_form(&server, &[]).json();
+    let state = &asked["result"]["requestState"];
+    let sent = by_form(&server, &answered(state, agreed)).json();
+    assert_eq!(sent["result"]["structuredContent"]["data"]["status"], "received", "{sent}");
+}
+
+#[test]
+fn a_refusal_does_not_undo_what_was_sent() {
+    let server = start();
+    let asked = by_form(&server, &[]).json();
+    let state = &asked["result"]["requestState"];
+    let agreed = json!({"action": "accept", "content": {"agree": true}});
+    let sent = by_form(&server, &answered(state, agreed.clone())).json();
+    by_form(&server, &answered(state, json!({"action": "decline"})));
+    let again = by_form(&server, &answered(state, agreed)).json();
+    assert_eq!(again["result"]["structuredContent"], sent["result"]["structuredContent"]);
+    assert_eq!(leads(&server), 1);
+}
+
+#[test]
 fn a_token_of_two_calls_answers_no_form() {
     let server = start();
     let first = call(&server, TOOL, &arguments());
@@ -259,115 +304,4 @@ fn a_conversation_recognises_the_customer() {
     let first = call(&server, TOOL, &more);
     let again = call(&server, TOOL, &confirmed(more, &first));
     assert_eq!(again["structuredContent"]["data"]["status"], "duplicate");
-}
-
-/// A client of a release with a handshake that shows forms, and its open call.
-struct FormClient {
-    server: TestServer,
-    session: String,
-}
-
-impl FormClient {
-    fn start() -> Self {
-        let server = start();
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "Assistant", "version": "7"}});
-        let greeted = post(&server, &[], &rpc("initialize", &hello));
-        let session = greeted.header("mcp-session-id").unwrap().to_owned();
-        Self { server, session }
-    }
-
-    fn post(&self, body: &str) -> Response {
-        post(&self.server, &[("Mcp-Session-Id", &self.session)], body)
-    }
-
-    /// Calls the tool; `reply` answers the form in a session. Returns the result of the call.
-    fn call(&self, arguments: &Value, reply: impl FnOnce(&Self, &Value)) -> Value {
-        let mut stream = TcpStream::connect(self.server.address).unwrap();
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-            ("Mcp-Session-Id", &self.session),
-        ];
-        let body = call_of(TOOL, arguments);
-        let host = self.server.address.to_string();
-        let bytes = client::bytes(&host, "POST", "/mcp", &headers, body.as_bytes());
-        stream.write_all(&bytes).unwrap();
-        let mut events = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
-            let data = line.strip_prefix("data: ")?;
-            tradepost_document::json::from_str::<Value>(data).ok()
-        });
-        let question = events.next().unwrap();
-        assert_eq!(question["method"], "elicitation/create", "{question}");
-        reply(self, &question);
-        let answer = events.next().unwrap();
-        assert_eq!(answer["id"], 1, "{answer}");
-        answer["result"].clone()
-    }
-}
-
-/// The client's reply to a question.
-fn reply_to(question: &Value, result: Value) -> String {
-    json!({"jsonrpc": "2.0", "id": question["id"], "result": result}).to_string()
-}
-
-#[test]
-fn a_form_is_asked_on_the_stream_of_a_call() {
-    let client = FormClient::start();
-    let agreed = json!({"action": "accept", "content": {"agree": true}});
-    let sent = client.call(&arguments(), |client, question| {
-        let message = question["params"]["message"].as_str().unwrap();
-        assert!(message.starts_with("I agree that the car dealer"), "{message}");
-        // The reply of another session is ignored.
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "Assistant", "version": "7"}});
-        let other = post(&client.server, &[], &rpc("initialize", &hello));
-        let other = other.header("mcp-session-id").unwrap();
-        let declined = reply_to(question, json!({"action": "decline"}));
-        let answer = post(&client.server, &[("Mcp-Session-Id", other)], &declined);
-        assert_eq!(answer.status, 202);
-        assert_eq!(post(&client.server, &[], &declined).status, 400);
-        assert_eq!(client.post(&reply_to(question, agreed)).status, 202);
-    });
-    assert_eq!(sent["structuredContent"]["data"]["status"], "received", "{sent}");
-    assert_eq!(leads(&client.server), 1);
-}
-
-#[test]
-fn a_declined_form_on_a_stream_sends_nothing() {
-    let client = FormClient::start();
-    for answer in [json!({"action": "decline"}), json!({"action": "cancel"})] {
-        let result = client.call(&arguments(), |client, question| {
-            client.post(&reply_to(question, answer));
-        });
-        assert_eq!(refusal(&result), ("CONTACT_CONSENT_REQUIRED", "declined"));
-    }
-    assert_eq!(leads(&client.server), 0);
-}
-
-#[test]
-fn a_form_without_an_answer_becomes_two_calls() {
-    let client = FormClient::start();
-    let first = client.call(&arguments(), |client, question| {
-        let error = json!({"code": -32601, "message": "no forms here"});
-        let refused = json!({"jsonrpc": "2.0", "id": question["id"], "error": error});
-        client.post(&refused.to_string());
-    });
-    assert_eq!(first["structuredContent"]["form_unanswered"], true, "{first}");
-    let sent = client.post(&call_of(TOOL, &confirmed(arguments(), &first))).json();
-    assert_eq!(sent["result"]["structuredContent"]["data"]["status"], "received", "{sent}");
-    // A confirmation that no form has preceded takes nobody's place.
-    let other = call(&client.server, TOOL, &with(arguments(), &[("/message", json!("Hi."))]));
-    let sent = with(confirmed(arguments(), &other), &[("/message", json!("Hi."))]);
-    let result = client.post(&call_of(TOOL, &sent)).json()["result"].clone();
-    assert_eq!(refusal(&result), ("INVALID_CONSENT", "confirmation_invalid"));
-    assert_eq!(leads(&client.server), 1);
-}
-
-#[test]
-fn a_client_with_forms_reads_as_any_other() {
-    let client = FormClient::start();
-    let answer = client.post(&call_of("aap_inventory_search", &json!({})));
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert_eq!(answer.json()["result"]["isError"], false);
 }

@@ -19,6 +19,7 @@ use tradepost_document::json::{Map, Value};
 use tradepost_mcp::{self as mcp, DeclaredClient, Lifecycle};
 
 use super::super::exchange::{LogFields, LoggedResponse};
+use super::super::observe;
 use super::written;
 use crate::agent::{Caller, RequestMeta, SharedAgent};
 use crate::fault::InternalError;
@@ -77,6 +78,7 @@ impl HeldCall {
 
     /// Waits for the person, calls the tool again and returns the last event.
     async fn finish(self, state: String, answer: oneshot::Receiver<Value>) -> String {
+        let begun = tokio::time::Instant::now();
         let answer = tokio::time::timeout(PATIENCE, answer).await;
         let answer = answer.ok().and_then(Result::ok);
         let form = match &answer {
@@ -86,7 +88,10 @@ impl HeldCall {
             Some(_) | None => FormSupport::Unanswered,
         };
         let outcome = self.call(form).await;
-        let (response, _) = self.written(outcome);
+        let (response, stamp) = self.written(outcome);
+        let agent = Some(Arc::clone(&self.agent));
+        let stamp = LogFields { agent, ..stamp.by(&self.caller) };
+        observe::log_end(&self.registry, response.status(), begun.elapsed(), stamp);
         let body = response.into_body().collect().await.map(|body| body.to_bytes());
         event(&String::from_utf8_lossy(&body.unwrap_or_default()))
     }
