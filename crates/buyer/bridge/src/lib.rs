@@ -22,7 +22,9 @@ use tradepost_client::failure::CallFailure;
 use tradepost_client::transport::{HttpTransport, Network, TransportLimits};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
-use tradepost_mcp::{AgreementForm, ListedTool, confirmation, lenient, sanitize, schema};
+use tradepost_mcp::{
+    AgreementForm, ListedTool, Resource, app, confirmation, lenient, sanitize, schema,
+};
 
 pub mod failures;
 pub mod server;
@@ -192,6 +194,11 @@ impl Bridge {
         let choice = DealerChoice::new(&names.names, self.dealers.has_directories());
         let tools = skills.map(|skill| tools::tool(*skill, choice));
         tools.chain(adcp::tools(&self.seller_names)).collect()
+    }
+
+    /// Returns the page that shows results of dealers, where there are dealers.
+    fn resources(&self) -> Vec<Resource> {
+        (!self.dealers.is_empty()).then(|| app::SHOP.resource()).into_iter().collect()
     }
 
     /// Returns the instructions for a model.

@@ -45,7 +45,7 @@ pub(super) struct BridgeHandler {
 
 impl BridgeHandler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
-        let listing = McpListing::new(&bridge.tools(), Vec::new());
+        let listing = McpListing::new(&bridge.tools(), bridge.resources());
         let questions = Questions::new(bridge.options.person_patience);
         let sessions = Sessions::new(bridge.options.secret);
         Self { bridge, listing, questions, sessions }
@@ -77,7 +77,8 @@ impl BridgeHandler {
                 }
             }
             None => {
-                let message = "this server has tools/list and tools/call";
+                let message =
+                    "this server has tools/list, tools/call, resources/list and resources/read";
                 let fail = McpError::new(A2aCode::MethodNotFound, message);
                 Err(fail.with_status(request.lifecycle.of_unknown_methods()))
             }

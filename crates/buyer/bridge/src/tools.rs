@@ -4,7 +4,7 @@
 use tradepost_aap::{Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
-use tradepost_mcp::{Annotations, ListedTool};
+use tradepost_mcp::{Annotations, ListedTool, app};
 
 use super::arguments::DealerChoice;
 use super::dealer_list::DealerList;
@@ -81,6 +81,7 @@ pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> ListedTool {
         ("autoagentprotocol.org/skill", Value::from(skill.name())),
         ("autoagentprotocol.org/requestSchema", published.into()),
     ];
+    let owned = |(name, value): (&str, Value)| (name.to_owned(), value);
     let title = skill.title();
     ListedTool {
         name: skill.tool_name().into(),
@@ -96,7 +97,9 @@ pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> ListedTool {
             idempotent: Some(true),
             open_world: Some(true),
         },
-        meta: Some(meta.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+        meta: Some(
+            meta.into_iter().map(owned).chain(app::SHOP.tool_meta(&skill.tool_name())).collect(),
+        ),
     }
 }
 

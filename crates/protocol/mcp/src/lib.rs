@@ -5,6 +5,7 @@ use tradepost_a2a::jsonrpc::{self, Id};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json, object};
 
+pub mod app;
 pub mod confirmation;
 pub mod lenient;
 pub mod outline;

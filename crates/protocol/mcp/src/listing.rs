@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use tradepost_document::json::{self, Map, RawValue, Value, json};
+use tradepost_document::json::{self, Map, RawValue, Value, json, object};
 
 /// A tool in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,6 +64,8 @@ pub struct Resource {
     pub mime_type: &'static str,
     /// The text.
     pub text: String,
+    /// Further members, for hosts.
+    pub meta: Option<Map>,
 }
 
 /// The lists and resources of a server, byte for byte the same for every caller.
@@ -80,18 +82,22 @@ impl McpListing {
     /// Serialises the lists of these tools and resources.
     #[must_use]
     pub fn new(tools: &[ListedTool], resources: Vec<Resource>) -> Self {
-        let listed = |Resource { uri, name, title, description, mime_type, text }: &Resource| {
-            json!({
+        let listed = |resource: &Resource| {
+            let Resource { uri, name, title, description, mime_type, text, meta } = resource;
+            object!({
                 "uri": uri,
                 "name": name,
                 "title": title,
                 "description": description,
                 "mimeType": mime_type,
                 "size": text.len(),
+                "_meta"?: meta.clone(),
             })
         };
-        let contents = |Resource { uri, mime_type, text, .. }: Resource| {
-            let contents = json!([{"uri": uri, "mimeType": mime_type, "text": text}]);
+        let contents = |Resource { uri, mime_type, text, meta, .. }: Resource| {
+            let contents =
+                object!({"uri": uri, "mimeType": mime_type, "text": text, "_meta"?: meta});
+            let contents = json!([contents]);
             (uri, written(&contents))
         };
         Self {

@@ -43,5 +43,6 @@ fn resource(tool: AdcpTool) -> Resource {
         description: format!("The JSON Schema of everything that {} takes.", tool.name()),
         mime_type: "application/schema+json",
         text: rules::json_schema(tool).to_string(),
+        meta: None,
     }
 }

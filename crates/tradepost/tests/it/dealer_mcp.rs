@@ -255,6 +255,33 @@ fn schemas_use_what_all_model_providers_take() {
 }
 
 #[test]
+fn tools_name_the_page_that_shows_their_results() {
+    let server = start();
+    let listed = post(&server, &[], &rpc("tools/list", &json!({}))).json();
+    let pages =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| {
+            (tool["name"].as_str().unwrap(), tool["_meta"]["ui"]["resourceUri"].as_str())
+        });
+    let shop = Some("ui://tradepost/shop");
+    assert_eq!(
+        pages.collect::<Vec<_>>(),
+        [
+            ("aap_dealer_information", None),
+            ("aap_inventory_facets", None),
+            ("aap_inventory_search", shop),
+            ("aap_inventory_vehicle", shop),
+            ("aap_lead_submit", shop),
+        ]
+    );
+    let read = rpc("resources/read", &json!({"uri": "ui://tradepost/shop"}));
+    let contents = post(&server, &[], &read).json()["result"]["contents"][0].clone();
+    assert_eq!(contents["mimeType"], "text/html;profile=mcp-app");
+    expect![[r#"{"ui":{"csp":{"connectDomains":[],"resourceDomains":["https://*"]},"prefersBorder":true}}"#]]
+        .assert_eq(&contents["_meta"].to_string());
+    assert!(contents["text"].as_str().unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
 fn a_switched_off_skill_has_no_tool() {
     let server = start_with(|config| {
         config.dealers[0].terms.skills.retain(|skill| !skill.has_effect());

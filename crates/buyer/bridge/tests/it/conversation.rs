@@ -77,9 +77,9 @@ fn each_line_is_answered_alone_and_other_text_is_skipped() {
         {"jsonrpc":"2.0","id":"5","result":{}}
         {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
         {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"params must be an object"}}
-        {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"this server has tools/list and tools/call"}}
+        {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"this server has tools/list, tools/call, resources/list and resources/read"}}
         {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"params must be {\"name\": a tool, \"arguments\": an object}"}}
-        {"jsonrpc":"2.0","id":6,"error":{"code":-32601,"message":"this server has tools/list and tools/call"}}
+        {"jsonrpc":"2.0","id":6,"error":{"code":-32601,"message":"this server has tools/list, tools/call, resources/list and resources/read"}}
         {"jsonrpc":"2.0","id":7,"result":{"resultType":"complete"}}"#]].assert_eq(&answers.join("\n"));
 }
 

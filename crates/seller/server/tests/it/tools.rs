@@ -104,6 +104,7 @@ async fn start() -> Client {
         description: "How to add.".to_owned(),
         mime_type: "text/plain",
         text: "One by one.".to_owned(),
+        meta: None,
     };
     let known = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
     let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());

@@ -4,13 +4,13 @@
 use tradepost_aap::{Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
-use tradepost_mcp::schema;
+use tradepost_mcp::{app, schema};
 use tradepost_server::tools::{Annotations, ListedTool, McpListing};
 
 /// Returns the list of the tools of these skills.
 pub(super) fn of_skills(skills: &[Skill]) -> McpListing {
     let tools: Vec<_> = skills.iter().map(|skill| tool(*skill)).collect();
-    McpListing::new(&tools, Vec::new())
+    McpListing::new(&tools, vec![app::SHOP.resource()])
 }
 
 fn tool(skill: Skill) -> ListedTool {
@@ -54,6 +54,7 @@ fn tool(skill: Skill) -> ListedTool {
         ("autoagentprotocol.org/requestSchema", published("request").into()),
         ("autoagentprotocol.org/responseSchema", published("response").into()),
     ];
+    let owned = |(name, value): (&str, Value)| (name.to_owned(), value);
     let title = skill.title();
     ListedTool {
         name: skill.tool_name().into(),
@@ -69,7 +70,9 @@ fn tool(skill: Skill) -> ListedTool {
             idempotent: Some(true),
             open_world: Some(false),
         },
-        meta: Some(meta.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+        meta: Some(
+            meta.into_iter().map(owned).chain(app::SHOP.tool_meta(&skill.tool_name())).collect(),
+        ),
     }
 }
 

@@ -175,7 +175,7 @@ fn what_is_refused_is_refused_in_json_rpc() {
         a number as method: 400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method must be a string"}}
         an object as id: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string or a number"}}
         a list as params: 400 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params must be an object"}}
-        another method: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"this server has tools/list and tools/call"}}
+        another method: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"this server has tools/list, tools/call, resources/list and resources/read"}}
         no such tool: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool; there are aap_dealer_information, aap_inventory_facets, aap_inventory_search, aap_inventory_vehicle, aap_lead_submit","data":{"tools":["aap_dealer_information","aap_inventory_facets","aap_inventory_search","aap_inventory_vehicle","aap_lead_submit"]}}}
         a tool without name: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params must be {\"name\": a tool, \"arguments\": an object}"}}
         plain text: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
