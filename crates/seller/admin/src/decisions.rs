@@ -1,10 +1,11 @@
-//! Decisions of a publisher's staff: on accounts, creatives and media buys that wait for approval,
-//! and on the rights of agents on accounts.
+//! Decisions of a publisher's staff: on accounts, creatives and media buys that wait for approval, on
+//! media buys that were booked, and on the rights of agents on accounts.
 
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{
-    self, DecisionError, DecisionStep, DecisionSubject, RightsChange, StaffDecision, StateChange,
+    self, CreativeChangeReason, DecisionError, DecisionStep, DecisionSubject, RightsChange,
+    SeenVersion, StaffDecision, StateChange,
 };
 use tradepost_publisher::store::StoreTx;
 use tradepost_publisher::task::finish::TaskFinisher;
@@ -30,6 +31,8 @@ impl From<DecisionError> for AdminError<DecisionRefusal> {
             DecisionError::Absent
             | DecisionError::Ambiguous(_)
             | DecisionError::Impossible { .. }
+            | DecisionError::Changed { .. }
+            | DecisionError::SamePerson(_)
             | DecisionError::Objections(_)
             | DecisionError::Invalid(_) => Self::Refused(DecisionRefusal::Undecided(error)),
         }
@@ -39,7 +42,7 @@ impl From<DecisionError> for AdminError<DecisionRefusal> {
 /// Result of a decision.
 pub type DecisionResult<T> = Result<T, AdminError<DecisionRefusal>>;
 
-/// Decision on an account, a creative or a task.
+/// Decision on an account, a creative, a task or a media buy.
 #[derive(Debug, Clone)]
 pub struct DecideMatter<'a> {
     /// The publisher.
@@ -56,10 +59,15 @@ pub struct DecideMatter<'a> {
     pub reason: Option<String>,
     /// Reason, for the publisher's own record.
     pub why: Option<String>,
+    /// Code of the reason for which a creative is declined; the usual one when `None`.
+    pub code: Option<CreativeChangeReason>,
+    /// Version that the actor had seen; a decision about another one is refused.
+    pub seen: Option<SeenVersion>,
 }
 
-/// Decides on an account, a creative or a task. Returns how it stood and stands; when both are the
-/// same, nothing has changed and nothing is recorded.
+/// Decides on an account, a creative, a task or a media buy. Returns how it stood and stands; when both are
+/// the same, and no second approval is awaited, nothing has changed and nothing is recorded. A media buy above
+/// the publisher's limit needs the approval of two members of the staff.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission or is a stranger, the decision is refused, or the store
@@ -69,10 +77,12 @@ pub fn decide_matter(
     actor: &Actor,
     input: DecideMatter<'_>,
 ) -> DecisionResult<StateChange> {
-    let DecideMatter { publisher, matter, id, account, step, reason, why } = input;
+    let DecideMatter { publisher, matter, id, account, step, reason, why, code, seen } = input;
     permit(context, actor, publisher, AdminOperation::from_step(step))?;
     let by = Some(actor.name().to_owned());
-    let decision = StaffDecision { matter, id, account, step, reason, by, why };
+    let person = actor.member().map(|(name, _)| name.to_owned());
+    let decision =
+        StaffDecision { matter, id, account, step, reason, by, why, person, code, seen };
     finish(context, publisher, move |finisher| staff::decide(finisher, &decision))
 }
 

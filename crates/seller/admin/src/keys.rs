@@ -45,6 +45,33 @@ pub struct CreateKey {
 /// Fails when the actor lacks the permission, the key is refused, or the store fails.
 pub fn create_key(context: &AdminContext<'_>, actor: &Actor, input: CreateKey) -> KeyResult<()> {
     context.permit(actor, AdminOperation::CreateKey)?;
+    add_key(context, actor, input)
+}
+
+/// Creates an API key of a publisher's buyer agent. The publisher is that of the key.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is not on the publisher's staff, the key is refused, or the
+/// store fails.
+pub fn create_buyer_key(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: CreateKey,
+) -> KeyResult<()> {
+    check_publisher(actor, &input.key.agent_id)?;
+    context.permit(actor, AdminOperation::CreateBuyerKey)?;
+    add_key(context, actor, input)
+}
+
+/// Checks that the actor is on a publisher's staff. To others its keys are unknown.
+fn check_publisher(actor: &Actor, publisher_id: &str) -> KeyResult<()> {
+    if actor.works_for_publisher(publisher_id) {
+        return Ok(());
+    }
+    Err(KeyRefusal::UnknownKey.into())
+}
+
+fn add_key(context: &AdminContext<'_>, actor: &Actor, input: CreateKey) -> KeyResult<()> {
     let CreateKey { key, same_caller } = input;
     if key.expires_at.is_some_and(|end| end <= context.now) {
         return Err(KeyRefusal::Expired.into());
@@ -77,6 +104,20 @@ pub fn list_keys(
     Ok(context.store.api_keys(input.seller_id.as_deref())?)
 }
 
+/// Returns the keys of a publisher's buyer agents, the newest last.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is not on the publisher's staff, or the store fails.
+pub fn list_buyer_keys(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher_id: &str,
+) -> KeyResult<Vec<ApiKey>> {
+    check_publisher(actor, publisher_id)?;
+    context.permit(actor, AdminOperation::ListBuyerKeys)?;
+    Ok(context.store.api_keys(Some(publisher_id))?)
+}
+
 /// Key to revoke.
 #[derive(Debug, Clone)]
 pub struct RevokeKey {
@@ -103,6 +144,30 @@ pub fn revoke_key(
     input: RevokeKey,
 ) -> KeyResult<RevokedKey> {
     context.permit(actor, AdminOperation::RevokeKey)?;
+    end_key(context, actor, input)
+}
+
+/// Revokes a key of a publisher's buyer agent at once. Keys of others are unknown.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is not on the publisher's staff, the publisher has no such
+/// key, or the store fails.
+pub fn revoke_buyer_key(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher_id: &str,
+    input: RevokeKey,
+) -> KeyResult<RevokedKey> {
+    check_publisher(actor, publisher_id)?;
+    context.permit(actor, AdminOperation::RevokeBuyerKey)?;
+    let keys = context.store.api_keys(Some(publisher_id))?;
+    if !keys.iter().any(|key| key.id == input.id) {
+        return Err(KeyRefusal::UnknownKey.into());
+    }
+    end_key(context, actor, input)
+}
+
+fn end_key(context: &AdminContext<'_>, actor: &Actor, input: RevokeKey) -> KeyResult<RevokedKey> {
     let RevokeKey { id } = input;
     let entry = context.entry(actor, "", AuditAction::ApiKeyRevoked, Some(&id));
     let now = context.now;

@@ -66,10 +66,14 @@ catalog! {
     Decline = "decline" { permission: StaffPermission::ApprovePublisher }
     /// Pauses an account or a creative for a while, which is daily work.
     Suspend = "suspend" { permission: StaffPermission::OperatePublisher }
-    /// Lets one go on after that.
+    /// Lets one go on after that, or a media buy that was paused.
     Resume = "resume" { permission: StaffPermission::OperatePublisher }
     /// Closes an account for good.
     Close = "close" { permission: StaffPermission::ApprovePublisher }
+    /// Pauses a media buy for a while.
+    PauseBuy = "pause-buy" { permission: StaffPermission::OperatePublisher }
+    /// Cancels a media buy for good.
+    CancelBuy = "cancel-buy" { permission: StaffPermission::ApprovePublisher }
     /// Lets an account spend nothing before it has paid.
     DemandPayment = "payment-due" { permission: StaffPermission::OperatePublisher }
     /// Lets it spend again.
@@ -84,6 +88,12 @@ catalog! {
     ListKeys = "list-keys" { permission: StaffPermission::RunServer }
     /// Revokes an API key.
     RevokeKey = "revoke-key" { permission: StaffPermission::RunServer }
+    /// Creates an API key of a publisher's buyer agent.
+    CreateBuyerKey = "create-buyer-key" { permission: StaffPermission::ApprovePublisher }
+    /// Lists API keys of a publisher's buyer agents, without their secrets.
+    ListBuyerKeys = "list-buyer-keys" { permission: StaffPermission::ViewPublisher }
+    /// Revokes an API key of a publisher's buyer agent.
+    RevokeBuyerKey = "revoke-buyer-key" { permission: StaffPermission::ApprovePublisher }
     /// Lists entries of the audit record.
     ListRecord = "list-record" { permission: StaffPermission::ReadRecord }
     /// Verifies the audit record and what it vouches for.
@@ -118,6 +128,8 @@ catalog! {
     RunFeed = "run-feed" { permission: StaffPermission::RunServer }
     /// Tests a step that brings a dealer online, and erases the lead with which it was tested.
     TestStep = "test-step" { permission: StaffPermission::Operate }
+    /// Tests a step that brings a publisher online.
+    TestPublisherStep = "test-publisher-step" { permission: StaffPermission::OperatePublisher }
     /// Adds a staff member.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.
@@ -153,6 +165,8 @@ impl AdminOperation {
             DecisionStep::Close => Self::Close,
             DecisionStep::PaymentDue => Self::DemandPayment,
             DecisionStep::PaymentSettled => Self::SettlePayment,
+            DecisionStep::Pause => Self::PauseBuy,
+            DecisionStep::Cancel => Self::CancelBuy,
         }
     }
 }

@@ -45,10 +45,25 @@ pub fn begin_step_test(
     check_dealer(actor, &input.dealer_id)
 }
 
+/// Checks that the actor may test the steps of a publisher, before anything is sent.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is not on the publisher's staff, or the store fails.
+pub fn begin_publisher_step_test(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher_id: &str,
+) -> Result<(), AdminError<StepRefusal>> {
+    if !actor.works_for_publisher(publisher_id) {
+        return Err(StepRefusal::UnknownDealer(publisher_id.to_owned()).into());
+    }
+    context.permit(actor, AdminOperation::TestPublisherStep)
+}
+
 /// Result of a test to be stored.
 #[derive(Debug, Clone)]
 pub struct KeepStepResult {
-    /// Id of the dealer.
+    /// Id of the dealer or publisher.
     pub dealer_id: String,
     /// Name of the step.
     pub step: &'static str,
@@ -69,6 +84,27 @@ pub fn keep_step_result(
 ) -> Result<(), AdminError<StepRefusal>> {
     context.permit(actor, AdminOperation::TestStep)?;
     check_dealer(actor, &input.dealer_id)?;
+    keep(context, actor, input)
+}
+
+/// Stores the result of a test in place of the former one of a publisher's step.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is not on the publisher's staff, or the store fails.
+pub fn keep_publisher_step_result(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: KeepStepResult,
+) -> Result<(), AdminError<StepRefusal>> {
+    begin_publisher_step_test(context, actor, &input.dealer_id)?;
+    keep(context, actor, input)
+}
+
+fn keep(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: KeepStepResult,
+) -> Result<(), AdminError<StepRefusal>> {
     let KeepStepResult { dealer_id, step, outcome, says } = input;
     let entry = context.entry(actor, &dealer_id, AuditAction::StepTested, None);
     let detail = Some(format!("{step} {}", outcome.name()));

@@ -157,9 +157,13 @@ words! {
         Approved = "approved",
         /// Declined one, or what was approved before.
         Declined = "declined",
+        /// Stopped a media buy for a while.
+        Paused = "paused",
+        /// Canceled a media buy for good.
+        Canceled = "canceled",
         /// Suspended an account or a creative.
         Suspended = "suspended",
-        /// Let one go on after that.
+        /// Let one go on after that, or a media buy that was paused.
         Resumed = "resumed",
         /// Closed an account for good.
         Closed = "closed",

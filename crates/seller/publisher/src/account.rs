@@ -18,6 +18,7 @@ use tradepost_document::typed::Typed as _;
 
 use crate::agent::{AccountRights, Billing};
 use crate::buy::MediaBuy;
+use crate::decision::LastDecision;
 use crate::forms::accounts::NotificationConfig;
 use crate::money::MoneyAmount;
 use crate::profile::PublisherProfile;
@@ -65,6 +66,8 @@ kept! {
         /// True when it was not declared, but opened by the first request for it.
         #[serde(default)]
         implicit: bool,
+        /// The latest decision of the publisher's staff about it.
+        decision?: Option<LastDecision>,
     }
 
     /// The governance agent of an account.
@@ -245,6 +248,7 @@ impl Account {
             billing_entity: None,
             push: None,
             implicit: false,
+            decision: None,
         }
     }
 

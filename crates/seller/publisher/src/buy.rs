@@ -31,6 +31,8 @@ kept! {
         /// True while the buyer has paused it.
         #[serde(default)]
         paused: bool,
+        /// Pause by the publisher, which the buyer cannot end.
+        hold?: Option<SellerHold>,
         /// Currency (ISO 4217).
         currency: String,
         /// Total budget of its packages.
@@ -102,6 +104,15 @@ kept! {
         reason?: Option<String>,
     }
 
+    /// Pause of a buy by the publisher.
+    #[derive(Eq)]
+    pub struct SellerHold {
+        /// Time.
+        since: Timestamp,
+        /// Reason, which the buyer reads.
+        reason?: Option<String>,
+    }
+
     /// Change made to a buy.
     #[derive(Eq)]
     pub struct BuyChange {
@@ -146,7 +157,7 @@ tradepost_document::words! {
         PendingStart = "pending_start",
         /// Running.
         Active = "active",
-        /// Paused by the buyer.
+        /// Paused by the buyer or the publisher.
         Paused = "paused",
         /// Ended with its flight.
         Completed = "completed",
@@ -273,7 +284,7 @@ impl Package {
 
 impl MediaBuy {
     /// Returns its status at a moment (published state machine): a final status stays, the end of the flight
-    /// completes it, and missing creatives and a later start come before the buyer's pause.
+    /// completes it, and missing creatives and a later start come before a pause.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> MediaBuyStatus {
         if self.status.is_terminal() {
@@ -284,7 +295,8 @@ impl MediaBuy {
         }
         // Nothing runs when a flight begins: the stored status stays, and the clock decides what it means.
         let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
-        match (self.status == MediaBuyStatus::PendingCreatives, waits, self.paused) {
+        let is_paused = self.paused || self.hold.is_some();
+        match (self.status == MediaBuyStatus::PendingCreatives, waits, is_paused) {
             (true, _, _) => MediaBuyStatus::PendingCreatives,
             (false, true, _) => MediaBuyStatus::PendingStart,
             (false, false, true) => MediaBuyStatus::Paused,
@@ -314,6 +326,12 @@ impl MediaBuy {
         if self.status == MediaBuyStatus::PendingCreatives && self.has_creatives() {
             self.status = MediaBuyStatus::PendingStart;
         }
+    }
+
+    /// Returns the amount that it commits: its budget, or what it has spent once it is canceled.
+    #[must_use]
+    pub fn committed(&self, spent: MoneyAmount) -> MoneyAmount {
+        if self.cancellation.is_some() { spent } else { self.total_budget.max(spent) }
     }
 
     /// Returns the package with this id.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
+use crate::decision::LastDecision;
 use crate::store::{FoundBy, IndexField, IndexTerm, kept};
 
 mod address;
@@ -41,6 +42,8 @@ kept! {
         /// Addresses of verifiers that were asked about its current content. Questions that one left open
         /// were left to a person.
         asked?: Vec<String>,
+        /// The latest decision of the publisher's staff about it. Buyers do not see it.
+        decision?: Option<LastDecision>,
     }
 
     /// Start and reason of an impairment of a creative.
@@ -157,6 +160,7 @@ impl Creative {
             assigned: BTreeMap::new(),
             observations: Vec::new(),
             asked: Vec::new(),
+            decision: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Decisions of the publisher's staff, and their records: who decided what, when and why.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tradepost_document::catalog::Vocabulary as _;
 
 tradepost_document::words! {
@@ -12,6 +13,8 @@ tradepost_document::words! {
         Creative = "creative",
         /// A submitted task: a media buy that waits for approval.
         Task = "task",
+        /// A media buy that was booked.
+        Buy = "buy",
     }
 
     /// Step that is decided, by the name of its command.
@@ -30,7 +33,31 @@ tradepost_document::words! {
         PaymentDue = "payment-due",
         /// Note that the payment was made.
         PaymentSettled = "payment-settled",
+        /// Stop a media buy for a while.
+        Pause = "pause",
+        /// Cancel a media buy for good.
+        Cancel = "cancel",
     }
+}
+
+/// The latest decision about a record, as it is stored with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastDecision {
+    /// Time of the decision.
+    pub at: Timestamp,
+    /// Name of the decider.
+    pub by: String,
+    /// Decided step.
+    pub step: DecisionStep,
+}
+
+/// Version of a record that a person had in front of them when deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeenVersion {
+    /// Status, for records that change without anybody looking at them.
+    Status(String),
+    /// Number of the revision.
+    Revision(u64),
 }
 
 /// Name of the decider when the time that a product sets decides.

@@ -70,6 +70,28 @@ tradepost_document::words! {
 }
 
 impl CreativeChangeReason {
+    /// Returns the reasons for which a person may decline a creative in this status, the usual one first.
+    #[must_use]
+    pub const fn of_decline(from: CreativeStatus) -> &'static [Self] {
+        match from {
+            CreativeStatus::PendingReview => &[Self::ReviewFailure],
+            CreativeStatus::Processing => &[Self::ProcessingFailure],
+            CreativeStatus::Approved => &[
+                Self::PolicyRevocation,
+                Self::ContentDrift,
+                Self::TakedownRequest,
+                Self::AdvertiserRequest,
+            ],
+            CreativeStatus::Suspended => &[
+                Self::PolicyRevocation,
+                Self::IdentityAuthorizationRevoked,
+                Self::TakedownRequest,
+                Self::AdvertiserRequest,
+            ],
+            CreativeStatus::Rejected | CreativeStatus::Archived => &[],
+        }
+    }
+
     /// Returns the default reason of a change.
     const fn usual(from: CreativeStatus, to: CreativeStatus) -> Self {
         match (from, to) {

@@ -9,6 +9,7 @@ use tradepost_document::algorithm::Algorithm;
 
 use crate::agent::{Billing, BuyerAgent};
 use crate::catalogue::Catalogue;
+use crate::money::MoneyAmount;
 use crate::spending::SpendLimit;
 
 /// Profile of a publisher.
@@ -36,12 +37,32 @@ pub struct PublisherProfile {
     pub catalogue: Catalogue,
     /// Daily limits of what may be committed on an account, one for each limited currency.
     pub spend_limits: Vec<SpendLimit>,
+    /// Amounts above which two persons approve a media buy, one for each currency that has one.
+    pub four_eyes: Vec<FourEyesLimit>,
     /// True when refusals of requests that violate their schema name the published rule (`I-8`).
     pub internals: bool,
     /// Signing of requests and webhooks.
     pub signing: Signing,
     /// Endpoints of its tools, the preferred one first.
     pub endpoints: Vec<ToolEndpoint>,
+}
+
+/// Amount above which two persons approve a media buy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FourEyesLimit {
+    /// Currency (ISO 4217).
+    pub currency: String,
+    /// Total budget of a media buy that one person may still approve.
+    pub above: MoneyAmount,
+}
+
+impl PublisherProfile {
+    /// Returns true when two persons have to approve a media buy of this total budget.
+    #[must_use]
+    pub fn needs_two_persons(&self, currency: &str, budget: MoneyAmount) -> bool {
+        let mut limits = self.four_eyes.iter();
+        limits.any(|limit| limit.currency == currency && budget > limit.above)
+    }
 }
 
 /// Endpoint of the publisher's tools.

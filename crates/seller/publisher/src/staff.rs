@@ -15,7 +15,7 @@ use crate::creative::{self, Creative};
 use crate::decision::{DecidedStep, DecisionEntry};
 use crate::notifications::CreativeChange;
 use crate::publisher::Publisher;
-use crate::store::{Entity, IndexField, Query, StoreRead, Stored, own_id};
+use crate::store::{Entity, EntityRecord, IndexField, Query, StoreRead, Stored, own_id};
 use crate::task::SubmittedTask;
 use crate::task::finish::TaskFinisher;
 
@@ -24,7 +24,10 @@ pub mod list;
 mod pace;
 mod row;
 pub mod show;
-pub use crate::decision::{DecisionStep, DecisionSubject};
+mod sold;
+pub mod waiting;
+pub use crate::decision::{DecisionStep, DecisionSubject, LastDecision, SeenVersion};
+pub use crate::notifications::CreativeChangeReason;
 
 /// Maximum length of a reason in characters: it becomes part of an error message.
 const MAX_REASON: usize = 500;
@@ -46,6 +49,14 @@ pub struct StaffDecision {
     pub by: Option<String>,
     /// Reason, for the publisher's own record; buyers do not read it.
     pub why: Option<String>,
+    /// Name with which the person signs in who decides; `None` for an operator of the server, who is no
+    /// named person where two of those have to approve.
+    pub person: Option<String>,
+    /// Code of the reason for which a creative is declined; the usual one when `None`.
+    pub code: Option<CreativeChangeReason>,
+    /// Version that the person had seen; a decision about another one is refused. `None` decides about
+    /// whatever there is.
+    pub seen: Option<SeenVersion>,
 }
 
 /// Change of an agent's rights on an account.
@@ -81,6 +92,10 @@ pub struct StateChange {
     pub before: String,
     /// Status after.
     pub after: String,
+    /// True when a person has approved, and another one has to approve, too.
+    pub awaits_second: bool,
+    /// Decision that had been made before, where nothing has changed.
+    pub decided: Option<LastDecision>,
 }
 
 /// Error of a decision that was not carried out; nothing has changed.
@@ -96,7 +111,18 @@ pub enum DecisionError {
         from: String,
         /// Steps that can be decided instead.
         possible: Vec<DecisionStep>,
+        /// The latest decision, where there was one.
+        decided: Option<LastDecision>,
     },
+    /// It has changed since the person looked at it.
+    Changed {
+        /// Current status.
+        from: String,
+        /// The latest decision, where there was one.
+        decided: Option<LastDecision>,
+    },
+    /// Another person has to approve, too: this one has approved already.
+    SamePerson(LastDecision),
     /// The buy could not be made now, for these reasons, as its buyer would see them.
     Objections(Vec<AdcpError>),
     /// Problems of the decision itself, each in a sentence.
@@ -121,6 +147,11 @@ pub fn decide(
 ) -> Result<StateChange, DecisionError> {
     let mut wrong = wrong_reason(decision);
     wrong.extend(decision.why.iter().flat_map(|why| wrong_text("why", why)));
+    if decision.code.is_some()
+        && (decision.matter != DecisionSubject::Creative || decision.step != DecisionStep::Decline)
+    {
+        wrong.push("a code belongs to a creative that is declined".to_owned());
+    }
     if !wrong.is_empty() {
         return Err(DecisionError::Invalid(wrong));
     }
@@ -128,7 +159,26 @@ pub fn decide(
         DecisionSubject::Account => account(finisher, decision),
         DecisionSubject::Creative => creative(finisher, decision),
         DecisionSubject::Task => task(finisher, decision),
+        DecisionSubject::Buy => sold::decide_buy(finisher, decision),
     }
+}
+
+/// Refuses a decision about another version than the person has seen.
+fn check_seen(
+    decision: &StaffDecision,
+    from: &str,
+    record: &EntityRecord,
+    decided: Option<&LastDecision>,
+) -> Result<(), DecisionError> {
+    let is_same = match &decision.seen {
+        None => true,
+        Some(SeenVersion::Status(status)) => status == from,
+        Some(SeenVersion::Revision(revision)) => *revision == record.revision,
+    };
+    if is_same {
+        return Ok(());
+    }
+    Err(DecisionError::Changed { from: from.to_owned(), decided: decided.cloned() })
 }
 
 /// Sets the rights of an agent on an account. Returns true if rights had been set before.
@@ -154,7 +204,8 @@ pub fn grant(finisher: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, 
     match rights {
         Some(_) if found.thing.is_over() => {
             let from = found.thing.status.name().to_owned();
-            return Err(DecisionError::Impossible { from, possible: Vec::new() });
+            let decided = found.thing.decision;
+            return Err(DecisionError::Impossible { from, possible: Vec::new(), decided });
         }
         Some(authorization) => {
             let authorization = authorization.clone();
@@ -215,6 +266,7 @@ fn account_after(
         DecisionStep::Suspend => (true, Suspended),
         DecisionStep::Close => (true, Closed),
         DecisionStep::PaymentDue => (true, PaymentRequired),
+        DecisionStep::Pause | DecisionStep::Cancel => return None,
     };
     // Deciding the same again is no mistake, because commands are repeated.
     (starts && (from == to || from.may_become(to))).then_some(to)
@@ -231,9 +283,11 @@ fn creative_after(
         DecisionStep::Resume => (matches!(from, Suspended | Approved), Approved),
         DecisionStep::Decline => (!matches!(from, Archived), Rejected),
         DecisionStep::Suspend => (true, Suspended),
-        DecisionStep::Close | DecisionStep::PaymentDue | DecisionStep::PaymentSettled => {
-            return None;
-        }
+        DecisionStep::Close
+        | DecisionStep::PaymentDue
+        | DecisionStep::PaymentSettled
+        | DecisionStep::Pause
+        | DecisionStep::Cancel => return None,
     };
     (starts && (from == to || from.may_become(to))).then_some(to)
 }
@@ -249,7 +303,9 @@ fn task_after(task: &SubmittedTask, step: DecisionStep) -> Option<AdcpTaskStatus
         | DecisionStep::Resume
         | DecisionStep::Close
         | DecisionStep::PaymentDue
-        | DecisionStep::PaymentSettled => None,
+        | DecisionStep::PaymentSettled
+        | DecisionStep::Pause
+        | DecisionStep::Cancel => None,
     }
 }
 
@@ -257,12 +313,14 @@ fn task_after(task: &SubmittedTask, step: DecisionStep) -> Option<AdcpTaskStatus
 fn led<S: Vocabulary + PartialEq>(
     from: S,
     step: DecisionStep,
+    decided: Option<&LastDecision>,
     after: impl Fn(DecisionStep) -> Option<S>,
 ) -> Result<S, DecisionError> {
     after(step).ok_or_else(|| {
         let leads = |step: &DecisionStep| after(*step).is_some_and(|to| to != from);
         let possible = DecisionStep::ALL.iter().copied().filter(leads).collect();
-        DecisionError::Impossible { from: from.name().to_owned(), possible }
+        let from = from.name().to_owned();
+        DecisionError::Impossible { from, possible, decided: decided.cloned() }
     })
 }
 
@@ -272,9 +330,12 @@ fn account(
 ) -> Result<StateChange, DecisionError> {
     let mut kept = finisher.tx.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
     let from = kept.thing.status;
-    let to = led(from, decision.step, |step| account_after(from, step))?;
+    let before = kept.thing.decision.clone();
+    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
+    let to = led(from, decision.step, before.as_ref(), |step| account_after(from, step))?;
     if from != to {
         kept.thing.status = to;
+        kept.thing.decision = Some(last_decision(finisher, decision));
         // The required step has been taken, or does not matter any more.
         kept.thing.setup = None;
         // Before the account is stored: the request for a notification is taken out of it there, so that it
@@ -283,8 +344,18 @@ fn account(
         finisher.tx.change(&mut kept, finisher.now)?;
         let moved = moved(from.name(), to.name());
         finisher.tx.record(entry(finisher, decision, None, &moved, None))?;
+        return Ok(moved);
     }
-    Ok(moved(from.name(), to.name()))
+    Ok(unmoved(from.name(), before))
+}
+
+/// Returns a decision as it is stored with its subject.
+fn last_decision(finisher: TaskFinisher<'_>, decision: &StaffDecision) -> LastDecision {
+    LastDecision {
+        at: finisher.now,
+        by: DecisionEntry::decider(decision.by.as_deref()),
+        step: decision.step,
+    }
 }
 
 /// Creates the record of a decision on a subject of this account.
@@ -316,21 +387,33 @@ fn creative(
 ) -> Result<StateChange, DecisionError> {
     let mut kept = find::<Creative>(finisher.tx, decision, |creative| &creative.creative_id)?;
     let from = kept.thing.status_at(finisher.now);
-    let to = led(from, decision.step, |step| creative_after(from, step))?;
+    let before = kept.thing.decision.clone();
+    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
+    let to = led(from, decision.step, before.as_ref(), |step| creative_after(from, step))?;
     if from != to {
-        kept.thing.stand(to, None, finisher.now);
+        if let Some(code) = decision.code
+            && !CreativeChangeReason::of_decline(from).contains(&code)
+        {
+            let known = CreativeChangeReason::of_decline(from).iter().map(|code| code.name());
+            let known = known.collect::<Vec<_>>().join(", ");
+            let message = format!("the code of a creative that is {from} is one of: {known}");
+            return Err(DecisionError::Invalid(vec![message]));
+        }
+        kept.thing.stand(to, decision.code.map(CreativeChangeReason::name), finisher.now);
         kept.thing.rejection_reason.clone_from(&decision.reason);
+        kept.thing.decision = Some(last_decision(finisher, decision));
         finisher.tx.change(&mut kept, finisher.now)?;
         let detail = decision.reason.clone();
         finisher.announce_creative(
             &kept,
-            &CreativeChange { from, reason: None, detail, by_itself: false },
+            &CreativeChange { from, reason: decision.code, detail, by_itself: false },
         )?;
         let account = kept.record.account.as_deref();
         let moved = moved(from.name(), to.name());
         finisher.tx.record(entry(finisher, decision, account, &moved, None))?;
+        return Ok(moved);
     }
-    Ok(moved(from.name(), to.name()))
+    Ok(unmoved(from.name(), before))
 }
 
 fn task(
@@ -339,7 +422,15 @@ fn task(
 ) -> Result<StateChange, DecisionError> {
     let mut kept = find::<SubmittedTask>(finisher.tx, decision, |task| &task.task_id)?;
     let from = kept.thing.status;
-    let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
+    let before = kept.thing.last_decision();
+    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
+    let to = led(from, decision.step, before.as_ref(), |step| task_after(&kept.thing, step))?;
+    if from != to
+        && decision.step == DecisionStep::Approve
+        && sold::is_first_of_two(finisher, &mut kept, decision)?
+    {
+        return Ok(StateChange { awaits_second: true, ..moved(from.name(), from.name()) });
+    }
     if from != to && decision.step == DecisionStep::Approve {
         let objections = finisher.consent(&mut kept, decision.by.as_deref())?;
         if !objections.is_empty() {
@@ -348,17 +439,28 @@ fn task(
     } else if from != to {
         finisher.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
     }
-    let moved = moved(from.name(), to.name());
-    if from != to {
-        let outcome = finisher.outcome(&kept)?;
-        let account = kept.record.account.as_deref();
-        finisher.tx.record(entry(finisher, decision, account, &moved, outcome))?;
+    if from == to {
+        return Ok(unmoved(from.name(), before));
     }
+    let moved = moved(from.name(), to.name());
+    let outcome = finisher.outcome(&kept)?;
+    let account = kept.record.account.as_deref();
+    finisher.tx.record(entry(finisher, decision, account, &moved, outcome))?;
     Ok(moved)
 }
 
 fn moved(before: &str, after: &str) -> StateChange {
-    StateChange { before: before.to_owned(), after: after.to_owned() }
+    StateChange {
+        before: before.to_owned(),
+        after: after.to_owned(),
+        awaits_second: false,
+        decided: None,
+    }
+}
+
+/// Returns the result of a decision that had been made before.
+fn unmoved(status: &str, decided: Option<LastDecision>) -> StateChange {
+    StateChange { decided, ..moved(status, status) }
 }
 
 /// Finds the only entity of an id that was chosen, of any owner.
@@ -379,8 +481,8 @@ fn find<T: Entity>(
     Err(DecisionError::Ambiguous(accounts.collect()))
 }
 
-/// Returns the problems of a reason. A buyer reads why a creative or a buy was declined; of an account it
-/// reads only the status.
+/// Returns the problems of a reason. A buyer reads why a creative or a buy was declined, paused or canceled; of
+/// an account it reads only the status.
 fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
     let mut wrong = Vec::new();
     let declined = decision.step == DecisionStep::Decline;
@@ -397,7 +499,22 @@ fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
             }
             wrong.extend(wrong_text("a reason", reason));
         }
-        (None, DecisionSubject::Account | DecisionSubject::Creative | DecisionSubject::Task) => {}
+        (None, DecisionSubject::Buy) if decision.step == DecisionStep::Cancel => {
+            wrong.push("a media buy is canceled with a reason, which its buyer reads".to_owned());
+        }
+        (Some(reason), DecisionSubject::Buy) => {
+            if !matches!(decision.step, DecisionStep::Pause | DecisionStep::Cancel) {
+                wrong.push("a reason belongs to what is paused or canceled".to_owned());
+            }
+            wrong.extend(wrong_text("a reason", reason));
+        }
+        (
+            None,
+            DecisionSubject::Account
+            | DecisionSubject::Creative
+            | DecisionSubject::Task
+            | DecisionSubject::Buy,
+        ) => {}
     }
     wrong
 }

@@ -10,6 +10,7 @@ use tradepost_document::kept_whole;
 use tradepost_document::typed::Typed as _;
 
 use crate::buy::MediaBuy;
+use crate::decision::{DecisionStep, LastDecision};
 use crate::reply::scrubbed;
 use crate::store::{FoundBy, IndexField, IndexTerm, kept};
 use crate::tool_call::ToolCall;
@@ -36,6 +37,8 @@ kept! {
         asked?: Option<MediaBuy>,
         /// Decision about it; absent in tasks that were decided before decisions were stored.
         decided?: Option<Decided>,
+        /// Approvals by persons, while another person has to approve it, too.
+        approvals?: Vec<PersonApproval>,
         /// Time at which the publisher decides by itself; `None` when a person decides.
         due_at?: Option<Timestamp>,
         /// Time of its end.
@@ -68,6 +71,17 @@ kept! {
         by?: Option<String>,
         /// Reason that was given, or the objection to the buy.
         reason?: Option<String>,
+    }
+
+    /// Approval of one of two persons.
+    #[derive(Eq)]
+    pub struct PersonApproval {
+        /// Time.
+        at: Timestamp,
+        /// Name with which the person signs in.
+        person: String,
+        /// Name in the record, which also says who has named the person.
+        by: String,
     }
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
@@ -210,6 +224,22 @@ impl SubmittedTask {
         )
     }
 
+    /// Returns the latest decision about it: that which has ended it, or the approval of the first of two
+    /// persons.
+    #[must_use]
+    pub fn last_decision(&self) -> Option<LastDecision> {
+        if let Some(decided) = &self.decided {
+            let step = match decided.verdict {
+                Verdict::Approved => DecisionStep::Approve,
+                Verdict::Declined => DecisionStep::Decline,
+            };
+            let by = decided.by.clone().unwrap_or_else(|| decided.decider.to_string());
+            return Some(LastDecision { at: decided.at, by, step });
+        }
+        let first = self.approvals.last()?;
+        Some(LastDecision { at: first.at, by: first.by.clone(), step: DecisionStep::Approve })
+    }
+
     /// Creates the task that a request has become, which waits.
     pub(crate) fn submitted(task_id: &str, call: &ToolCall) -> Self {
         let mut request = call.arguments.clone();
@@ -227,6 +257,7 @@ impl SubmittedTask {
             draft: None,
             asked: None,
             decided: None,
+            approvals: Vec::new(),
             due_at: None,
             completed_at: None,
             result: None,

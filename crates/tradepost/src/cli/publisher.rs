@@ -11,11 +11,14 @@ use tradepost_admin::decisions::{
 };
 use tradepost_demo::publisher as demo;
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::json;
+use tradepost_document::format::rfc3339;
+use tradepost_document::json::{json, object};
 use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
-use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, StateChange};
+use tradepost_publisher::staff::{
+    CreativeChangeReason, DecisionError, DecisionStep, DecisionSubject, LastDecision, StateChange,
+};
 
 use self::decider::Decider;
 use super::operator::{admin, failure};
@@ -82,11 +85,30 @@ pub(super) enum Command {
         /// Reason for the buyer. A creative requires one; an account has none.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
+        /// Code of the reason, of a creative that was approved before, such as takedown_request.
+        #[arg(long, value_parser = one_of::<CreativeChangeReason>())]
+        code: Option<CreativeChangeReason>,
     },
-    /// Pause an account or an approved creative.
+    /// Suspend an account or an approved creative.
     Suspend(DecidedItem),
-    /// Resume a paused account or creative.
+    /// Resume a suspended account or creative, or a paused media buy.
     Resume(DecidedItem),
+    /// Pause a media buy. Its buyer cannot resume it.
+    Pause {
+        #[command(flatten)]
+        item: DecidedItem,
+        /// Reason for the buyer.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Cancel a media buy permanently. The rest of its budget is no longer committed.
+    Cancel {
+        #[command(flatten)]
+        item: DecidedItem,
+        /// Reason for the buyer.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Close an account permanently.
     Close(DecidedItem),
     /// Block the spending of an account until it has paid.
@@ -162,6 +184,7 @@ pub(super) struct PublisherOptions {
 /// # Errors
 /// Fails when the store cannot be used, there is no such record, or the decision is not possible.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    let mut declined_because = None;
     let (step, item, reason) = match command {
         Command::Buys(command) => return sales::run(Subject::Buys, command, context),
         Command::Packages(command) => return sales::run(Subject::Packages, command, context),
@@ -179,20 +202,26 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Resend(arguments) => return deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => return deliveries::test(&arguments, context),
         Command::Approve(item) => (DecisionStep::Approve, item, None),
-        Command::Decline { item, reason } => (DecisionStep::Decline, item, reason),
+        Command::Decline { item, reason, code } => {
+            declined_because = code;
+            (DecisionStep::Decline, item, reason)
+        }
+        Command::Pause { item, reason } => (DecisionStep::Pause, item, reason),
+        Command::Cancel { item, reason } => (DecisionStep::Cancel, item, reason),
         Command::Suspend(item) => (DecisionStep::Suspend, item, None),
         Command::Resume(item) => (DecisionStep::Resume, item, None),
         Command::Close(item) => (DecisionStep::Close, item, None),
         Command::PaymentDue(item) => (DecisionStep::PaymentDue, item, None),
         Command::PaymentSettled(item) => (DecisionStep::PaymentSettled, item, None),
     };
-    decide(step, item, reason, context)
+    decide(step, item, reason, declined_because, context)
 }
 
 fn decide(
     step: DecisionStep,
     item: DecidedItem,
     reason: Option<String>,
+    code: Option<CreativeChangeReason>,
     context: &Context,
 ) -> Outcome {
     let DecidedItem { kind: matter, id, account, decider, place } = item;
@@ -200,22 +229,45 @@ fn decide(
     let publisher_id = publisher.profile.id.as_str();
     let actor = decider.actor(publisher_store.store(), publisher_id, context)?;
     let why = decider.why.clone();
-    let input =
-        DecideMatter { publisher: &publisher, matter, id: id.clone(), account, step, reason, why };
+    let input = DecideMatter {
+        publisher: &publisher,
+        matter,
+        id: id.clone(),
+        account,
+        step,
+        reason,
+        why,
+        code,
+        seen: None,
+    };
     let done = decide_matter(&admin(publisher_store.store(), &[]), &actor, input);
-    let StateChange { before, after } = done.map_err(|error| {
+    let StateChange { before, after, awaits_second, decided } = done.map_err(|error| {
         failure(error, |refusal| match refusal {
             DecisionRefusal::Stranger => decider.stranger(publisher_id),
             DecisionRefusal::Undecided(denied) => refused(denied, matter, step.name()),
         })
     })?;
     let kind = matter.name();
-    let said = match before == after {
-        true => format!("the {kind} {id} was {after} already"),
-        false => format!("the {kind} {id} was {before} and is {after} now"),
+    let said = match (awaits_second, before == after) {
+        (true, _) => format!("the {kind} {id} is approved by one person, and awaits another one"),
+        (false, true) => {
+            let decided = decided.as_ref().map(decided_text).unwrap_or_default();
+            format!("the {kind} {id} was {after} already{decided}")
+        }
+        (false, false) => format!("the {kind} {id} was {before} and is {after} now"),
     };
-    context.output.note(&json!({"kind": kind, "id": id, "before": before, "after": after}), said);
+    let document = object!({
+        "kind": kind, "id": id, "before": before, "after": after,
+        "awaits_second"?: awaits_second.then_some(true),
+        "decided_by"?: decided.map(|decided| decided.by),
+    });
+    context.output.note(&document, said);
     Ok(())
+}
+
+/// Says who made a decision before, and when.
+fn decided_text(decided: &LastDecision) -> String {
+    format!(": {} by {} at {}", decided.step, decided.by, rfc3339(decided.at))
 }
 
 /// Returns the failure of a decision.
@@ -223,14 +275,15 @@ fn refused(denied: DecisionError, matter: DecisionSubject, step: &str) -> Comman
     let kind = matter.name();
     match denied {
         DecisionError::Absent => CommandFailure::usage(format!("there is no such {kind}"))
-            .hint(format!("`tradepost publisher list {kind}s` lists them")),
+            .hint(format!("`tradepost publisher {kind}s list` lists them")),
         DecisionError::Ambiguous(accounts) => {
             let message = format!("several accounts have a {kind} with this id");
             let failure = CommandFailure::usage(message).hint("name one of them with --account");
             failure.data(json!({"accounts": accounts})).lines(accounts)
         }
-        DecisionError::Impossible { from, possible } => {
-            let message = format!("{step} is not possible: the {kind} is {from}");
+        DecisionError::Impossible { from, possible, decided } => {
+            let decided = decided.as_ref().map(decided_text).unwrap_or_default();
+            let message = format!("{step} is not possible: the {kind} is {from}{decided}");
             let possible: Vec<_> = possible.into_iter().map(DecisionStep::name).collect();
             let hint = match possible.is_empty() {
                 true => "no further decision is possible".to_owned(),
@@ -239,6 +292,16 @@ fn refused(denied: DecisionError, matter: DecisionSubject, step: &str) -> Comman
             CommandFailure::usage(message)
                 .hint(hint)
                 .data(json!({"state": from, "possible": possible}))
+        }
+        DecisionError::Changed { from, decided } => {
+            let decided = decided.as_ref().map(decided_text).unwrap_or_default();
+            CommandFailure::usage(format!("the {kind} has changed: it is {from}{decided}"))
+        }
+        DecisionError::SamePerson(first) => {
+            let message = format!("{} has approved it already", first.by);
+            CommandFailure::usage(message)
+                .hint("another person has to approve it: name one with --by")
+                .data(json!({"code": "same_person", "decided_by": first.by}))
         }
         DecisionError::Objections(errors) => {
             let line = |error: &AdcpError| {

@@ -32,6 +32,7 @@ pub(crate) fn gazette() -> Publisher {
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         spend_limits: Vec::new(),
+        four_eyes: Vec::new(),
         internals: false,
         signing: Signing::default(),
         endpoints: Vec::new(),

@@ -13,7 +13,7 @@ use tradepost_admin::hosting::{
     self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
 };
 use tradepost_admin::inventory::{self, RepairInventory};
-use tradepost_admin::keys::{self, CreateKey, ListKeys, RevokeKey};
+use tradepost_admin::keys::{self, CreateKey, KeyRefusal, ListKeys, RevokeKey};
 use tradepost_admin::leads::work::{
     AssignLead, AssignLeads, CompleteNextStep, LeadSelection, SetLeadStage, SetLeadStages,
     SetNextStep,
@@ -91,8 +91,19 @@ fn decide(context: &AdminContext<'_>, actor: &Actor, step: DecisionStep) -> Verd
             step,
             reason: None,
             why: None,
+            code: None,
+            seen: None,
         },
     ))
+}
+
+/// What became of an operation on keys of the publisher's buyer agents.
+fn of_buyer_keys<T>(outcome: keys::KeyResult<T>, actor: &Actor) -> Verdict {
+    let is_unknown = matches!(outcome, Err(AdminError::Refused(KeyRefusal::UnknownKey)));
+    if is_unknown && actor.seller_id() != Some(GAZETTE) && actor.role().is_some() {
+        return Verdict::Stranger;
+    }
+    verdict(outcome)
 }
 
 /// A feed of the dealer whose staff is tried.
@@ -211,6 +222,8 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::Close => decide(context, actor, DecisionStep::Close),
         AdminOperation::DemandPayment => decide(context, actor, DecisionStep::PaymentDue),
         AdminOperation::SettlePayment => decide(context, actor, DecisionStep::PaymentSettled),
+        AdminOperation::PauseBuy => decide(context, actor, DecisionStep::Pause),
+        AdminOperation::CancelBuy => decide(context, actor, DecisionStep::Cancel),
         AdminOperation::GrantRights => {
             let publisher = gazette();
             let input = GrantRights {
@@ -245,6 +258,36 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::ListKeys => verdict(keys::list_keys(context, actor, ListKeys::default())),
         AdminOperation::RevokeKey => {
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
+        }
+        AdminOperation::CreateBuyerKey => {
+            let key = ApiKey {
+                id: "0123".to_owned(),
+                agent_id: GAZETTE.to_owned(),
+                name: "acme".to_owned(),
+                hash: [0; 32],
+                scopes: None,
+                created_at: now(),
+                // So that none is created.
+                expires_at: Some(now()),
+                revoked_at: None,
+                last_used_on: None,
+            };
+            let input = CreateKey { key, same_caller: true };
+            of_buyer_keys(keys::create_buyer_key(context, actor, input), actor)
+        }
+        AdminOperation::ListBuyerKeys => {
+            of_buyer_keys(keys::list_buyer_keys(context, actor, GAZETTE), actor)
+        }
+        AdminOperation::RevokeBuyerKey => {
+            let input = RevokeKey { id: "0123".to_owned() };
+            of_buyer_keys(keys::revoke_buyer_key(context, actor, GAZETTE, input), actor)
+        }
+        AdminOperation::TestPublisherStep => {
+            let begun = steps::begin_publisher_step_test(context, actor, GAZETTE);
+            if matches!(begun, Err(AdminError::Refused(_))) {
+                return Verdict::Stranger;
+            }
+            verdict(begun)
         }
         AdminOperation::ListRecord => {
             let input = ListRecord { scope: RecordScope::All, limit: 10 };
@@ -393,6 +436,8 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("suspend", &["seller", "approver"]),
     ("resume", &["seller", "approver"]),
     ("close", &["approver"]),
+    ("pause-buy", &["seller", "approver"]),
+    ("cancel-buy", &["approver"]),
     ("payment-due", &["seller", "approver"]),
     ("payment-settled", &["seller", "approver"]),
     ("grant", &["approver"]),
@@ -400,6 +445,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),
+    ("create-buyer-key", &["approver"]),
+    ("list-buyer-keys", &["seller", "approver", "viewer"]),
+    ("revoke-buyer-key", &["approver"]),
     ("list-record", &["manager", "approver"]),
     ("verify-record", &[]),
     ("export-record", &[]),
@@ -417,6 +465,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),
     ("test-step", &["manager", "engineer"]),
+    ("test-publisher-step", &["seller", "approver"]),
     ("add-member", &[]),
     ("set-password", &[]),
     ("remove-member", &[]),

@@ -68,6 +68,7 @@ pub fn status(
     }
     let buy = &mut kept.thing;
     buy.paused = to == MediaBuyStatus::Paused;
+    buy.hold = None;
     // A pause is stored apart from the status beneath it.
     buy.status = if to == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { to };
     match to {
@@ -279,6 +280,7 @@ pub fn seed(
         media_buy_id: id.to_owned(),
         status: if status == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { status },
         paused: status == MediaBuyStatus::Paused,
+        hold: None,
         currency: given.currency.unwrap_or_else(|| "USD".to_owned()),
         total_budget: packages.iter().map(|package| package.budget).sum(),
         start_time: given.start_time.unwrap_or(now),

@@ -6,6 +6,7 @@ fn buy() -> MediaBuy {
         media_buy_id: "mb".to_owned(),
         status: MediaBuyStatus::PendingStart,
         paused: false,
+        hold: None,
         currency: "USD".to_owned(),
         total_budget: MoneyAmount::ZERO,
         start_time: moment("2026-06-02T00:00:00Z"),

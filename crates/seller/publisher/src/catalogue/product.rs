@@ -360,6 +360,12 @@ impl Product {
         self.worked_out.weights.get_or_init(|| of(self))
     }
 
+    /// Returns its name for people.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.published.name.as_deref()
+    }
+
     /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &str {

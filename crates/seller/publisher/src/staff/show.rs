@@ -12,9 +12,10 @@ use crate::account::{Account, AccountGrant};
 use crate::buy::report::{self, Period};
 use crate::buy::{MediaBuy, Package, health};
 use crate::creative::Creative;
+use crate::decision::LastDecision;
 use crate::proposal::Proposal;
 use crate::reply::object;
-use crate::store::{Entity, IndexField, Query, Stored, own_id};
+use crate::store::{Entity, EntityRecord, IndexField, Query, Stored, own_id};
 use crate::task::SubmittedTask;
 use crate::task::finish::record_id;
 
@@ -152,6 +153,9 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
                 Some(health::impairments(buy, &library.iter().collect::<Vec<_>>(), now).into()),
             ),
             ("delivery", Some(figures.into())),
+            ("days", Some(report::daily(reports.iter().copied()))),
+            ("held_since", buy.hold.as_ref().map(|hold| json!(hold.since))),
+            ("held_because", buy.hold.as_ref().map(|hold| json!(hold.reason))),
             ("history", Some(history.into())),
         ]),
     );
@@ -240,6 +244,10 @@ fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
         "at": kept.record.created_at, "what": "asked", "by": row::agent(asked_by),
         "summary": format!("{} became task {}", task.task_type, task.task_id),
     })];
+    history.extend(task.approvals.iter().map(|one| {
+        json!({"at": one.at, "what": "approved", "by": one.by,
+               "summary": "the first of two approvals"})
+    }));
     let what = match (&task.decided, task.completed_at) {
         (Some(decided), _) => json!({
             "at": decided.at, "what": decided.verdict, "by": decided.by,
@@ -284,6 +292,14 @@ fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Valu
     Ok(shown)
 }
 
+/// Returns the creation of a record and the latest decision about it, oldest first.
+fn decided_history(record: &EntityRecord, decided: Option<&LastDecision>) -> Vec<Value> {
+    let decided = decided.map(|decided| {
+        json!({"at": decided.at, "what": decided.step, "by": decided.by})
+    });
+    std::iter::once(row::made(record)).chain(decided).collect()
+}
+
 fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let packages = creative.assigned.iter();
@@ -298,7 +314,8 @@ fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
             ("offline_reason", creative.offline.map(|offline| json!(offline.reason))),
             ("observations", Some(creative.observations.clone().into())),
             ("verifiers", Some(json!(creative.asked))),
-            ("history", Some(json!([row::made(&kept.record)]))),
+            ("revision", Some(kept.record.revision.into())),
+            ("history", Some(decided_history(&kept.record, creative.decision.as_ref()).into())),
         ]),
     );
     shown
@@ -353,7 +370,7 @@ fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, Int
             ("funds", account.funds.as_ref().map(|funds| json!(funds))),
             ("committed_today", account.day.as_ref().map(|day| json!(day))),
             ("grants", Some(grants.collect())),
-            ("history", Some(json!([row::made(&kept.record)]))),
+            ("history", Some(decided_history(&kept.record, account.decision.as_ref()).into())),
         ]),
     );
     Ok(shown)
@@ -381,6 +398,12 @@ fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, Int
         members.shift_remove("governance_context");
     }
     let mut shown = row::task(view, kept, asked.as_ref());
+    let profile = &view.publisher.profile;
+    let needs_two = task.draft.as_ref().is_some_and(|draft| {
+        profile.needs_two_persons(&draft.currency, draft.total_budget)
+    });
+    let approvals: Vec<Value> =
+        task.approvals.iter().map(|one| json!({"at": one.at, "by": one.by})).collect();
     row::extend(
         &mut shown,
         object([
@@ -392,6 +415,9 @@ fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, Int
             // Only the URL: the other members are the receiver's secrets.
             ("notifies", task.push.as_ref().and_then(|push| push.url.clone()).map(Value::from)),
             ("completed_at", task.completed_at.map(|at| json!(at))),
+            ("revision", Some(kept.record.revision.into())),
+            ("approvals", (!approvals.is_empty()).then(|| approvals.into())),
+            ("needs_two_approvals", needs_two.then(|| true.into())),
             ("history", Some(task_history(kept).into())),
         ]),
     );

@@ -142,6 +142,17 @@ impl TaskFinisher<'_> {
         let Some(draft) = task.thing.draft.take() else {
             return Ok(false);
         };
+        if self.publisher.profile.needs_two_persons(&draft.currency, draft.total_budget) {
+            // The limit is newer than the task.
+            task.thing.draft = Some(draft);
+            task.thing.due_at = None;
+            self.tx.change(&mut task, self.now)?;
+            let asked_by = task.thing.asked_by.clone().unwrap_or(task.record.owner.clone());
+            let is_sandbox = self.publisher.profile.sandbox;
+            let events = StaffEventRecorder { tx: self.tx, is_sandbox, now: self.now };
+            events.note_waiting_buy(&task, &asked_by)?;
+            return Ok(false);
+        }
         let before = task.thing.status;
         let reasons = self.objections(&task, &draft)?;
         let why = reasons.first().map(|first| first.message.clone());
@@ -288,7 +299,7 @@ impl TaskFinisher<'_> {
     }
 
     /// Returns the objections to a buy at the time of the decision.
-    fn objections(
+    pub(crate) fn objections(
         &self,
         task: &Stored<SubmittedTask>,
         draft: &MediaBuy,

@@ -10,6 +10,7 @@
 
 mod accounts;
 mod announcements;
+mod approvals;
 mod audiences;
 mod away;
 #[path = "../../../../protocol/tests/tests/it/beside.rs"]

@@ -635,6 +635,13 @@ fn everything_about_a_media_buy_is_shown() {
             "reports": 1,
             "last_report_at": "2026-06-01T14:00:00Z"
           },
+          "days": [
+            {
+              "date": "2026-06-01",
+              "impressions": 5000,
+              "spend": 40
+            }
+          ],
           "history": [
             {
               "at": "2026-06-01T12:00:00Z",

@@ -37,7 +37,18 @@ fn act<T: Send + 'static>(
 pub(crate) fn decision(matter: DecisionSubject, id: &str, step: DecisionStep) -> StaffDecision {
     let reason = (matter != DecisionSubject::Account && step == DecisionStep::Decline)
         .then(|| "the logo is another's".to_owned());
-    StaffDecision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
+    StaffDecision {
+        matter,
+        id: id.to_owned(),
+        account: None,
+        step,
+        reason,
+        by: None,
+        why: None,
+        person: None,
+        code: None,
+        seen: None,
+    }
 }
 
 pub(crate) fn decide(
@@ -51,11 +62,11 @@ pub(crate) fn decide(
 /// In short.
 fn outline(done: &Result<StateChange, DecisionError>) -> String {
     match done {
-        Ok(StateChange { before, after }) if before == after => "as it was".to_owned(),
-        Ok(StateChange { before, after }) => format!("{before} -> {after}"),
+        Ok(StateChange { before, after, .. }) if before == after => "as it was".to_owned(),
+        Ok(StateChange { before, after, .. }) => format!("{before} -> {after}"),
         Err(DecisionError::Absent) => "absent".to_owned(),
         Err(DecisionError::Ambiguous(accounts)) => format!("one of {}", accounts.join(", ")),
-        Err(DecisionError::Impossible { from, possible }) => {
+        Err(DecisionError::Impossible { from, possible, .. }) => {
             let possible: Vec<_> = possible.iter().map(|step| step.name()).collect();
             format!("{from}: only {}", possible.join(", "))
         }
@@ -63,6 +74,8 @@ fn outline(done: &Result<StateChange, DecisionError>) -> String {
             let codes: Vec<_> = errors.iter().map(|error| error.code.name()).collect();
             format!("objections: {}", codes.join(", "))
         }
+        Err(DecisionError::Changed { from, .. }) => format!("changed: {from}"),
+        Err(DecisionError::SamePerson(first)) => format!("approved by {} already", first.by),
         Err(DecisionError::Invalid(wrong)) => wrong.join("; "),
         Err(DecisionError::Broken(broken)) => panic!("{}", broken.chain()),
     }
@@ -84,6 +97,7 @@ fn put_account(harness: &Harness, id: &str, status: Standing) {
 fn put_creative(harness: &Harness, account: &str, id: &str, status: Review) {
     let creative = Creative {
         asked: Vec::new(),
+        decision: None,
         creative_id: id.to_owned(),
         status,
         rejection_reason: None,
@@ -133,8 +147,8 @@ fn people_decide_along_the_published_ways_and_no_others() {
             let id = format!("{}-{state}-{}", matter.name(), step.name());
             put(&id);
             match decide(&harness, &decision(matter, &id, step)) {
-                Ok(StateChange { before, after }) if before == after => "=".to_owned(),
-                Ok(StateChange { before, after }) => {
+                Ok(StateChange { before, after, .. }) if before == after => "=".to_owned(),
+                Ok(StateChange { before, after, .. }) => {
                     assert_eq!(before, state);
                     after
                 }
@@ -162,25 +176,25 @@ fn people_decide_along_the_published_ways_and_no_others() {
         row(DecisionSubject::Task, status, &|id| put_task(&harness, id, status, true));
     }
     expect![[r#"
-        account pending_approval: active rejected - - - - -
-        account active: = - suspended = closed payment_required =
-        account payment_required: - - - - - = active
-        account suspended: - - = active closed - -
-        account rejected: - = - - - - -
-        account closed: - - - - = - -
-        creative processing: - rejected - - - - -
-        creative pending_review: approved rejected - - - - -
-        creative approved: = rejected suspended = - - -
-        creative suspended: - rejected = approved - - -
-        creative rejected: - = - - - - -
-        creative archived: - - - - - - -
-        task submitted: completed failed - - - - -
-        task working: - failed - - - - -
-        task input-required: - failed - - - - -
-        task completed: = - - - - - -
-        task failed: - = - - - - -
-        task rejected: - - - - - - -
-        task canceled: - - - - - - -
+        account pending_approval: active rejected - - - - - - -
+        account active: = - suspended = closed payment_required = - -
+        account payment_required: - - - - - = active - -
+        account suspended: - - = active closed - - - -
+        account rejected: - = - - - - - - -
+        account closed: - - - - = - - - -
+        creative processing: - rejected - - - - - - -
+        creative pending_review: approved rejected - - - - - - -
+        creative approved: = rejected suspended = - - - - -
+        creative suspended: - rejected = approved - - - - -
+        creative rejected: - = - - - - - - -
+        creative archived: - - - - - - - - -
+        task submitted: completed failed - - - - - - -
+        task working: - failed - - - - - - -
+        task input-required: - failed - - - - - - -
+        task completed: = - - - - - - - -
+        task failed: - = - - - - - - -
+        task rejected: - - - - - - - - -
+        task canceled: - - - - - - - - -
     "#]]
     .assert_eq(&lines);
 }
@@ -304,7 +318,7 @@ fn a_person_approves_or_declines_a_creative_with_a_reason() {
         approved -> suspended
         suspended -> approved
         approved -> rejected
-        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","offline":{"since":"2026-06-01T12:00:00Z","reason":"content_rejected"},"given":{}}"#]].assert_eq(&lines);
+        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","offline":{"since":"2026-06-01T12:00:00Z","reason":"content_rejected"},"given":{},"decision":{"at":"2026-06-01T12:00:00Z","by":"unknown","step":"decline"}}"#]].assert_eq(&lines);
 }
 
 fn waiting(shop: &Shop) -> String {

@@ -287,6 +287,7 @@ pub(crate) fn profile() -> PublisherProfile {
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         spend_limits: Vec::new(),
+        four_eyes: Vec::new(),
         internals: false,
         signing: Signing::default(),
         endpoints: vec![ToolEndpoint {

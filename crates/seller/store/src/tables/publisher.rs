@@ -288,6 +288,8 @@ const fn action(step: DecidedStep) -> AuditAction {
         DecidedStep::Step(DecisionStep::Close) => AuditAction::Closed,
         DecidedStep::Step(DecisionStep::PaymentDue) => AuditAction::PaymentDemanded,
         DecidedStep::Step(DecisionStep::PaymentSettled) => AuditAction::PaymentSettled,
+        DecidedStep::Step(DecisionStep::Pause) => AuditAction::Paused,
+        DecidedStep::Step(DecisionStep::Cancel) => AuditAction::Canceled,
         DecidedStep::Grant => AuditAction::RightsGranted,
         DecidedStep::Revoke => AuditAction::RightsRevoked,
     }

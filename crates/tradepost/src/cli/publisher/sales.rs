@@ -287,6 +287,8 @@ pub(super) fn not_listed(denied: DecisionError) -> CommandFailure {
         DecisionError::Absent
         | DecisionError::Ambiguous(_)
         | DecisionError::Impossible { .. }
+        | DecisionError::Changed { .. }
+        | DecisionError::SamePerson(_)
         | DecisionError::Objections(_) => CommandFailure::usage("this cannot be listed"),
     }
 }

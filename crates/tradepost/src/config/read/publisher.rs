@@ -13,7 +13,9 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::money::MoneyAmount;
-use tradepost_publisher::profile::{AccountReview, Onboarding, PublisherProfile, Signing};
+use tradepost_publisher::profile::{
+    AccountReview, FourEyesLimit, Onboarding, PublisherProfile, Signing,
+};
 use tradepost_publisher::spending::SpendLimit;
 
 use super::values::{
@@ -54,6 +56,7 @@ pub(super) fn publisher(
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration("1h", "7d"),
         optional "spend_limits" => spend_limits: read_limits,
+        optional "approvals" => approvals: read_approvals,
         optional "internals" => internals: parse::boolean,
         optional "upstream" => upstream: read_upstream,
         optional "rates" => rates: read_rates,
@@ -91,6 +94,7 @@ pub(super) fn publisher(
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
         spend_limits: spend_limits.unwrap_or_default(),
+        four_eyes: approvals.unwrap_or_default(),
         internals: internals.unwrap_or(false),
         signing: Signing { requests: request_signing, ..Signing::default() },
         endpoints: Vec::new(),
@@ -226,6 +230,49 @@ fn read_limits(
         }
     }
     Some(limits)
+}
+
+/// Reads `{ four_eyes_above = [{ currency = "USD", amount = 50000 }] }`, each currency once.
+fn read_approvals(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<FourEyesLimit>> {
+    read_object!(value, at, problems, closed {
+        optional "four_eyes_above" => limits:
+            |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
+                parse::list(v, at, p, (1, None), read_four_eyes_limit)
+            },
+    });
+    let limits = limits.unwrap_or_default();
+    let mut known = BTreeSet::new();
+    for (index, limit) in limits.iter().enumerate() {
+        if !known.insert(limit.currency.as_str()) {
+            let place = at.key("four_eyes_above");
+            reject(&place.index(index).key("currency"), problems, "limited before, too");
+        }
+    }
+    Some(limits)
+}
+
+fn read_four_eyes_limit(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<FourEyesLimit> {
+    read_object!(value, at, problems, closed {
+        required "currency" => currency:
+            text_that("must be a currency of ISO 4217, such as USD", currency_of),
+        required "amount" => above: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
+            let amount = v.as_number().and_then(MoneyAmount::from_number);
+            let amount = amount.filter(|amount| *amount >= MoneyAmount::ZERO);
+            if amount.is_none() {
+                reject(at, p, "must be zero or an amount above it");
+            }
+            amount
+        },
+    });
+    Some(FourEyesLimit { currency: currency?, above: above? })
 }
 
 fn currency_of(text: &str) -> Option<String> {

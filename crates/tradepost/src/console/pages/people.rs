@@ -233,6 +233,8 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::RecoveryCodeUsed => ("used a recovery code of", false),
         AuditAction::Approved => ("approved", false),
         AuditAction::Declined => ("declined", false),
+        AuditAction::Paused => ("paused", false),
+        AuditAction::Canceled => ("canceled", false),
         AuditAction::Suspended => ("suspended", false),
         AuditAction::Resumed => ("resumed", false),
         AuditAction::Closed => ("closed", false),

@@ -120,6 +120,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
         found.problems.push(draft::requote(&found.beyond));
     }
     permission::check_actions(amending, &mut found);
+    permission::check_two_persons(amending, &mut found);
     found.problems.extend(taken_days(amending, &found.buy)?);
     found.problems.extend(shortages(amending, &found.buy)?);
     AdcpRefusal::of_all(found.problems)?;

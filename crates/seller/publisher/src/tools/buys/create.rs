@@ -60,7 +60,9 @@ pub(in crate::tools) fn perform(
     take_inventory(work, &draft, &offer)?;
     match arm {
         Some(arm) => submit(work, draft, Some(arm)),
-        None if draft.products.iter().any(|product| product.terms.approval) => {
+        None if draft.products.iter().any(|product| product.terms.approval)
+            || needs_two_persons(work, &draft.buy) =>
+        {
             submit(work, draft, None)
         }
         None => book(work, draft),
@@ -136,6 +138,11 @@ fn book(work: &WriteContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError
     Ok(ToolReply::completed("the media buy has been created", Value::Object(body)))
 }
 
+/// Returns true when two persons have to approve a buy.
+fn needs_two_persons(work: &WriteContext<'_>, buy: &MediaBuy) -> bool {
+    work.publisher.profile.needs_two_persons(&buy.currency, buy.total_budget)
+}
+
 /// Stores a buy that waits for approval; the reply contains only the task.
 fn submit(
     work: &WriteContext<'_>,
@@ -147,6 +154,8 @@ fn submit(
     };
     // A product that needs a person makes the whole buy wait for that person.
     let waits = draft.products.iter().filter_map(seconds).collect::<Option<Vec<_>>>();
+    // The time never decides what two persons have to approve.
+    let waits = waits.filter(|_| !needs_two_persons(work, &draft.buy));
     let due_at = match (&arm, waits.and_then(|waits| waits.into_iter().max())) {
         (None, Some(seconds)) => Some(work.call.now + SignedDuration::from_secs(seconds)),
         (Some(_), _) | (None, None) => None,

@@ -80,6 +80,7 @@ pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<Bu
         media_buy_id: String::new(),
         status: MediaBuyStatus::PendingCreatives,
         paused: form.paused,
+        hold: None,
         currency,
         total_budget: total,
         start_time: flight.start,

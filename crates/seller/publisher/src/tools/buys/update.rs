@@ -59,8 +59,8 @@ pub(in crate::tools) fn perform(
             let token = governance::decided(work, &account.thing, &change.buy, sent, &form.sent)?;
             change.buy.governance_context = token.or(change.buy.governance_context);
         }
-        let before = committed(&kept.thing, spent);
-        let after = committed(&change.buy, spent);
+        let before = kept.thing.committed(spent);
+        let after = change.buy.committed(spent);
         create::charge(work, &account.record.id, &kept.thing, after - before)?;
     }
     create::name_packages(work, &mut change.buy);
@@ -91,12 +91,6 @@ pub(in crate::tools) fn perform(
         ("governance_context", kept.thing.governance_context.map(Into::into)),
     ]));
     Ok(ToolReply::completed("the media buy has been updated", Value::Object(body)))
-}
-
-/// Returns the amount that a media buy commits: its budget, or what it has spent once it is
-/// canceled.
-fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
-    if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
 
 fn find(context: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {

@@ -186,6 +186,7 @@ impl Shop {
                     (status == CreativeStatus::Rejected).then(|| "the image is blurred".to_owned());
                 let creative = Creative {
                     asked: Vec::new(),
+                    decision: None,
                     creative_id: id.to_owned(),
                     status,
                     rejection_reason: reason,

@@ -40,3 +40,32 @@ pub(super) fn check_actions(amending: &UpdateContext<'_>, found: &mut UpdateDraf
         found.problems.push(error.with("currently_available_actions", open()));
     }
 }
+
+/// Checks that a larger budget does not exceed what is sold without the approval of two persons: otherwise a
+/// small buy that nobody has approved could be raised at will.
+pub(super) fn check_two_persons(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
+    let UpdateContext { before, products, .. } = *amending;
+    let after = found.buy.total_budget;
+    let profile = amending.buy_context.profile();
+    if after <= before.total_budget || !profile.needs_two_persons(&before.currency, after) {
+        return;
+    }
+    let raises = |action: &BuyAction| {
+        matches!(
+            action,
+            BuyAction::IncreaseBudget | BuyAction::ReallocateBudget | BuyAction::AddPackages
+        )
+    };
+    let raised = found.actions.iter().find(|(action, _)| raises(action));
+    let (action, field) = match raised {
+        Some((action, field)) => (*action, field.as_str()),
+        None => (BuyAction::IncreaseBudget, "packages"),
+    };
+    let message = "the seller's people approve budgets of this size, which they cannot do for a \
+                   change; buy the difference in a media buy of its own";
+    let error = at(AdcpCode::ActionNotAllowed, field, message);
+    let error = error.with("attempted_action", action.name());
+    let error = error.with("reason", ActionRefused::ModeMismatch.name());
+    let open = action::available(&action::permitted(before, products, amending.buy_context.now));
+    found.problems.push(error.with("currently_available_actions", open));
+}
