@@ -5,24 +5,12 @@
 //   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA PROVIDER_PORT [FOLDER_FOR_SCREENSHOTS]
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { DESKS, EVIL, SCREENS, browser, check, covered, end, looking, open, results, signIn as enter } from "./pages.js";
 
 const [tradepost, agent, site, password, data, providerPort, shots] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const EVIL = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>"'&\${7*7}`;
-
-let passed = 0;
-let failed = 0;
-function check(name, isSo, detail = "") {
-  if (isSo) passed += 1;
-  else failed += 1;
-  if (!isSo) console.log(`FAIL  ${name} ${detail}`);
-}
+const look = looking(shots);
+const signIn = (page, name, word) => enter(site, page, name, word);
 
 async function call(payload) {
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: payload }] };
@@ -143,134 +131,6 @@ for (const [role, name] of Object.entries(people)) {
   execFileSync(tradepost, ["console", "user", "add", name, ...of], { input: secret });
 }
 
-if (shots) mkdirSync(shots, { recursive: true });
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  headless: true,
-  args: [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-  ],
-});
-
-const SCREENS = {
-  wide: { viewport: { width: 1280, height: 860 }, colorScheme: "light" },
-  dark: { viewport: { width: 1280, height: 860 }, colorScheme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, colorScheme: "light", isMobile: true, hasTouch: true },
-};
-
-async function open(screen) {
-  const context = await browser.newContext({ ...SCREENS[screen], bypassCSP: false });
-  // The photos do not exist; a request for anything else from another site is an error.
-  const elsewhere = [];
-  await context.route(/^(?!http:\/\/127\.0\.0\.1)/, (route) => {
-    elsewhere.push(route.request().url());
-    return route.abort();
-  });
-  const page = await context.newPage();
-  const said = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" && !message.text().includes("ERR_FAILED")) said.push(message.text());
-  });
-  page.on("pageerror", (error) => said.push(String(error)));
-  return { context, page, said, elsewhere };
-}
-
-async function signIn(page, name, word) {
-  await page.goto(`${site}/sign-in`);
-  await page.getByLabel("Name").fill(name);
-  await page.getByLabel("Password").fill(word);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
-}
-
-// Widths of desks at which badges and texts share a line, in pixels.
-const DESKS = [1024, 1152, 1280, 1366, 1440];
-
-// Returns the badges that lie over a text beside them, each with that text.
-function covered() {
-  const visible = (rect, node) => {
-    let { left, top, right, bottom } = rect;
-    for (let at = node.parentElement; at; at = at.parentElement) {
-      if (getComputedStyle(at).overflowX === "visible") continue;
-      const box = at.getBoundingClientRect();
-      left = Math.max(left, box.left);
-      right = Math.min(right, box.right);
-      top = Math.max(top, box.top);
-      bottom = Math.min(bottom, box.bottom);
-    }
-    return { left, top, right, bottom };
-  };
-  const texts = (root) => {
-    const found = [];
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const node = walker.currentNode;
-      // What a closed <details> hides has a place, too.
-      const isHidden = node.parentElement.closest(".unseen") || !node.parentElement.checkVisibility();
-      if (!node.data.trim() || isHidden) continue;
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      for (const rect of range.getClientRects()) found.push({ node, box: visible(rect, node) });
-    }
-    return found;
-  };
-  // Boxes that share an edge, also with a rounded pixel, do not overlap.
-  const overlap = (a, b) =>
-    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
-  const all = texts(document.body);
-  const found = [];
-  for (const badge of document.querySelectorAll(".chip, .count")) {
-    const boxes = [badge.getBoundingClientRect(), ...texts(badge).map((text) => text.box)];
-    const under = all.find(({ node, box }) => !badge.contains(node) && boxes.some((one) => overlap(one, box)));
-    if (under) found.push(`"${badge.textContent.trim()}" over "${under.node.data.trim()}"`);
-  }
-  return { badges: document.querySelectorAll(".chip, .count").length, found };
-}
-
-// Returns the number of tables that are wider than their box, and those whose box does not show it: by shadows
-// at its edges, which covers that scroll with the table hide at the ends.
-function wideTables() {
-  const wide = [...document.querySelectorAll("table")].filter((it) => it.offsetWidth > it.parentElement.clientWidth);
-  const isMarked = (box) => {
-    const { overflowX, backgroundAttachment, backgroundImage } = getComputedStyle(box);
-    const shadows = backgroundAttachment.split(", ").filter((it) => it === "scroll").length;
-    const covers = backgroundAttachment.split(", ").filter((it) => it === "local").length;
-    const gradients = backgroundImage.split("linear-gradient").length - 1;
-    return overflowX === "auto" && covers >= 2 && shadows >= 2 && gradients >= 4 && box.tabIndex === 0;
-  };
-  const unmarked = wide.map((it) => it.parentElement).filter((box) => !isMarked(box));
-  return { wide: wide.length, unmarked: unmarked.map((box) => box.getAttribute("aria-label") ?? box.className) };
-}
-
-// Returns the buttons of lists that touch the edge of their list.
-function atTheEdge() {
-  const gap = (it) => it.getBoundingClientRect().left - it.closest(".list").getBoundingClientRect().left;
-  const all = [...document.querySelectorAll(".list button, .list summary")];
-  return all.filter((it) => it.offsetWidth > 0 && gap(it) < 12).map((it) => it.textContent.trim());
-}
-
-let tablesThatScroll = 0;
-let badgesSeen = 0;
-
-async function look(page, said, name, shot) {
-  // axe is injected through the DevTools protocol, so the page's content security policy does not block it.
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  const told = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)} ${one.nodes[0].failureSummary}`);
-  check(`axe finds nothing: ${name}`, told.length === 0, `\n      ${told.join("\n      ")}`);
-  const over = await page.evaluate(() => document.documentElement.scrollWidth);
-  check(`fits the screen: ${name}`, over <= page.viewportSize().width, `${over} pixels wide`);
-  const tables = await page.evaluate(wideTables);
-  tablesThatScroll += tables.wide;
-  check(`tables show that they scroll: ${name}`, tables.unmarked.length === 0, tables.unmarked.join("; "));
-  const edge = await page.evaluate(atTheEdge);
-  check(`no button touches the edge of its list: ${name}`, edge.length === 0, edge.join("; "));
-  check(`no text of a buyer ran as script: ${name}`, !(await page.evaluate(() => window.broken)));
-  check(`no errors in the console: ${name}`, said.length === 0, said.splice(0).join("; "));
-  if (shots) await page.screenshot({ path: join(shots, `${shot}.png`), fullPage: true });
-}
-
 // The day of the appointments.
 const day = noon.toISOString().slice(0, 10);
 
@@ -370,9 +230,10 @@ for (const [role, name] of Object.entries(people)) {
   }
 }
 
-check("some tables are wider than a phone", tablesThatScroll > 0);
+check("some tables are wider than a phone", results.tablesThatScroll > 0);
 
 // Badges at the widths of desks.
+let badgesSeen = 0;
 for (const width of DESKS) {
   const { context, page } = await open("wide");
   await page.setViewportSize({ width, height: 860 });
@@ -571,6 +432,4 @@ for (const screen of ["wide", "phone"]) {
   await context.close();
 }
 
-await browser.close();
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 ? 1 : 0;
+await end();

@@ -37,6 +37,7 @@ pub mod keys;
 pub mod listing;
 pub mod notices;
 pub mod offline;
+pub mod product_findings;
 pub mod published;
 pub mod replay;
 pub mod sales;
@@ -63,6 +64,8 @@ pub fn open(
     let clock = &means.clock;
     let mut profile = config.profile;
     let front = config.front;
+    let destinations = config.deliveries;
+    let has_upstream = config.upstream.is_some();
     let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
     let mut addresses: Vec<_> = config.public_url.map_or_else(at_hosts, |url| vec![url]);
     if addresses.is_empty() {
@@ -100,6 +103,12 @@ pub fn open(
         Some(SigningAgent { whose: Arc::clone(whose), id, url, keys })
     });
     let web = published::GuardedWeb::new(egress.apart(), clock.clone());
+    let set_up = seller::PublisherSetUp {
+        base_url: base_url.clone(),
+        destinations: destinations.into_iter().map(|wanted| wanted.delivery).collect(),
+        has_upstream,
+        web: published::GuardedWeb::new(egress.apart(), clock.clone()),
+    };
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
     let publisher_store = store::SqlPublisherStore::new(Arc::clone(store), &profile.id);
     let ground = notices::NotificationDeps {
@@ -110,6 +119,7 @@ pub fn open(
         edge: ClockAndRandom::system(),
         shared: Some(Arc::clone(store)),
     };
+    let looked_through = Arc::new(publisher_store.clone());
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
     let upstream =
         config.upstream.map(|server| upstream::AdServer::new(server, clock)).transpose()?;
@@ -142,6 +152,8 @@ pub fn open(
         tools: publisher.tools(),
         publisher: RwLock::new(publisher),
         menu: config.catalogue.map(catalogue_file::CatalogueFile::new),
+        set_up,
+        publisher_store: looked_through,
         notices: Arc::new(notices),
         clock: clock.clone(),
         profile,

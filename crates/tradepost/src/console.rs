@@ -27,6 +27,7 @@ use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
 
 use crate::aap::seller::DealerAgent;
+use crate::adcp::seller::PublisherAgent;
 use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy, ServerConfig};
 use crate::delivery::Deliveries;
 use crate::wiring::{RunningDealers, Wiring};
@@ -55,6 +56,7 @@ mod oidc;
 mod pages;
 pub mod password;
 mod prober;
+mod publisher;
 mod reply;
 pub mod request;
 pub mod route;
@@ -85,6 +87,8 @@ const TURN_TIME: Duration = Duration::from_secs(10);
 pub struct Console {
     store: Arc<Store>,
     sellers: Arc<RunningDealers>,
+    /// Publishers of the process.
+    sales: Vec<Arc<PublisherAgent>>,
     deliveries: Arc<Deliveries>,
     clock: Clock,
     sign_in: SignInService,
@@ -120,7 +124,9 @@ enum PageError {
     Stale,
     /// The input is not usable, with the reason.
     Unusable(&'static str),
-    /// The calendar, or another person's change, prevents it, with the reason.
+    /// The input has problems, which depend on it.
+    Invalid(String),
+    /// The present state, such as another person's change, prevents it, with the reason.
     Conflict(String),
     /// The request waited too long for its turn.
     Busy,
@@ -170,6 +176,7 @@ impl Console {
             provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
+            sales: wiring.sales.clone(),
             deliveries: Arc::clone(&wiring.deliveries),
             sign_in: SignInService::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
             prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),

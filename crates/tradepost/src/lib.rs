@@ -25,6 +25,7 @@ pub mod icalendar;
 pub mod lead_export;
 pub mod log;
 pub mod private_file;
+pub mod publisher_steps;
 pub mod recorder;
 pub mod refusals;
 pub mod spreadsheet;

@@ -30,6 +30,7 @@ use crate::aap::inventories::Inventories;
 use crate::aap::seller::{DealerAgent, DealerDeps};
 use crate::adcp;
 use crate::adcp::notices::Notices;
+use crate::adcp::seller::PublisherAgent;
 use crate::alerts::watch::AnswerTime;
 use crate::config::{Config, PublisherConfig, ServerConfig};
 use crate::console::metrics::ConsoleMetrics;
@@ -56,6 +57,8 @@ pub struct Wiring {
     pub deliveries: Arc<Deliveries>,
     /// Dealers in service.
     pub sellers: Arc<RunningDealers>,
+    /// Publishers in service, in the order of the configuration.
+    pub sales: Vec<Arc<PublisherAgent>>,
     /// Store of all of them.
     pub store: Arc<Store>,
     /// Clock of the process.
@@ -117,8 +120,9 @@ impl Wiring {
         let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
-        let shared = |publisher| Arc::new(publisher) as SharedAgent;
-        let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
+        let sales: Vec<_> = publishers.into_iter().map(Arc::new).collect();
+        let shared = |publisher: &Arc<PublisherAgent>| Arc::clone(publisher) as SharedAgent;
+        let publishers: Vec<_> = sales.iter().map(shared).collect();
         // Without dealers for now: they are opened on these, and `take_over` adds them.
         let deliveries =
             Deliveries::new(Arc::clone(&store), clock.clone(), ClockAndRandom::system());
@@ -157,6 +161,7 @@ impl Wiring {
             refusals,
             empty_searches,
             sellers,
+            sales,
             store,
             clock,
             publishers,

@@ -65,9 +65,9 @@ pub struct DecideMatter<'a> {
     pub seen: Option<SeenVersion>,
 }
 
-/// Decides on an account, a creative, a task or a media buy. Returns how it stood and stands; when both are
-/// the same, and no second approval is awaited, nothing has changed and nothing is recorded. A media buy above
-/// the publisher's limit needs the approval of two members of the staff.
+/// Decides on an account, a creative, a task or a media buy. Returns how it stood and stands; a decision that
+/// changes nothing is not recorded. A media buy above the publisher's limit needs the approval of two members of
+/// the staff.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission or is a stranger, the decision is refused, or the store
@@ -81,8 +81,7 @@ pub fn decide_matter(
     permit(context, actor, publisher, AdminOperation::from_step(step))?;
     let by = Some(actor.name().to_owned());
     let person = actor.member().map(|(name, _)| name.to_owned());
-    let decision =
-        StaffDecision { matter, id, account, step, reason, by, why, person, code, seen };
+    let decision = StaffDecision { matter, id, account, step, reason, by, why, person, code, seen };
     finish(context, publisher, move |finisher| staff::decide(finisher, &decision))
 }
 

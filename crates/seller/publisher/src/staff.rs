@@ -85,13 +85,16 @@ pub struct StaffView<'a> {
     pub now: Timestamp,
 }
 
-/// Result of a decision. When both statuses are the same, nothing has changed.
+/// Result of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateChange {
     /// Status before.
     pub before: String,
     /// Status after.
     pub after: String,
+    /// True when something has changed. A media buy may stand as before: a pause of one that has not begun
+    /// counts from its start.
+    pub is_changed: bool,
     /// True when a person has approved, and another one has to approve, too.
     pub awaits_second: bool,
     /// Decision that had been made before, where nothing has changed.
@@ -453,6 +456,7 @@ fn moved(before: &str, after: &str) -> StateChange {
     StateChange {
         before: before.to_owned(),
         after: after.to_owned(),
+        is_changed: true,
         awaits_second: false,
         decided: None,
     }
@@ -460,7 +464,7 @@ fn moved(before: &str, after: &str) -> StateChange {
 
 /// Returns the result of a decision that had been made before.
 fn unmoved(status: &str, decided: Option<LastDecision>) -> StateChange {
-    StateChange { decided, ..moved(status, status) }
+    StateChange { decided, is_changed: false, ..moved(status, status) }
 }
 
 /// Finds the only entity of an id that was chosen, of any owner.

@@ -55,6 +55,15 @@ impl CatalogueFile {
         drop(seen);
         read(&self.path)
     }
+
+    /// Returns every mistake in the file as it is now, a line each. Blocks on the disk.
+    #[must_use]
+    pub fn mistakes(&self) -> Vec<String> {
+        match read(&self.path) {
+            CatalogueFileState::Unusable(mistakes) => mistakes,
+            CatalogueFileState::Same | CatalogueFileState::Read(_) => Vec::new(),
+        }
+    }
 }
 
 fn trace(path: &Path) -> Option<FileVersion> {

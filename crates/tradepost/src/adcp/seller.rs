@@ -19,6 +19,7 @@ use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refusals;
 use tradepost_publisher::services::{LimitWait, RateClass};
+use tradepost_publisher::store::PublisherStore;
 use tradepost_publisher::tool_call::{self, Credential, ToolCall};
 use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
 use tradepost_server::auth::{Authenticator, Principal};
@@ -38,7 +39,9 @@ use super::identity::SignatureIdentity;
 use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
+use super::published::GuardedWeb;
 use crate::config::Front;
+use crate::config::delivery::DeliveryConfig;
 
 /// Prefix of the principal name of a request signer. No API key and no token has such a name.
 const SIGNED: &str = "signed:";
@@ -61,6 +64,10 @@ pub struct PublisherAgent {
     pub(super) publisher: RwLock<Publisher>,
     /// Catalogue file.
     pub(super) menu: Option<CatalogueFile>,
+    /// Settings by which the steps that bring it online are judged and tested.
+    pub set_up: PublisherSetUp,
+    /// Its store.
+    pub(super) publisher_store: Arc<dyn PublisherStore>,
     /// Hosts, card texts and authentication.
     pub front: Front,
     /// Agent card.
@@ -83,6 +90,19 @@ pub struct PublisherAgent {
     /// Maximum time for an answer.
     pub(super) patience: Duration,
     pub(super) clock: Clock,
+}
+
+/// Settings by which the steps that bring a publisher online are judged and tested.
+#[derive(Debug)]
+pub struct PublisherSetUp {
+    /// Address of the agent.
+    pub base_url: String,
+    /// Destinations of messages to the staff.
+    pub destinations: Vec<DeliveryConfig>,
+    /// True when an ad server says what is sold out.
+    pub has_upstream: bool,
+    /// Client for documents of others.
+    pub web: GuardedWeb,
 }
 
 /// Documents by which receivers of webhooks find our keys.
@@ -109,6 +129,18 @@ impl PublisherAgent {
     #[must_use]
     pub fn publisher(&self) -> Publisher {
         self.publisher.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns its store, for what its staff looks through.
+    #[must_use]
+    pub fn publisher_store(&self) -> &dyn PublisherStore {
+        &*self.publisher_store
+    }
+
+    /// Returns the mistakes in the catalogue file as it is now; it is not used while it has any.
+    #[must_use]
+    pub fn catalogue_mistakes(&self) -> Vec<String> {
+        self.menu.as_ref().map(CatalogueFile::mistakes).unwrap_or_default()
     }
 
     /// Applies the catalogue file when it has changed.

@@ -241,20 +241,24 @@ fn decide(
         seen: None,
     };
     let done = decide_matter(&admin(publisher_store.store(), &[]), &actor, input);
-    let StateChange { before, after, awaits_second, decided } = done.map_err(|error| {
-        failure(error, |refusal| match refusal {
-            DecisionRefusal::Stranger => decider.stranger(publisher_id),
-            DecisionRefusal::Undecided(denied) => refused(denied, matter, step.name()),
-        })
-    })?;
+    let StateChange { before, after, is_changed, awaits_second, decided } =
+        done.map_err(|error| {
+            failure(error, |refusal| match refusal {
+                DecisionRefusal::Stranger => decider.stranger(publisher_id),
+                DecisionRefusal::Undecided(denied) => refused(denied, matter, step.name()),
+            })
+        })?;
     let kind = matter.name();
-    let said = match (awaits_second, before == after) {
+    let said = match (awaits_second, is_changed) {
         (true, _) => format!("the {kind} {id} is approved by one person, and awaits another one"),
-        (false, true) => {
+        (false, true) if before == after => {
+            format!("the {kind} {id} is {after}; the {} is noted", step.name())
+        }
+        (false, false) => {
             let decided = decided.as_ref().map(decided_text).unwrap_or_default();
             format!("the {kind} {id} was {after} already{decided}")
         }
-        (false, false) => format!("the {kind} {id} was {before} and is {after} now"),
+        (false, true) => format!("the {kind} {id} was {before} and is {after} now"),
     };
     let document = object!({
         "kind": kind, "id": id, "before": before, "after": after,

@@ -35,6 +35,7 @@ pub(super) mod leads;
 mod people;
 mod preview;
 mod probe;
+pub(super) mod publisher;
 mod refusals;
 mod steps;
 mod week;
@@ -59,11 +60,19 @@ struct PageLink {
     icon: &'static str,
     is_here: bool,
     count: u32,
+    /// Noun of what is counted.
+    counted: &'static str,
 }
 
 /// Pages of the navigation, the most important first: label, path, icon and required permission.
-const NAV: [(&str, &str, &str, StaffPermission); 12] = [
+const NAV: [(&str, &str, &str, StaffPermission); 18] = [
     ("Inbox", "/console", "inbox", StaffPermission::Enter),
+    ("Media buys", "/console/buys", "buy", StaffPermission::ViewPublisher),
+    ("Creatives", "/console/creatives", "image", StaffPermission::ViewPublisher),
+    ("Accounts", "/console/ad-accounts", "leads", StaffPermission::ViewPublisher),
+    ("Agents", "/console/ad-agents", "key", StaffPermission::ViewPublisher),
+    ("Products", "/console/products", "card", StaffPermission::ViewPublisher),
+    ("Set-up", "/console/set-up", "check", StaffPermission::ViewPublisher),
     ("Leads", "/console/leads", "leads", StaffPermission::Customers),
     ("Appointments", "/console/appointments", "calendar", StaffPermission::Customers),
     ("Inventory", "/console/inventory", "car", StaffPermission::SeeVehicles),
@@ -160,7 +169,7 @@ impl Console {
                 ..LeadFilter::default()
             })?
         } else {
-            0
+            self.waiting_count(visitor)?
         };
         let permitted = NAV.into_iter().filter(|(.., right)| right.is_of(role));
         let path = format!("{PATH}/{}", asked.path);
@@ -172,11 +181,15 @@ impl Console {
             // Every path begins with that of the inbox, which is current only when it is the whole path.
             is_here: path == href || href != PATH && path.starts_with(&format!("{href}/")),
             count: if href == PATH { new } else { 0 },
+            counted: if role.is_of_publisher() { "waiting" } else { "new leads" },
         });
         let dealers = self.dealers(visitor);
         let dealer = match (dealers.as_slice(), visitor.dealer_id()) {
             ([one], _) => one.dealer.terms.name.clone(),
-            (_, Some(publisher)) if role.is_of_publisher() => publisher.to_owned(),
+            (_, Some(publisher)) if role.is_of_publisher() => {
+                let agent = self.publisher(visitor).ok();
+                agent.map_or(publisher.to_owned(), |agent| agent.profile.name.clone())
+            }
             (all, _) => format!("{} dealers", all.len()),
         };
         Ok(PageFrame {
@@ -201,6 +214,10 @@ impl Console {
                     error_id: None,
                 };
                 return ConsoleReply::page(&page).with_status(StatusCode::CONFLICT);
+            }
+            PageError::Invalid(why) => {
+                let page = Stopped { title: "Not possible", text: why.into(), error_id: None };
+                return ConsoleReply::page(&page).with_status(StatusCode::UNPROCESSABLE_ENTITY);
             }
             PageError::Busy => return ConsoleReply::busy(),
             PageError::SignIn => {

@@ -27,6 +27,10 @@ pub(super) struct ConsoleReply {
     kept_as: Option<String>,
     /// Entity tag of a calendar.
     etag: Option<String>,
+    /// Policy of a document that is only shown in a frame of the console.
+    framed: Option<String>,
+    /// True when the page shows such a document.
+    has_frame: bool,
 }
 
 /// Delay for requests that waited too long for their turn.
@@ -60,7 +64,21 @@ impl ConsoleReply {
             retry_after: None,
             kept_as: None,
             etag: None,
+            framed: None,
+            has_frame: false,
         }
+    }
+
+    /// Creates a document of a stranger for a frame of the console. The policy has to contain `sandbox`, which
+    /// gives the document an origin of its own.
+    pub(super) fn framed(policy: String, document: String) -> Self {
+        let reply = Self::new("text/html; charset=utf-8", document);
+        Self { framed: Some(policy), ..reply }
+    }
+
+    /// Allows the page to show documents of the console in frames.
+    pub(super) fn with_frame(self) -> Self {
+        Self { has_frame: true, ..self }
     }
 
     /// Creates a calendar for calendar programs, without its text for one that has the same already.
@@ -136,6 +154,19 @@ impl ConsoleReply {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         protect(headers, &self.photos);
+        if self.has_frame
+            && let Some(policy) = headers.get(header::CONTENT_SECURITY_POLICY)
+            && let Ok(policy) = policy.to_str()
+            && let Ok(policy) = HeaderValue::from_str(&format!("{policy}; frame-src 'self'"))
+        {
+            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
+        if let Some(policy) = self.framed.and_then(|policy| HeaderValue::from_str(&policy).ok()) {
+            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+            headers.insert("x-frame-options", HeaderValue::from_static("SAMEORIGIN"));
+            // Not even the console's address is told to whoever has the files.
+            headers.insert("referrer-policy", HeaderValue::from_static("no-referrer"));
+        }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         let value = |text: String| HeaderValue::from_str(&text).ok();
         if let Some(location) = self.location.and_then(value) {

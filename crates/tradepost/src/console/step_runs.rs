@@ -1,34 +1,34 @@
-//! Tests of the steps that bring a dealer online, run in the background: one at a time for each dealer.
+//! Tests of the steps that bring a dealer or publisher online, run in the background: one at a time for each.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tradepost_admin::AdminError;
+use tradepost_admin::steps::StepRefusal;
 
-use crate::first_steps::FirstStep;
-use crate::first_steps::trial::{StepTester, TestContact};
+use crate::first_steps::trial::StepVerdict;
 
-/// Tests that are running, by dealer.
+/// Tests that are running, by dealer or publisher, with the name of the step.
 #[derive(Debug, Default)]
 pub(super) struct StepRuns {
-    running: Mutex<BTreeMap<String, FirstStep>>,
+    running: Mutex<BTreeMap<String, &'static str>>,
 }
 
 impl StepRuns {
-    /// Returns the step of a dealer that is being tested.
-    pub(super) fn running(&self, dealer_id: &str) -> Option<FirstStep> {
+    /// Returns the step of a seller that is being tested.
+    pub(super) fn running(&self, seller_id: &str) -> Option<&'static str> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.get(dealer_id).copied()
+        running.get(seller_id).copied()
     }
 
-    /// Begins a test if the dealer has none; it ends when the returned value is dropped.
-    pub(super) fn enter(self: &Arc<Self>, dealer_id: &str, step: FirstStep) -> Option<StepSlot> {
+    /// Begins a test if the seller has none; it ends when the returned value is dropped.
+    pub(super) fn enter(self: &Arc<Self>, seller_id: &str, step: &'static str) -> Option<StepSlot> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.contains_key(dealer_id) {
+        if running.contains_key(seller_id) {
             return None;
         }
-        running.insert(dealer_id.to_owned(), step);
-        Some(StepSlot { runs: Arc::clone(self), dealer_id: dealer_id.to_owned(), step })
+        running.insert(seller_id.to_owned(), step);
+        Some(StepSlot { runs: Arc::clone(self), seller_id: seller_id.to_owned(), step })
     }
 }
 
@@ -36,28 +36,31 @@ impl StepRuns {
 #[derive(Debug)]
 pub(super) struct StepSlot {
     runs: Arc<StepRuns>,
-    dealer_id: String,
-    step: FirstStep,
+    seller_id: String,
+    step: &'static str,
 }
 
 impl Drop for StepSlot {
     fn drop(&mut self) {
-        // In `drop`, because a panic would otherwise block all later tests of the dealer.
+        // In `drop`, because a panic would otherwise block all later tests of the seller.
         let mut running = self.runs.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.remove(&self.dealer_id);
+        running.remove(&self.seller_id);
     }
 }
 
 impl StepSlot {
-    /// Tests the step; the result is in the store.
-    pub(super) async fn run(self, tester: StepTester, contact: TestContact) {
-        match tester.test(self.step, &contact).await {
+    /// Waits for the test; its result is in the store.
+    pub(super) async fn run(
+        self,
+        test: impl Future<Output = Result<StepVerdict, AdminError<StepRefusal>>>,
+    ) {
+        match test.await {
             Ok(_) => {}
             Err(AdminError::Broken(fault)) => {
-                tracing::error!(dealer = %self.dealer_id, step = %self.step, cause = %fault.chain(), "a step could not be tested");
+                tracing::error!(seller = %self.seller_id, step = %self.step, cause = %fault.chain(), "a step could not be tested");
             }
             Err(AdminError::Forbidden(_) | AdminError::Refused(_)) => {
-                tracing::warn!(dealer = %self.dealer_id, step = %self.step, "the test of a step was refused");
+                tracing::warn!(seller = %self.seller_id, step = %self.step, "the test of a step was refused");
             }
         }
     }

@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Limits of a request.
-const LIMITS: TransportLimits = TransportLimits {
+pub(crate) const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(30),
     connect: Duration::from_secs(10),
     max_body: 8 * 1024 * 1024,
@@ -54,11 +54,11 @@ pub struct StepVerdict {
 }
 
 impl StepVerdict {
-    fn passed(says: impl Into<String>) -> Self {
+    pub(crate) fn passed(says: impl Into<String>) -> Self {
         Self { outcome: StepOutcome::Passed, says: says.into(), hint: None }
     }
 
-    fn failed(says: impl Into<String>, hint: &'static str) -> Self {
+    pub(crate) fn failed(says: impl Into<String>, hint: &'static str) -> Self {
         Self { outcome: StepOutcome::Failed, says: says.into(), hint: Some(hint) }
     }
 }

@@ -15,6 +15,7 @@ mod preview;
 mod probe;
 mod publisher;
 mod refusals;
+mod sales;
 mod sessions;
 mod staff_work;
 mod steps;

@@ -143,6 +143,8 @@ const COMMANDS: &[&[&str]] = &[
     &["publisher", "tasks", "export"],
     &["publisher", "list", "accounts"],
     &["publisher", "approve", "account", "acc_1"],
+    &["publisher", "pause", "buy", "mb_1"],
+    &["publisher", "cancel", "buy", "mb_1"],
     &["publisher", "grant", "acc_1", "agent"],
     &["publisher", "deliveries"],
     &["publisher", "resend"],

@@ -129,10 +129,7 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
         shown
     });
     let packages: Vec<Value> = packages.collect();
-    let account = match &kept.record.account {
-        Some(id) => view.reader.find::<Account>(id)?,
-        None => None,
-    };
+    let account = Account::find_for(&kept.record, view.reader)?;
     let mut figures = report::metrics(reports.iter().copied());
     figures.insert("reports".to_owned(), reports.len().into());
     let last = reports.last().map(|report| json!(report.at));
@@ -294,9 +291,8 @@ fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Valu
 
 /// Returns the creation of a record and the latest decision about it, oldest first.
 fn decided_history(record: &EntityRecord, decided: Option<&LastDecision>) -> Vec<Value> {
-    let decided = decided.map(|decided| {
-        json!({"at": decided.at, "what": decided.step, "by": decided.by})
-    });
+    let decided =
+        decided.map(|decided| json!({"at": decided.at, "what": decided.step, "by": decided.by}));
     std::iter::once(row::made(record)).chain(decided).collect()
 }
 
@@ -379,10 +375,12 @@ fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, Int
 fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
     let task = &kept.thing;
     let asked = row::asked(view, task)?;
+    let names = product_names(view)?;
     let packages = asked.as_ref().map(|buy| {
         let packages = buy.packages.iter().map(|package| {
             json!({
                 "id": package.package_id, "product": package.product_id,
+                "product_name": names.get(&package.product_id),
                 "pricing_option": package.pricing_option_id, "budget": package.budget,
                 "start_time": package.start_time.unwrap_or(buy.start_time),
                 "end_time": package.end_time.unwrap_or(buy.end_time),
@@ -398,16 +396,19 @@ fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, Int
         members.shift_remove("governance_context");
     }
     let mut shown = row::task(view, kept, asked.as_ref());
+    let account = Account::find_for(&kept.record, view.reader)?;
     let profile = &view.publisher.profile;
-    let needs_two = task.draft.as_ref().is_some_and(|draft| {
-        profile.needs_two_persons(&draft.currency, draft.total_budget)
-    });
+    let needs_two = task
+        .draft
+        .as_ref()
+        .is_some_and(|draft| profile.needs_two_persons(&draft.currency, draft.total_budget));
     let approvals: Vec<Value> =
         task.approvals.iter().map(|one| json!({"at": one.at, "by": one.by})).collect();
     row::extend(
         &mut shown,
         object([
             ("packages", packages.map(Value::from)),
+            ("account_name", account.map(|account| account.thing.name.into())),
             ("terms", asked.map(|buy| buy.shown.into())),
             ("request", request),
             ("errors", Some(task.errors.clone().into())),

@@ -36,7 +36,11 @@ pub(super) fn is_first_of_two(
     };
     if let Some(own) = kept.thing.approvals.iter().find(|one| one.person == *person) {
         let step = DecisionStep::Approve;
-        return Err(DecisionError::SamePerson(LastDecision { at: own.at, by: own.by.clone(), step }));
+        return Err(DecisionError::SamePerson(LastDecision {
+            at: own.at,
+            by: own.by.clone(),
+            step,
+        }));
     }
     if !kept.thing.approvals.is_empty() {
         return Ok(false);

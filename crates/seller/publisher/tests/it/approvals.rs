@@ -193,7 +193,8 @@ fn a_seller_pauses_resumes_and_cancels_what_it_sold() {
         cancel: a media buy is canceled with a reason, which its buyer reads
         cancel: active -> canceled
         resume: canceled, only 
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
     let shown = shop.ask(
         AdcpTool::GetMediaBuys,
         json!({"media_buy_ids": [id], "include_history": 5, "status_filter": ["canceled"]}),
@@ -210,7 +211,8 @@ fn a_seller_pauses_resumes_and_cancels_what_it_sold() {
             "the seller resumed the buy",
             "the seller canceled the buy: the inventory is withdrawn",
         ]
-    "#]].assert_debug_eq(&history);
+    "#]]
+    .assert_debug_eq(&history);
 }
 
 #[test]
@@ -226,12 +228,14 @@ fn money_of_a_canceled_buy_can_be_committed_again() {
     assert_eq!(shop.create(json!({}))["status"], "completed");
 }
 
-fn page(shop: &Shop, after: Option<tradepost_publisher::staff::waiting::WaitingCursor>) -> WaitingPage {
+fn page(
+    shop: &Shop,
+    after: Option<tradepost_publisher::staff::waiting::WaitingCursor>,
+) -> WaitingPage {
     let publisher = &shop.harness.publisher;
     let now = shop.harness.now;
-    let read = shop.harness.store.look(|reader| {
-        waiting(StaffView { publisher, reader, now }, after, 2)
-    });
+    let read =
+        shop.harness.store.look(|reader| waiting(StaffView { publisher, reader, now }, after, 2));
     let read: Result<_, tradepost_document::fault::InternalError> = read;
     read.unwrap()
 }
@@ -260,7 +264,11 @@ fn what_waits_is_listed_by_age_in_pages() {
     }
     expect![[r#"
         creative 2026-06-01T12:00:00Z null
-        task 2026-06-01T15:00:00Z 9000
+        task 2026-06-01T13:00:00Z 600
         --
-    "#]].assert_eq(&lines);
+        task 2026-06-01T15:00:00Z 9000
+        task 2026-06-01T16:00:00Z 700
+        --
+    "#]]
+    .assert_eq(&lines);
 }

@@ -1,12 +1,13 @@
 //! Warnings about a configuration: settings that are permitted but risky.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 
 use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::http::own_page::is_loopback_host;
-use tradepost_publisher::catalogue::ProposalObstacle;
 use tradepost_publisher::profile::PublisherProfile;
 
+use crate::adcp::product_findings::{ProductFinding, without_proposals};
 use crate::config::{Config, ConsoleConfig, DealerConfig, ServerConfig};
 
 /// Warning about a setting that is permitted but risky.
@@ -43,6 +44,8 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
     for (index, publisher) in config.publishers.iter().enumerate() {
         let pointer = format!("/publishers/{index}/catalogue");
         all.extend(warn_of_products_without_proposals(&pointer, &publisher.profile));
+        let pointer = format!("/publishers/{index}/approvals");
+        all.extend(warn_of_currencies_without_limit(&pointer, &publisher.profile));
     }
     all.extend(warn_of_key_file(config));
     all
@@ -53,24 +56,36 @@ fn warn_of_products_without_proposals(
     pointer: &str,
     profile: &PublisherProfile,
 ) -> Vec<ConfigWarning> {
-    if profile.catalogue.proposals.is_none() {
+    let warning = |finding: ProductFinding| {
+        let product = finding.product_id.unwrap_or_default();
+        let message = format!("publisher {}: product {product} {}", profile.id, finding.message);
+        ConfigWarning::new(pointer, message)
+    };
+    without_proposals(&profile.catalogue).into_iter().map(warning).collect()
+}
+
+/// Warns of currencies in which one person may approve any amount, although others have a limit.
+fn warn_of_currencies_without_limit(
+    pointer: &str,
+    profile: &PublisherProfile,
+) -> Vec<ConfigWarning> {
+    if profile.four_eyes.is_empty() {
         return Vec::new();
     }
-    let mut warnings = Vec::new();
-    for product in &profile.catalogue.products {
-        let reason = match product.proposal_obstacle() {
-            None => continue,
-            Some(ProposalObstacle::Approval) => "a person approves each purchase of it",
-            Some(ProposalObstacle::NoFixedPrice) => "it has no fixed price",
-        };
+    let prices = profile.catalogue.products.iter().flat_map(|product| product.prices());
+    let currencies: BTreeSet<&str> = prices.map(|price| price.currency()).collect();
+    let is_limited =
+        |currency: &&str| profile.four_eyes.iter().any(|limit| limit.currency == **currency);
+    let unlimited = currencies.into_iter().filter(|currency| !is_limited(currency));
+    let warning = |currency: &str| {
         let message = format!(
-            "publisher {}: product {} is in no proposal, because {reason}",
-            profile.id,
-            product.id()
+            "publisher {}: approvals.four_eyes_above has no amount in {currency}, in which the \
+             catalogue has prices: one person approves every media buy in {currency}",
+            profile.id
         );
-        warnings.push(ConfigWarning::new(pointer, message));
-    }
-    warnings
+        ConfigWarning::new(pointer, message)
+    };
+    unlimited.map(warning).collect()
 }
 
 /// Warns of a time for answers of which nobody is told when it has passed.

@@ -99,6 +99,10 @@ tradepost_document::catalog! {
     UnknownMember = "unknown_member" {
         exit: 2, hint: "use a name that `tradepost console user list` shows for the publisher",
     }
+    /// The person has approved the media buy already, and another one has to approve it, too.
+    SamePerson = "same_person" {
+        exit: 2, hint: "have another approver approve it",
+    }
     /// The role of the person that `--by` names does not permit this.
     NotPermitted = "not_permitted" {
         exit: 2, hint: "have a person decide whose role permits it; an approver may decide everything",

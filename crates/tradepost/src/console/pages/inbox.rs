@@ -4,7 +4,7 @@ use askama::Template;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::delivery::{DeliverySource, DeliveryState, LeadKind, kinds};
+use tradepost_dealer::delivery::{DeliveryState, LeadKind, kinds};
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::catalog;
@@ -116,6 +116,9 @@ catalog! {
 
 impl Console {
     pub(in crate::console) fn inbox(&self, visitor: &Visitor<'_>) -> Answer {
+        if visitor.member.role.is_of_publisher() {
+            return self.publisher_inbox(visitor);
+        }
         let asked = visitor.asked;
         let sees_customers = StaffPermission::Customers.is_of(visitor.member.role);
         let now = self.clock.now();
@@ -182,38 +185,21 @@ impl Console {
         now: Timestamp,
         sees_customers: bool,
     ) -> Result<Vec<InboxItem>, PageError> {
-        let of = visitor.dealer_id();
         let state = Some(DeliveryState::Dead);
-        // People who see all dealers do not see publishers.
-        let dead = if visitor.member.role.is_of_publisher() {
-            self.store.publisher_deliveries(of, None, state)?
-        } else {
-            self.store.deliveries(of, None, state)?
-        };
+        let dead = self.store.deliveries(visitor.dealer_id(), None, state)?;
         let mut items: Vec<InboxItem> = Vec::new();
         let here = Local { zone: TimeZone::UTC, now };
         // The store returns the latest first, but the oldest failure of a lead decides its place.
         for delivery in dead.into_iter().rev() {
             // People who may not see customers may not open leads either.
-            let is_of_publisher = delivery.source == DeliverySource::Publisher;
-            let href = if is_of_publisher {
-                // Publishers' messages do not have a page.
-                PATH.to_owned()
-            } else if sees_customers {
+            let href = if sees_customers {
                 format!("{PATH}/leads/{}", delivery.lead_id)
             } else {
                 format!("{PATH}/checklist")
             };
             let answer = delivery.answer.unwrap_or_else(|| "no answer".to_owned());
             let detail = format!("{}: {answer}", delivery.destination);
-            let title = match delivery.source {
-                DeliverySource::Lead => {
-                    format!("Lead {} was not delivered", short_id(&delivery.lead_id))
-                }
-                DeliverySource::Publisher => {
-                    format!("The message about {} was not delivered", delivery.lead_id)
-                }
-            };
+            let title = format!("Lead {} was not delivered", short_id(&delivery.lead_id));
             if let Some(known) = items.iter_mut().find(|item| item.title == title) {
                 known.detail = format!("{}; {detail}", known.detail);
                 continue;

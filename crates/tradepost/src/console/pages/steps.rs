@@ -12,7 +12,7 @@ use crate::feeds::FeedStatus;
 use crate::first_steps::trial::{DELIVERED_WITHIN, StepTester, TestContact};
 use crate::first_steps::{self, FirstStep, StepFacts, StepState};
 
-/// A step of the checklist.
+/// A step of a checklist.
 #[derive(Debug)]
 pub(super) struct StepView {
     pub(super) is_good: bool,
@@ -56,7 +56,7 @@ impl Console {
         let has_destination = !dealer.deliveries.is_empty();
         let view = |state| {
             let mut view = view(state, &here);
-            view.is_running = running.is_some_and(|step| step.name() == view.name);
+            view.is_running = running == Some(view.name);
             let is_possible = view.name != FirstStep::Delivery.name() || has_destination;
             view.can_test &= running.is_none() && is_possible;
             view
@@ -77,7 +77,7 @@ impl Console {
             return Err(PageError::Unusable(why));
         }
         let busy = "A test of this dealer is running. Wait until it is done, then start another.";
-        let place = self.step_runs.enter(id, step).ok_or(PageError::Unusable(busy))?;
+        let place = self.step_runs.enter(id, step.name()).ok_or(PageError::Unusable(busy))?;
         let tester = StepTester {
             store: Arc::clone(&self.store),
             clock: self.clock.clone(),
@@ -86,7 +86,8 @@ impl Console {
             actor: visitor.actor(),
             patience: DELIVERED_WITHIN,
         };
-        tokio::spawn(place.run(tester, TestContact { email, token: None }));
+        let contact = TestContact { email, token: None };
+        tokio::spawn(place.run(async move { tester.test(step, &contact).await }));
         Ok(ConsoleReply::see(link("checklist", [("done", Some("tested"))])))
     }
 }
@@ -108,7 +109,7 @@ fn view(state: StepState, here: &Local) -> StepView {
 }
 
 /// Writes a fragment as a sentence.
-fn sentence(fragment: &str) -> String {
+pub(super) fn sentence(fragment: &str) -> String {
     let mut letters = fragment.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     first.map(|first| format!("{first}{}.", letters.as_str())).unwrap_or_default()

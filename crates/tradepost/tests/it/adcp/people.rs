@@ -810,3 +810,67 @@ fn a_publishers_refusals_are_kept_without_the_buyers_words() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("gazette"), "{shown}");
 }
+
+fn two_people_approve(server: &str) {
+    let limit = "approvals = { four_eyes_above = [{ currency = \"USD\", amount = 10000 }] }";
+    let gazette = Gazette::start_as(limit, server, "");
+    for name in ["amy", "ben"] {
+        gazette.run(&[
+            "console",
+            "user",
+            "add",
+            name,
+            "--role",
+            "approver",
+            "--publisher",
+            "gazette",
+        ]);
+    }
+    let account = gazette.open_account();
+    gazette.run(&["publisher", "approve", "account", &account]);
+    // Nobody approves purchases of this product, and the time those of the other.
+    for (number, product) in (1_u32..).zip(["back", "soon"]) {
+        let task = gazette.buy(&account, product, number);
+        let task = task["task_id"].as_str().unwrap_or_else(|| panic!("{task}"));
+        let approve = |by: &[&str]| {
+            let output = gazette.output(&[&["publisher", "approve", "task", task], by].concat());
+            let said = [output.stdout, output.stderr].concat();
+            format!("{:?} {}", output.status.code(), String::from_utf8(said).unwrap())
+        };
+        assert!(approve(&[]).contains("two named persons approve"));
+        let first = approve(&["--by", "amy"]);
+        assert!(first.starts_with("Some(0)") && first.contains("awaits another one"), "{first}");
+        let again = approve(&["--by", "amy"]);
+        assert!(
+            again.starts_with("Some(2)") && again.contains("has approved it already"),
+            "{again}"
+        );
+        let second = approve(&["--by", "ben"]);
+        assert!(second.contains("was submitted and is completed now"), "{second}");
+    }
+    let listed = gazette.json(&["publisher", "buys", "list"]);
+    let id = listed[0]["id"].as_str().unwrap();
+    let paused = gazette.json(&["publisher", "pause", "buy", id, "--reason", "A complaint."]);
+    // Without creatives it does not run anyway.
+    assert_eq!(paused["after"], "pending_creatives", "{paused}");
+    let shown = gazette.json(&["publisher", "buys", "show", id]);
+    assert_eq!(shown["held_because"], "A complaint.", "{shown}");
+    let refused = gazette.output(&["publisher", "cancel", "buy", id]);
+    assert_eq!(refused.status.code(), Some(2), "without a reason");
+    let canceled = gazette.json(&["publisher", "cancel", "buy", id, "--reason", "Withdrawn."]);
+    assert_eq!(canceled["after"], "canceled", "{canceled}");
+    let asked = json!({"account": {"account_id": account}, "media_buy_ids": [id]});
+    let shown = gazette.call("get_media_buys", &asked);
+    assert_eq!(shown["media_buys"][0]["cancellation"]["canceled_by"], "seller", "{shown}");
+}
+
+#[test]
+fn two_named_people_approve_above_the_amount() {
+    two_people_approve("");
+}
+
+#[test]
+fn two_named_people_approve_above_the_amount_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    two_people_approve(&format!("database = \"{}\"", scratch.address()));
+}

@@ -77,6 +77,36 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         GET  /probe           403  403  403
         POST /probe           403  403  403
         GET  /probe/report    403  403  403
+        GET  /buys            404  404  404
+        GET  /buys/show       404  404  404
+        GET  /buys/waiting    404  404  404
+        POST /buys/approve    403  403  404
+        POST /buys/decline    403  403  404
+        POST /buys/pause      403  404  404
+        POST /buys/resume     403  404  404
+        POST /buys/cancel     403  403  422
+        GET  /creatives       404  404  404
+        GET  /creatives/show  404  404  404
+        GET  /creatives/preview 404  404  404
+        POST /creatives/approve 403  403  404
+        POST /creatives/decline 403  403  404
+        POST /creatives/suspend 403  404  404
+        POST /creatives/resume 403  404  404
+        GET  /ad-accounts     404  404  404
+        GET  /ad-accounts/show 404  404  404
+        POST /ad-accounts/approve 403  403  404
+        POST /ad-accounts/decline 403  403  404
+        POST /ad-accounts/suspend 403  404  404
+        POST /ad-accounts/resume 403  404  404
+        POST /ad-accounts/close 403  403  422
+        POST /ad-accounts/payment-due 403  404  404
+        POST /ad-accounts/payment-settled 403  404  404
+        GET  /ad-agents       404  404  404
+        POST /ad-agents/keys  403  403  404
+        POST /ad-agents/keys/revoke 403  403  404
+        GET  /products        404  404  404
+        GET  /set-up          404  404  404
+        POST /set-up/test     403  404  404
         GET  /account         200  200  200
         POST /account/password 422  422  422
         GET  /account/factor  200  200  200

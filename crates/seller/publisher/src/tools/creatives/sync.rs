@@ -242,6 +242,8 @@ impl Sync<'_> {
         next.thing.review_ends_at = review_ends_at;
         // A changed creative is reviewed again, and earlier results no longer apply.
         next.thing.rejection_reason = None;
+        // It was about the earlier content.
+        next.thing.decision = None;
         next.thing.offline = None;
         Ok(SyncAction::Update(next, changes))
     }

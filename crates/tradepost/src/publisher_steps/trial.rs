@@ -1,0 +1,219 @@
+//! Tests of a publisher's steps, each of which asks somebody else: a destination of messages, the agent at its
+//! public address, the publisher's domain, and the ad server.
+
+use std::sync::Arc;
+
+use tradepost_admin::steps::{
+    KeepStepResult, StepRefusal, begin_publisher_step_test, keep_publisher_step_result,
+};
+use tradepost_admin::{Actor, AdminContext, AdminError};
+use tradepost_client::HttpTransport;
+use tradepost_client::discover::{discover, is_this_machine};
+use tradepost_client::signed::signers::{DocumentUnread, PublishedKeys as _};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{self, Value};
+use tradepost_publisher::services::Unavailable;
+use tradepost_publisher::staff_event::StaffEvent;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::InternalError;
+use tradepost_store::Store;
+
+use super::PublisherStep;
+use crate::adcp::seller::PublisherAgent;
+use crate::config::delivery::DeliveryConfig;
+use crate::delivery::channel::{self, OutgoingMessage};
+use crate::delivery::staff::StaffMessage;
+use crate::first_steps::trial::{LIMITS, StepVerdict};
+
+/// Tests the steps of a publisher.
+#[derive(Debug, Clone)]
+pub struct PublisherStepTester {
+    /// The store of the server.
+    pub store: Arc<Store>,
+    /// The clock.
+    pub clock: Clock,
+    /// The publisher.
+    pub agent: Arc<PublisherAgent>,
+    /// The person who tests.
+    pub actor: Actor,
+}
+
+impl PublisherStepTester {
+    /// Tests a step and stores the result. A step without a test is only judged.
+    ///
+    /// # Errors
+    /// Fails when the actor lacks the permission, or the store fails.
+    pub async fn test(&self, step: PublisherStep) -> Result<StepVerdict, AdminError<StepRefusal>> {
+        let id = self.agent.profile.id.clone();
+        let begun = id.clone();
+        self.perform(move |context, actor| begin_publisher_step_test(context, actor, &begun))
+            .await?;
+        let verdict = match step {
+            PublisherStep::Messages => self.test_destinations().await,
+            PublisherStep::Endpoint => self.test_endpoint().await,
+            PublisherStep::Adagents => self.test_adagents().await,
+            PublisherStep::AdServer => self.test_ad_server().await,
+            PublisherStep::Catalogue | PublisherStep::Approvers | PublisherStep::Agents => {
+                return Ok(StepVerdict::passed("has no test"));
+            }
+        };
+        let StepVerdict { outcome, says, hint } = &verdict;
+        let says = hint.map_or_else(|| says.clone(), |hint| format!("{says}; {hint}"));
+        let input = KeepStepResult { dealer_id: id, step: step.name(), outcome: *outcome, says };
+        self.perform(move |context, actor| keep_publisher_step_result(context, actor, input))
+            .await?;
+        Ok(verdict)
+    }
+
+    /// Performs an operation on a thread that may block.
+    async fn perform(
+        &self,
+        operation: impl FnOnce(&AdminContext<'_>, &Actor) -> Result<(), AdminError<StepRefusal>>
+        + Send
+        + 'static,
+    ) -> Result<(), AdminError<StepRefusal>> {
+        let store = Arc::clone(&self.store);
+        let actor = self.actor.clone();
+        let now = self.clock.now();
+        let performed = tokio::task::spawn_blocking(move || {
+            operation(&AdminContext { store: &store, dealers: &[], now }, &actor)
+        });
+        performed.await.map_err(InternalError::on("testing a step"))?
+    }
+
+    /// Sends a sample message, which is marked as a test, to each destination.
+    async fn test_destinations(&self) -> StepVerdict {
+        let hint = "correct the destination, or its settings in [[publishers.deliveries]]";
+        let mut taken = Vec::new();
+        let mut refused = Vec::new();
+        for delivery in &self.agent.set_up.destinations {
+            let name = &delivery.destination.name;
+            match self.send_sample(delivery).await {
+                Ok(answer) => taken.push(format!("{name} ({answer})")),
+                Err(why) => refused.push(format!("{name} did not take it: {why}")),
+            }
+        }
+        match (taken.is_empty(), refused.is_empty()) {
+            (true, true) => StepVerdict::failed("no destination is configured", hint),
+            (_, true) => StepVerdict::passed(format!("a sample was taken by {}", taken.join(", "))),
+            (_, false) => StepVerdict::failed(refused.join("; "), hint),
+        }
+    }
+
+    async fn send_sample(&self, delivery: &DeliveryConfig) -> Result<String, String> {
+        let carrier = channel::open(delivery, &self.clock)?;
+        let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+        let event = StaffEvent::sample();
+        let message = StaffMessage {
+            publisher: &self.agent.profile.id,
+            event: &event,
+            at: self.clock.now(),
+            id: &id,
+            attempt: 1,
+            is_resent: false,
+        };
+        let written = message.write(&delivery.destination.form);
+        let sent = carrier.carry(OutgoingMessage { id, attempt: 1, written }).await;
+        sent.map_err(|failed| failed.answer)
+    }
+
+    /// Fetches the agent card where buyers do.
+    async fn test_endpoint(&self) -> StepVerdict {
+        let base = &self.agent.set_up.base_url;
+        match discover(&HttpTransport::new(LIMITS), base, None).await {
+            Err(failure) => StepVerdict::failed(
+                format!("no agent at {base}: {failure}"),
+                "check that the server runs, that the name leads to it, and that public_url is right",
+            ),
+            Ok(found) => {
+                let host = found.url.host_str().unwrap_or_default();
+                let only_here = if is_this_machine(host) {
+                    ", which only this machine reaches: set public_url"
+                } else {
+                    ""
+                };
+                StepVerdict::passed(format!("the agent is at {base}{only_here}"))
+            }
+        }
+    }
+
+    /// Reads the file in which the publisher's domain names those who sell its inventory.
+    async fn test_adagents(&self) -> StepVerdict {
+        let url = format!("https://{}/.well-known/adagents.json", self.agent.profile.domain);
+        let hint = "publish the file on your domain, and list this agent's address in \
+                    authorized_agents";
+        let bytes = match self.agent.set_up.web.get(&url).await {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                let why = match why {
+                    DocumentUnread::Absent => "does not exist",
+                    DocumentUnread::Forbidden => "is at no public address",
+                    DocumentUnread::Unreached | DocumentUnread::Malformed => "cannot be read",
+                };
+                return StepVerdict::failed(format!("{url} {why}"), hint);
+            }
+        };
+        let Ok(document) = json::from_slice::<Value>(&bytes) else {
+            return StepVerdict::failed(format!("{url} is no JSON"), hint);
+        };
+        let base = &self.agent.set_up.base_url;
+        if names_agent(&document, base) {
+            return StepVerdict::passed(format!("{url} names {base}"));
+        }
+        StepVerdict::failed(format!("{url} does not name {base}"), hint)
+    }
+
+    async fn test_ad_server(&self) -> StepVerdict {
+        let hint = "check the address in publishers.upstream, and that the ad server runs";
+        match self.agent.publisher().services.inventory().await {
+            Ok(supply) if supply.stale.is_some() => {
+                let age = supply.age_seconds;
+                StepVerdict::failed(
+                    format!("it does not answer; the last answer is {age} s old"),
+                    hint,
+                )
+            }
+            Ok(supply) => {
+                let count = supply.sold_out.len();
+                StepVerdict::passed(format!(
+                    "it answers; products that are sold out there: {count}"
+                ))
+            }
+            Err(Unavailable::Down { .. }) => StepVerdict::failed("it does not answer", hint),
+            Err(Unavailable::Misconfigured { setting }) => {
+                StepVerdict::failed(format!("it refuses the request; see {setting}"), hint)
+            }
+        }
+    }
+}
+
+/// Returns true when a domain's file names an agent at this address, whatever its path.
+fn names_agent(document: &Value, base: &str) -> bool {
+    let agents = document.get("authorized_agents").and_then(Value::as_array);
+    agents.into_iter().flatten().any(|agent| {
+        let url = agent.get("url").and_then(Value::as_str).unwrap_or_default();
+        url.strip_prefix(base).is_some_and(|path| path.is_empty() || path.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_document::json::json;
+
+    use super::names_agent;
+
+    #[test]
+    fn a_file_names_an_agent_by_its_whole_host() {
+        let of = |url: &str| json!({"authorized_agents": [{"url": url, "authorized_for": "all"}]});
+        let base = "https://ads.gazette.example";
+        for (url, expected) in [
+            ("https://ads.gazette.example", true),
+            ("https://ads.gazette.example/mcp", true),
+            ("https://ads.gazette.example.evil.example/mcp", false),
+            ("http://ads.gazette.example/mcp", false),
+        ] {
+            assert_eq!(names_agent(&of(url), base), expected, "{url}");
+        }
+        assert!(!names_agent(&json!([]), base));
+    }
+}
