@@ -40,6 +40,24 @@ tradepost_document::words! {
     }
 }
 
+impl DecisionStep {
+    /// Returns what was done to a record, for its history.
+    #[must_use]
+    pub const fn done(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Decline => "declined",
+            Self::Suspend => "suspended",
+            Self::Resume => "resumed",
+            Self::Close => "closed",
+            Self::PaymentDue => "payment_demanded",
+            Self::PaymentSettled => "payment_settled",
+            Self::Pause => "paused",
+            Self::Cancel => "canceled",
+        }
+    }
+}
+
 /// The latest decision about a record, as it is stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastDecision {

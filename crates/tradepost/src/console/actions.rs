@@ -46,7 +46,7 @@ const DONE: &[(&str, &str)] = &[
     ("suspended", "It is suspended."),
     ("resumed", "It goes on."),
     ("closed", "The account is closed."),
-    ("payment_due", "The account spends nothing until it has paid."),
+    ("payment_demanded", "The account spends nothing until it has paid."),
     ("payment_settled", "The account may spend again."),
     ("paused", "The media buy is paused. Its buyer cannot resume it."),
     ("canceled", "The media buy is canceled."),

@@ -14,7 +14,7 @@ use tradepost_server::auth::key::{NewApiKey, is_name};
 use tradepost_store::ApiKey;
 
 use super::pages::publisher::agents::KeyPage;
-use super::pages::publisher::{ago_text, show_link, step_done};
+use super::pages::publisher::{ago_text, show_link};
 use super::reply::ConsoleReply;
 use super::sign_in::Visitor;
 use super::{Answer, Console, PATH, PageError};
@@ -136,7 +136,7 @@ impl Console {
         // The buyer is told by the running sender, and colleagues by theirs.
         agent.notices.wake();
         self.deliveries.wake();
-        let word = if done.awaits_second { "first_approval" } else { step_done(step) };
+        let word = if done.awaits_second { "first_approval" } else { step.done() };
         Ok(ConsoleReply::see(show_link(matter, id, account.as_deref(), Some(word))))
     }
 

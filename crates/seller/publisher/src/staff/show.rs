@@ -291,8 +291,8 @@ fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Valu
 
 /// Returns the creation of a record and the latest decision about it, oldest first.
 fn decided_history(record: &EntityRecord, decided: Option<&LastDecision>) -> Vec<Value> {
-    let decided =
-        decided.map(|decided| json!({"at": decided.at, "what": decided.step, "by": decided.by}));
+    let decided = decided
+        .map(|decided| json!({"at": decided.at, "what": decided.step.done(), "by": decided.by}));
     std::iter::once(row::made(record)).chain(decided).collect()
 }
 

@@ -8,7 +8,7 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Subject};
 use tradepost_publisher::staff::show::NotShown;
 use tradepost_publisher::staff::waiting::waiting;
-use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, StaffView};
+use tradepost_publisher::staff::{DecisionError, DecisionSubject, StaffView};
 
 use super::{Console, Local, PageError, ShownMoment, Visitor, ago, link, plain, thousands};
 use crate::adcp::sales;
@@ -136,27 +136,12 @@ fn timeline(fields: Fields<'_>, here: &Local) -> Vec<TimelineEntry> {
         let what = change.or_empty("what");
         TimelineEntry {
             when: change.when("at", here),
-            what: super::headed(&what.replace('-', " ")),
+            what: super::headed(&what),
             by: change.text("by").or_else(|| change.text("decider")),
             text: change.text("reason").or_else(|| change.text("summary")),
         }
     };
     fields.items("history").iter().rev().map(entry).collect()
-}
-
-/// Returns the name of the message that a page shows after a step.
-pub(in crate::console) const fn step_done(step: DecisionStep) -> &'static str {
-    match step {
-        DecisionStep::Approve => "approved",
-        DecisionStep::Decline => "declined",
-        DecisionStep::Suspend => "suspended",
-        DecisionStep::Resume => "resumed",
-        DecisionStep::Close => "closed",
-        DecisionStep::PaymentDue => "payment_due",
-        DecisionStep::PaymentSettled => "payment_settled",
-        DecisionStep::Pause => "paused",
-        DecisionStep::Cancel => "canceled",
-    }
 }
 
 /// Returns the address of a record's page.

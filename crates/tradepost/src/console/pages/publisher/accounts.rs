@@ -139,7 +139,7 @@ impl Console {
             facts: super::super::known([
                 ("Account", Some(id.clone())),
                 ("Agent", fields.text("agent")),
-                ("Brand", fields.text("brand")),
+                ("Brand", brand(fields)),
                 ("Operator", fields.text("operator")),
                 ("Billed to", fields.text("billing")),
                 ("Payment terms", fields.text("payment_terms")),
@@ -156,6 +156,13 @@ impl Console {
             id,
         }))
     }
+}
+
+/// Returns the brand: its domain, and its id in a house of several.
+fn brand(fields: Fields<'_>) -> Option<String> {
+    let brand = Fields::new(fields.get("brand")?);
+    let parts = [brand.text("domain"), brand.text("brand_id")];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
 fn about(fields: Fields<'_>) -> String {

@@ -211,7 +211,6 @@ impl Console {
             figures: vec![
                 ("budget", fields.money("budget").unwrap_or_default()),
                 ("packages", fields.items("packages").len().to_string()),
-                ("flight", flight(fields)),
             ],
             packages: packages(fields),
             terms: terms(fields.get("terms")),
@@ -219,6 +218,7 @@ impl Console {
                 ("Task", Some(id.clone())),
                 ("Account", fields.text("account")),
                 ("Asked by", fields.text("asked_by")),
+                ("Flight", Some(flight(fields))),
                 ("Decides by itself", fields.at("decides_at").map(|at| here.spoken(at))),
                 ("Reason", fields.text("reason")),
                 ("Tells the buyer at", fields.text("notifies")),

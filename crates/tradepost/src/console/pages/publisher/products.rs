@@ -98,6 +98,12 @@ fn view(product: &Product, findings: Vec<String>) -> ProductView {
     }
 }
 
+/// Writes a pricing model as people do: `CPM`, but `Flat rate`.
+fn model_name(model: &str) -> String {
+    let is_short = model.starts_with("cp") || model == "vcpm";
+    if is_short { model.to_uppercase() } else { headed(model) }
+}
+
 fn row(whose: &str, price: &PricingOption, product: &Product) -> PriceRow {
     let currency = price.currency();
     let amount = |money: tradepost_publisher::money::MoneyAmount| {
@@ -107,7 +113,7 @@ fn row(whose: &str, price: &PricingOption, product: &Product) -> PriceRow {
     PriceRow {
         whose: whose.to_owned(),
         id: price.id().to_owned(),
-        model: price.pricing_model.as_deref().map(headed).unwrap_or_default(),
+        model: price.pricing_model.as_deref().map(model_name).unwrap_or_default(),
         price: match price.price() {
             ProductPrice::Fixed(money) => amount(money),
             ProductPrice::Auction(Some(floor)) => format!("from {}", amount(floor)),
