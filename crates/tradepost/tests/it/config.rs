@@ -751,3 +751,29 @@ fn nothing_in_an_sftp_name_means_something_to_the_program() {
     "#]],
     );
 }
+
+#[test]
+fn amounts_for_two_people_are_one_for_each_currency() {
+    let publisher = |approvals: &str| {
+        format!(
+            "[[publishers]]\nid = \"gazette\"\nname = \"The Gazette\"\ndomain = \"gazette.example\"\n\
+             approvals = {approvals}\n"
+        )
+    };
+    let limits = r#"[{ currency = "USD", amount = 50000 }, { currency = "EUR", amount = 0 }]"#;
+    let read = read(&publisher(&format!("{{ four_eyes_above = {limits} }}")), &[]).unwrap();
+    let four_eyes = &read.publishers[0].profile.four_eyes;
+    let shown: Vec<_> =
+        four_eyes.iter().map(|limit| format!("{} {}", limit.above, limit.currency)).collect();
+    assert_eq!(shown, ["50000 USD", "0 EUR"]);
+    let wrong = r#"{ four_eyes_above = [{ currency = "usd", amount = -1 }, { currency = "EUR", amount = 1 }, { currency = "EUR", amount = 2 }], eyes = 4 }"#;
+    check(
+        &publisher(wrong),
+        &[],
+        expect![[r#"
+        5: publishers[0].approvals.four_eyes_above[0].currency: must be a currency of ISO 4217, such as USD
+        5: publishers[0].approvals.four_eyes_above[0].amount: must be zero or an amount above it
+        5: publishers[0].approvals.eyes: unknown key; the keys here are four_eyes_above
+    "#]],
+    );
+}

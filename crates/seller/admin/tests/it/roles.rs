@@ -106,6 +106,21 @@ fn of_buyer_keys<T>(outcome: keys::KeyResult<T>, actor: &Actor) -> Verdict {
     verdict(outcome)
 }
 
+/// A key that has ended already, so that none is created.
+fn ended_key(agent_id: &str) -> ApiKey {
+    ApiKey {
+        id: "0123".to_owned(),
+        agent_id: agent_id.to_owned(),
+        name: "acme".to_owned(),
+        hash: [0; 32],
+        scopes: None,
+        created_at: now(),
+        expires_at: Some(now()),
+        revoked_at: None,
+        last_used_on: None,
+    }
+}
+
 /// A feed of the dealer whose staff is tried.
 fn nightly() -> FeedName {
     FeedName { dealer_id: SHOP.to_owned(), feed: "nightly".to_owned() }
@@ -241,18 +256,7 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             decided(inventory::repair_inventory(context, actor, input))
         }
         AdminOperation::CreateKey => {
-            let key = ApiKey {
-                id: "0123".to_owned(),
-                agent_id: SHOP.to_owned(),
-                name: "acme".to_owned(),
-                hash: [0; 32],
-                scopes: None,
-                created_at: now(),
-                // So that none is created.
-                expires_at: Some(now()),
-                revoked_at: None,
-                last_used_on: None,
-            };
+            let key = ended_key(SHOP);
             verdict(keys::create_key(context, actor, CreateKey { key, same_caller: false }))
         }
         AdminOperation::ListKeys => verdict(keys::list_keys(context, actor, ListKeys::default())),
@@ -260,18 +264,7 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             verdict(keys::revoke_key(context, actor, RevokeKey { id: "0123".to_owned() }))
         }
         AdminOperation::CreateBuyerKey => {
-            let key = ApiKey {
-                id: "0123".to_owned(),
-                agent_id: GAZETTE.to_owned(),
-                name: "acme".to_owned(),
-                hash: [0; 32],
-                scopes: None,
-                created_at: now(),
-                // So that none is created.
-                expires_at: Some(now()),
-                revoked_at: None,
-                last_used_on: None,
-            };
+            let key = ended_key(GAZETTE);
             let input = CreateKey { key, same_caller: true };
             of_buyer_keys(keys::create_buyer_key(context, actor, input), actor)
         }

@@ -253,6 +253,6 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
     let made = tradepost(folder, &["keys", "create", "--publisher", "gazette", "--name", "acme"]);
     assert!(made.status.success());
     let text = refusal(folder, &["approve", "account", "acc_none"]);
-    assert!(text.contains("`tradepost publisher list accounts` lists them"), "{text}");
+    assert!(text.contains("`tradepost publisher accounts list` lists them"), "{text}");
     assert_eq!(decide(folder, &["list", "creatives"]), json!([]));
 }
