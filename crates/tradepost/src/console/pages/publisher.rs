@@ -28,6 +28,9 @@ mod set_up;
 /// Number of rows on a page.
 const ON_A_PAGE: usize = 50;
 
+/// Form of a day.
+const DAY: &str = "%b %-d, %Y";
+
 /// Maximum number that is counted for the navigation.
 const MAX_COUNTED: usize = 99;
 
@@ -110,8 +113,13 @@ fn amount(digits: &str) -> String {
 
 /// Returns the start and the end of a flight.
 fn flight(fields: Fields<'_>) -> String {
-    let day = |name| fields.at(name).map(|at| at.strftime("%b %-d, %Y").to_string());
-    match (day("start_time"), day("end_time")) {
+    let start = fields.at("start_time");
+    let end = fields.at("end_time");
+    let year = |at: Option<Timestamp>| at.map(|at| at.strftime("%Y").to_string());
+    // The year is written once where both are in it.
+    let begins = if year(start) == year(end) { "%b %-d" } else { DAY };
+    let day = |at: Option<Timestamp>, form: &str| at.map(|at| at.strftime(form).to_string());
+    match (day(start, if end.is_some() { begins } else { DAY }), day(end, DAY)) {
         (Some(start), Some(end)) => format!("{start} – {end}"),
         (Some(day), None) | (None, Some(day)) => day,
         (None, None) => String::new(),
