@@ -26,6 +26,7 @@ use tradepost_store::Store;
 use crate::config::{ListenOrigin, PublisherConfig, WebhookKeyFile};
 use seller::PublisherAgent;
 
+pub mod ad_server;
 pub mod card;
 pub mod catalogue_file;
 pub mod exchanges;
@@ -37,6 +38,7 @@ pub mod keys;
 pub mod listing;
 pub mod notices;
 pub mod offline;
+pub mod orders;
 pub mod product_findings;
 pub mod published;
 pub mod replay;
@@ -121,8 +123,15 @@ pub fn open(
     };
     let looked_through = Arc::new(publisher_store.clone());
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
+    let orders = config.ad_server.as_ref().map(|wanted| {
+        let why = |why: String| InternalError::new("connecting to the ad server", why);
+        let connected = ad_server::connect(wanted).map_err(why)?;
+        let orders = ad_server::carrier(wanted, connected, &profile, &publisher_store, clock);
+        Ok::<_, InternalError>(Arc::new(orders))
+    });
+    let orders = orders.transpose()?;
     let upstream =
-        config.upstream.map(|server| upstream::AdServer::new(server, clock)).transpose()?;
+        config.upstream.map(|server| upstream::SoldOutClient::new(server, clock)).transpose()?;
     let signer = services::SubscriberSigner {
         key: Arc::clone(&key),
         sender: HttpSender::new(egress.apart(), services::CHALLENGE_PATIENCE),
@@ -155,6 +164,7 @@ pub fn open(
         set_up,
         publisher_store: looked_through,
         notices: Arc::new(notices),
+        orders,
         clock: clock.clone(),
         profile,
         front,

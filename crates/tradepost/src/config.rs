@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_aap::Version;
+use tradepost_ad_server::AdServerSettings;
 use tradepost_admin::DealerScope;
 use tradepost_client::signed::signers::AgentKeys;
 use tradepost_document::words;
@@ -332,6 +333,8 @@ pub struct PublisherConfig {
     pub catalogue: Option<PathBuf>,
     /// Ad server that knows what is sold out; only the catalogue is used when `None`.
     pub upstream: Option<UpstreamConfig>,
+    /// Ad server that its media buys are carried into; they are set up by hand when `None`.
+    pub ad_server: Option<AdServerConfig>,
     /// Rate limits of one caller.
     pub rates: Rates,
     /// For development: allows webhooks and governance agents on this machine, also without TLS.
@@ -367,7 +370,20 @@ pub struct WebhookKeyFile {
     pub kid: Option<String>,
 }
 
-/// Ad server behind a publisher.
+/// Ad server that media buys are carried into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdServerConfig {
+    /// Adapter, address and names there; the credential is read when it is used.
+    pub settings: AdServerSettings,
+    /// Credential.
+    pub credential: ConfigSecret,
+    /// Time between two requests for the delivery of an order.
+    pub report_every: SignedDuration,
+    /// True if buys of test accounts are carried into it, too.
+    pub test_accounts: bool,
+}
+
+/// Address at which a publisher asks what is sold out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamConfig {
     /// Address with http or https.

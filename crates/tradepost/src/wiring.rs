@@ -30,6 +30,7 @@ use crate::aap::inventories::Inventories;
 use crate::aap::seller::{DealerAgent, DealerDeps};
 use crate::adcp;
 use crate::adcp::notices::Notices;
+use crate::adcp::orders::RemoteOrders;
 use crate::adcp::seller::PublisherAgent;
 use crate::alerts::watch::AnswerTime;
 use crate::config::{Config, PublisherConfig, ServerConfig};
@@ -53,6 +54,8 @@ pub struct Wiring {
     pub registry: Arc<AgentRegistry>,
     /// Senders of the publishers' notifications; each has to be run by the caller.
     pub notices: Vec<Arc<Notices>>,
+    /// Carriers of the publishers' media buys into their ad servers; each has to be run by the caller.
+    pub orders: Vec<Arc<RemoteOrders>>,
     /// Sender of the dealers' leads; has to be run by the caller.
     pub deliveries: Arc<Deliveries>,
     /// Dealers in service.
@@ -120,6 +123,7 @@ impl Wiring {
         let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
+        let orders = publishers.iter().filter_map(|publisher| publisher.orders.clone()).collect();
         let sales: Vec<_> = publishers.into_iter().map(Arc::new).collect();
         let shared = |publisher: &Arc<PublisherAgent>| Arc::clone(publisher) as SharedAgent;
         let publishers: Vec<_> = sales.iter().map(shared).collect();
@@ -156,6 +160,7 @@ impl Wiring {
         let wiring = Self {
             registry,
             notices,
+            orders,
             deliveries,
             feeds,
             refusals,

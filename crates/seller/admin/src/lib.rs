@@ -15,6 +15,7 @@ pub mod operation;
 pub mod people;
 pub mod permission;
 pub mod privacy;
+pub mod remote_orders;
 pub mod steps;
 pub mod week;
 

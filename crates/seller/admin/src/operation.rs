@@ -82,6 +82,12 @@ catalog! {
     GrantRights = "grant" { permission: StaffPermission::ApprovePublisher }
     /// Writes the books of a publisher's counted inventory anew.
     RepairInventory = "repair-inventory" { permission: StaffPermission::OperatePublisher }
+    /// Lists the media buys at the ad server, with what waits.
+    ListOrders = "list-orders" { permission: StaffPermission::ViewPublisher }
+    /// Compares what was sold with what the ad server has.
+    ReconcileOrders = "reconcile-orders" { permission: StaffPermission::ViewPublisher }
+    /// Has a media buy carried into the ad server again.
+    RetryOrder = "retry-order" { permission: StaffPermission::OperatePublisher }
     /// Creates an API key.
     CreateKey = "create-key" { permission: StaffPermission::RunServer }
     /// Lists API keys, without their secrets.

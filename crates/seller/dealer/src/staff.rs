@@ -173,6 +173,8 @@ words! {
         PaymentSettled = "payment_settled",
         /// Said what an agent may do with an account.
         RightsGranted = "rights_granted",
+        /// A media buy was carried into the ad server again.
+        OrderRetried = "order_retried",
         /// Took that back.
         RightsRevoked = "rights_revoked",
         /// Wrote the books of a publisher's counted inventory anew; the detail is what differed.

@@ -11,6 +11,7 @@ use tradepost_document::typed::{self, LenientList};
 use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
 use crate::money::MoneyAmount;
+use crate::remote_order::{self, PackageInventory};
 use crate::reply::object;
 use crate::store::{FoundBy, IndexField, IndexTerm, Stored, kept};
 
@@ -23,7 +24,7 @@ pub use action::{AvailableAction, BuyAction};
 
 kept! {
     /// A media buy. Its id and its revision are those of its record.
-    pub struct MediaBuy: MediaBuy by found_by {
+    pub struct MediaBuy: MediaBuy by found_by then remote_order::mark_buy {
         /// Its id.
         media_buy_id: String,
         /// Status, apart from what the time and the buyer's pause decide; see [`MediaBuy::status_at`].
@@ -89,6 +90,9 @@ kept! {
         creative_assignments?: Vec<Assigned>,
         /// Price, as the pricing option had it.
         price?: PricingOption,
+        /// Where the ad server delivers it, as its product said when it was bought; `None` where people
+        /// set it up by hand.
+        ad_server?: Option<PackageInventory>,
         /// Members of the request that are shown again as they came.
         shown?: ShownMembers,
     }
@@ -283,6 +287,12 @@ impl Package {
 }
 
 impl MediaBuy {
+    /// Returns true while the buyer has paused it, or the publisher holds it back.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.paused || self.hold.is_some()
+    }
+
     /// Returns its status at a moment (published state machine): a final status stays, the end of the flight
     /// completes it, and missing creatives and a later start come before a pause.
     #[must_use]
@@ -295,8 +305,7 @@ impl MediaBuy {
         }
         // Nothing runs when a flight begins: the stored status stays, and the clock decides what it means.
         let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
-        let is_paused = self.paused || self.hold.is_some();
-        match (self.status == MediaBuyStatus::PendingCreatives, waits, is_paused) {
+        match (self.status == MediaBuyStatus::PendingCreatives, waits, self.is_paused()) {
             (true, _, _) => MediaBuyStatus::PendingCreatives,
             (false, true, _) => MediaBuyStatus::PendingStart,
             (false, false, true) => MediaBuyStatus::Paused,

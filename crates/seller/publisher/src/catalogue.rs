@@ -31,10 +31,11 @@ pub use format::CreativeFormat;
 pub(crate) use format::{AssetPlace, Requirements};
 pub use policy::AdvertisingPolicy;
 pub(crate) use policy::words;
-pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
 pub use product::{
-    FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle, Rate,
+    AdServerTerms, FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle,
+    Rate,
 };
+pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
 pub use read::CatalogueMistake;
 pub use targeting::TargetingSupport;
 

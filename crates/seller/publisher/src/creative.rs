@@ -8,6 +8,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
 use crate::decision::LastDecision;
+use crate::remote_order;
 use crate::store::{FoundBy, IndexField, IndexTerm, kept};
 
 mod address;
@@ -21,7 +22,7 @@ pub use asset::GivenCreative;
 
 kept! {
     /// A creative.
-    pub struct Creative: Creative by found_by {
+    pub struct Creative: Creative by found_by then remote_order::mark_creative {
         /// Id chosen by the caller.
         creative_id: String,
         /// Status of its review, apart from what the time decides; see [`status_at`](Self::status_at).

@@ -34,6 +34,7 @@ pub mod money;
 pub mod plan;
 pub mod property;
 pub mod proposal;
+pub mod remote_order;
 pub mod session;
 pub mod staff_event;
 pub mod task;

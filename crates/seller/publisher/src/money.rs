@@ -96,6 +96,12 @@ impl MoneyAmount {
         Self((self.0.saturating_add(ONE - 1)).div_euclid(ONE) * ONE)
     }
 
+    /// Returns it as a count, rounded down; `None` when it is negative or too large for one.
+    #[must_use]
+    pub fn count(self) -> Option<u64> {
+        u64::try_from(self.0.div_euclid(ONE)).ok()
+    }
+
     /// Returns the mean of amounts, each with its weight; `None` when the weights add up to nothing.
     #[must_use]
     pub fn mean(weighted: impl IntoIterator<Item = (Self, Self)>) -> Option<Self> {

@@ -12,6 +12,7 @@ use crate::account::Account;
 use crate::buy::{MediaBuy, Package};
 use crate::creative::{self, Creative};
 use crate::money::MoneyAmount;
+use crate::remote_order::RemoteOrder;
 use crate::store::{New, StoreTx, Stored, kept};
 use crate::task::SubmittedTask;
 
@@ -64,6 +65,8 @@ tradepost_document::words! {
         Creatives = "creatives",
         /// An advertiser's account.
         Account = "account",
+        /// A media buy that does not get ahead at the ad server.
+        AdServerOrder = "ad_server_order",
     }
 }
 
@@ -105,6 +108,10 @@ kept! {
         named?: Vec<String>,
         /// Number of packages, or of creatives that wait.
         count: u64,
+        /// What is wrong at the ad server, in a sentence.
+        problem?: Option<String>,
+        /// What has to be done about it, in a sentence.
+        remedy?: Option<String>,
     }
 }
 
@@ -152,6 +159,8 @@ impl StaffEvent {
             end_time: None,
             named: Vec::new(),
             count: 0,
+            problem: None,
+            remedy: None,
         }
     }
 
@@ -281,6 +290,30 @@ impl StaffEventRecorder<'_> {
         let at = self.now.as_microsecond();
         let known_by = format!("{at}:{}:{}", first.record.revision, first.record.id);
         self.keep(event, &known_by)
+    }
+
+    /// Records that a media buy does not get ahead at the ad server, with what is wrong and what has to be
+    /// done about it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn note_remote_problem(
+        &self,
+        order: &Stored<RemoteOrder>,
+        problem: &str,
+        remedy: &str,
+    ) -> Result<(), InternalError> {
+        let Some(buy) = self.tx.find::<MediaBuy>(&order.record.id)? else { return Ok(()) };
+        let account = Account::find_for(&buy.record, self.tx)?;
+        let kind = StaffEventKind::Waits;
+        let subject = StaffEventSubject::AdServerOrder;
+        let id = &buy.thing.media_buy_id;
+        let event = StaffEvent::new(kind, subject, id, &buy.record.owner).of_buy(&buy.thing);
+        let event = event.of_account(account.as_ref().map(|account| &account.thing));
+        let problem = Some(problem.to_owned());
+        let remedy = Some(remedy.to_owned());
+        let event = StaffEvent { problem, remedy, ..event };
+        self.keep(event, &format!("{}:{}", self.now.as_microsecond(), order.record.id))
     }
 
     /// Records that an account waits for approval, if it does.

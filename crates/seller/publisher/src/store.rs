@@ -71,6 +71,8 @@ tradepost_document::words! {
         InventoryBooking = "inventory_booking",
         /// An instruction of the test controller.
         Directive = "directive",
+        /// A media buy at the ad server.
+        RemoteOrder = "remote_order",
     }
 }
 
@@ -132,15 +134,24 @@ pub trait Entity: Serialize + DeserializeOwned {
     fn found_by(&self, _: Timestamp) -> FoundBy {
         FoundBy::default()
     }
+
+    /// Does what follows from storing it, in the same transaction.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn stored(&self, _: &EntityRecord, _: &dyn StoreTx) -> Result<(), InternalError> {
+        Ok(())
+    }
 }
 
 /// Declares stored entities, as structs whose members are named once. After a colon comes the kind under
-/// which it is stored, and after `by` the function that returns its index terms; a struct without a kind is a
-/// part of others. A member with a question mark after its name is left out while it is empty.
+/// which it is stored, after `by` the function that returns its index terms, and after `then` the function that
+/// does what follows from storing it; a struct without a kind is a part of others. A member with a question mark
+/// after its name is left out while it is empty.
 macro_rules! kept {
     ($(
         $(#[$meta:meta])*
-        $vis:vis struct $thing:ident $(: $kind:ident $(by $found_by:ident)?)? {
+        $vis:vis struct $thing:ident $(: $kind:ident $(by $found_by:ident)? $(then $stored:path)?)? {
             $( $(#[$about:meta])* $field:ident $(? $(@ $never:tt)?)? : $ty:ty ),* $(,)?
         }
     )+) => {$(
@@ -160,6 +171,14 @@ macro_rules! kept {
 
             $(fn found_by(&self, now: ::jiff::Timestamp) -> $crate::store::FoundBy {
                 $found_by(self, now)
+            })?
+
+            $(fn stored(
+                &self,
+                record: &$crate::store::EntityRecord,
+                tx: &dyn $crate::store::StoreTx,
+            ) -> Result<(), ::tradepost_document::fault::InternalError> {
+                $stored(self, record, tx)
             })?
         })?
     )+};
@@ -325,7 +344,9 @@ impl dyn StoreTx + '_ {
     /// # Errors
     /// When the store fails.
     pub fn add<T: Entity>(&self, new: New<'_>, thing: &T) -> Result<(), InternalError> {
-        self.put(new.record(thing)?)
+        let record = new.record(thing)?;
+        self.put(record.clone())?;
+        thing.stored(&record, self)
     }
 
     /// Stores a changed entity: its revision grows by one.
@@ -340,7 +361,8 @@ impl dyn StoreTx + '_ {
         kept.record.body = json(&kept.thing)?;
         kept.record.revision += 1;
         kept.record.updated_at = now;
-        self.put(kept.indexed(now))
+        self.put(kept.indexed(now))?;
+        kept.thing.stored(&kept.record, self)
     }
 }
 

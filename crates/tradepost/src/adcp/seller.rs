@@ -39,6 +39,7 @@ use super::identity::SignatureIdentity;
 use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
+use super::orders::RemoteOrders;
 use super::published::GuardedWeb;
 use crate::config::Front;
 use crate::config::delivery::DeliveryConfig;
@@ -82,6 +83,8 @@ pub struct PublisherAgent {
     pub documents: Documents,
     /// Sender of notifications; has to be run by the caller.
     pub notices: Arc<Notices>,
+    /// Carrier of its media buys into its ad server, if it has one; has to be run by the caller.
+    pub orders: Option<Arc<RemoteOrders>>,
     /// Tools that it has; the same for every caller (`N-4`).
     pub(super) tools: Vec<AdcpTool>,
     pub(super) exchanges: Exchanges,
@@ -183,6 +186,7 @@ impl PublisherAgent {
         self.publisher().tick(now).await;
         // Decisions that staff make in another process are announced by this one.
         self.notices.wake();
+        self.orders.iter().for_each(|orders| orders.wake());
         let running = self.clock.elapsed().as_secs();
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
         if due <= running {

@@ -21,7 +21,7 @@ use tradepost_server::limit::{LimitKey, Limiter, Permits, RateLimitExceeded};
 use tradepost_server::outbox::sender::HttpSender;
 
 use super::keys::{GovernanceKey, WebhookKey};
-use super::upstream::AdServer;
+use super::upstream::SoldOutClient;
 use crate::config::{self, Rates};
 
 /// Maximum time for a decision of a governance agent, over all requests that it takes.
@@ -59,7 +59,7 @@ pub struct Outside {
     /// Key that signs decisions.
     pub(super) governance: Option<Arc<GovernanceKey>>,
     /// Ad server behind it.
-    pub(super) upstream: Option<AdServer>,
+    pub(super) upstream: Option<SoldOutClient>,
     /// Signer by which addresses of subscribers recognise us.
     pub(super) signer: Option<SubscriberSigner>,
     /// Credentials that creative verifiers accept from it.

@@ -16,13 +16,14 @@ pub struct SqlPublisherStore {
     store: Arc<Store>,
     publisher: Arc<str>,
     notify: Arc<Notify>,
+    orders: Arc<Notify>,
 }
 
 impl SqlPublisherStore {
     /// Returns the part of the publisher with this id.
     #[must_use]
     pub fn new(store: Arc<Store>, publisher: &str) -> Self {
-        Self { store, publisher: publisher.into(), notify: Arc::default() }
+        Self { store, publisher: publisher.into(), notify: Arc::default(), orders: Arc::default() }
     }
 
     /// Returns the store of the process.
@@ -31,10 +32,16 @@ impl SqlPublisherStore {
         &self.store
     }
 
-    /// Returns the notification for new data, for tasks that process it.
+    /// Returns the notification for new data, for the task that sends notifications.
     #[must_use]
     pub fn notify(&self) -> Arc<Notify> {
         Arc::clone(&self.notify)
+    }
+
+    /// Returns the notification for new data, for the task that carries orders to the ad server.
+    #[must_use]
+    pub fn notify_orders(&self) -> Arc<Notify> {
+        Arc::clone(&self.orders)
     }
 }
 
@@ -73,7 +80,10 @@ impl PublisherStore for SqlPublisherStore {
         });
         Box::pin(async move {
             match written.await {
-                Ok(()) => self.notify.notify_one(),
+                Ok(()) => {
+                    self.notify.notify_one();
+                    self.orders.notify_one();
+                }
                 Err(_) if undone.load(Ordering::Relaxed) => {}
                 Err(fault) => return Err(broken(fault)),
             }

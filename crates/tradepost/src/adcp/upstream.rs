@@ -1,4 +1,4 @@
-//! Ad server behind a publisher, which knows what is sold out. It is requested over HTTP at most as
+//! Asks the ad server behind a publisher what is sold out. It is requested over HTTP at most as
 //! often as its responses expire. After a failure it is left alone with exponential backoff, and
 //! the last response is served as stale. Its own texts are never passed on.
 
@@ -33,7 +33,7 @@ const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Durati
 
 /// Client of an ad server.
 #[derive(Debug)]
-pub struct AdServer {
+pub struct SoldOutClient {
     settings: config::UpstreamConfig,
     client: Client,
     clock: Clock,
@@ -42,11 +42,11 @@ pub struct AdServer {
 }
 
 /// Last response and failures. Times are of the monotonic clock.
-type SoldOut = StaleValue<Vec<String>, AdServerError>;
+type SoldOut = StaleValue<Vec<String>, SoldOutError>;
 
 /// Kind of a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AdServerError {
+enum SoldOutError {
     /// No response, or none in time, or an unreadable one.
     Silent,
     /// Request refused: the settings here do not match the ad server.
@@ -55,11 +55,11 @@ enum AdServerError {
 
 /// Response: `{"sold_out": ["product_id", …]}`; other members are ignored.
 #[derive(Debug, Deserialize)]
-struct AdServerAnswer {
+struct SoldOutAnswer {
     sold_out: Vec<String>,
 }
 
-impl AdServer {
+impl SoldOutClient {
     /// Creates a client with these settings.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ impl AdServer {
             return Ok(supply(sold_out, age(known, now), Some(stale)));
         }
         match known.breaker().error() {
-            Some(AdServerError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
-            Some(AdServerError::Silent) | None => {
+            Some(SoldOutError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
+            Some(SoldOutError::Silent) | None => {
                 let wait = known.breaker().wait(now).unwrap_or_default();
                 Err(Unavailable::Down { retry_after: Some(wait) })
             }
@@ -121,10 +121,10 @@ impl AdServer {
     }
 
     /// Requests the sold-out products. The cause of a failure is for the log.
-    async fn ask(&self) -> Result<Vec<String>, (AdServerError, String)> {
+    async fn ask(&self) -> Result<Vec<String>, (SoldOutError, String)> {
         // Without the address, which may contain a secret.
         let silent =
-            |error: reqwest::Error| (AdServerError::Silent, error.without_url().to_string());
+            |error: reqwest::Error| (SoldOutError::Silent, error.without_url().to_string());
         let mut request =
             self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");
         if let Some(trace) = traces::current() {
@@ -134,19 +134,19 @@ impl AdServer {
         match response.status() {
             StatusCode::OK => {}
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
-                return Err((AdServerError::Refused, format!("it answered {status}")));
+                return Err((SoldOutError::Refused, format!("it answered {status}")));
             }
-            status => return Err((AdServerError::Silent, format!("it answered {status}"))),
+            status => return Err((SoldOutError::Silent, format!("it answered {status}"))),
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(silent)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_ANSWER {
-                return Err((AdServerError::Silent, "its answer is too large".to_owned()));
+                return Err((SoldOutError::Silent, "its answer is too large".to_owned()));
             }
         }
-        let answer: AdServerAnswer = tradepost_document::json::from_slice(&body).map_err(|_| {
-            (AdServerError::Silent, "its answer is not in the agreed form".to_owned())
+        let answer: SoldOutAnswer = tradepost_document::json::from_slice(&body).map_err(|_| {
+            (SoldOutError::Silent, "its answer is not in the agreed form".to_owned())
         })?;
         Ok(answer.sold_out)
     }

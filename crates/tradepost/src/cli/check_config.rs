@@ -20,6 +20,7 @@ mod warnings;
 pub(crate) use warnings::{ConfigWarning, warnings};
 
 use crate::acme;
+use crate::adcp::ad_server;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::{Config, DealerConfig, PublisherConfig, Tls, read};
 use crate::delivery::channel;
@@ -233,7 +234,11 @@ fn publisher_keys(publisher: &PublisherConfig) -> Vec<String> {
         let why = secret.read().err()?;
         Some(format!("publisher {id}, verifier {url}: the credential {why}"))
     });
-    own.chain(of_agents).chain(of_verifiers).collect()
+    let of_ad_server = publisher.ad_server.as_ref().and_then(|wanted| {
+        let why = ad_server::connect(wanted).err()?;
+        Some(format!("publisher {id}, ad_server: {why}"))
+    });
+    own.chain(of_agents).chain(of_verifiers).chain(of_ad_server).collect()
 }
 
 /// Reads the catalogues of the publishers.

@@ -29,6 +29,7 @@ use crate::adcp::offline::OfflineServices;
 use crate::adcp::store::SqlPublisherStore;
 use crate::config::{self, Config, read};
 
+mod ad_server;
 mod decider;
 mod deliveries;
 mod details;
@@ -117,6 +118,9 @@ pub(super) enum Command {
     PaymentSettled(DecidedItem),
     /// Set the rights of an agent on an account, its own or another agent's.
     Grant(GrantOptions),
+    /// Show the media buys at the ad server, compare them, and retry them.
+    #[command(subcommand)]
+    AdServer(ad_server::Command),
     /// List the messages to the publisher's staff about media buys that were sold and about
     /// decisions that wait for them.
     Deliveries(deliveries::Listing),
@@ -197,6 +201,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::List { what, state, place } => {
             return list::run(what, state.as_deref(), &place, context);
         }
+        Command::AdServer(command) => return ad_server::run(command, context),
         Command::Grant(arguments) => return grant(arguments, context),
         Command::Deliveries(listing) => return deliveries::list(&listing, context),
         Command::Resend(arguments) => return deliveries::resend(&arguments, context),

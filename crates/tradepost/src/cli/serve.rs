@@ -303,6 +303,12 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
         let run = move || Arc::clone(&notices).run(until(), grace);
         deliveries.spawn(keep_going("notifications", run));
     }
+    for orders in &wiring.orders {
+        let orders = Arc::clone(orders);
+        let until = stopped.clone();
+        let run = move || Arc::clone(&orders).run(until(), grace);
+        deliveries.spawn(keep_going("orders of the ad server", run));
+    }
     (stop, deliveries)
 }
 

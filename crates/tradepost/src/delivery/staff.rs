@@ -134,6 +134,9 @@ impl StaffMessage<'_> {
                 _ => "Creatives wait for you",
             },
             (StaffEventKind::Waits, StaffEventSubject::Account) => "An account waits for you",
+            (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => {
+                "A media buy does not get ahead at the ad server"
+            }
         };
         // In front, because a sandbox media buy is not delivered, whatever the rest says.
         let test = if event.is_for_tests() { "SANDBOX, nothing is sold. " } else { "" };
@@ -174,6 +177,9 @@ impl StaffMessage<'_> {
             (StaffEventKind::Waits, StaffEventSubject::Account) => {
                 format!("tradepost publisher approve account {id} --publisher {publisher}")
             }
+            (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => {
+                format!("tradepost publisher ad-server retry {id} --publisher {publisher}")
+            }
         }
     }
 
@@ -185,6 +191,7 @@ impl StaffMessage<'_> {
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy | StaffEventSubject::Account) => {
                 "Approve it"
             }
+            (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => "Retry it",
         }
     }
 
@@ -192,7 +199,8 @@ impl StaffMessage<'_> {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let event = self.event;
         let id = match (event.event, event.subject) {
-            (StaffEventKind::Sold | StaffEventKind::Changed, _) => {
+            (StaffEventKind::Sold | StaffEventKind::Changed, _)
+            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => {
                 Some(("Media buy", short(&event.id)))
             }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
@@ -218,6 +226,8 @@ impl StaffMessage<'_> {
             event.budget_before.map(|before| ("Budget before", self.money(before))),
             dates.map(|text| ("Dates", text)),
             self.named(),
+            event.problem.as_deref().map(|text| ("Problem", one_line(text))),
+            event.remedy.as_deref().map(|text| ("What to do", one_line(text))),
             Some(("Publisher", self.publisher.to_owned())),
             Some((self.command_label(), self.command())),
         ];
@@ -228,7 +238,7 @@ impl StaffMessage<'_> {
     fn named(&self) -> Option<(&'static str, String)> {
         let event = self.event;
         let label = match event.subject {
-            StaffEventSubject::MediaBuy => "Products",
+            StaffEventSubject::MediaBuy | StaffEventSubject::AdServerOrder => "Products",
             StaffEventSubject::Creatives => "Creatives",
             StaffEventSubject::Account => return None,
         };
@@ -261,7 +271,8 @@ impl StaffMessage<'_> {
             |id| json!({"account_id": id, "name": event.account_name, "sandbox": event.sandbox}),
         );
         let (media_buy, task) = match (event.event, event.subject) {
-            (StaffEventKind::Sold | StaffEventKind::Changed, _) => (Some(&event.id), None),
+            (StaffEventKind::Sold | StaffEventKind::Changed, _)
+            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => (Some(&event.id), None),
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => (None, Some(&event.id)),
             (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
                 (None, None)
@@ -290,9 +301,13 @@ impl StaffMessage<'_> {
             "currency"?: event.currency.as_ref(),
             "start_time"?: event.start_time.map(rfc3339),
             "end_time"?: event.end_time.map(rfc3339),
-            "products"?: is_of(StaffEventSubject::MediaBuy).then_some(&event.named),
+            "products"?: (is_of(StaffEventSubject::MediaBuy)
+                || is_of(StaffEventSubject::AdServerOrder))
+                .then_some(&event.named),
             "creatives"?: is_of(StaffEventSubject::Creatives).then_some(&event.named),
             "count"?: (event.count > 0).then_some(event.count),
+            "problem"?: event.problem.as_ref(),
+            "remedy"?: event.remedy.as_ref(),
             "command": self.command(),
         })
     }

@@ -55,6 +55,10 @@ impl Examiner {
                 let name = format!("{id}/{}", wanted.delivery.destination.name);
                 self.look_at_destination(looks, name, &wanted.delivery);
             }
+            if let Some(ad_server) = &publisher.ad_server {
+                let about = FindingSubject::new(Area::Delivery, format!("{id}: ad_server.url"));
+                self.look_at_address(looks, about, ad_server.settings.url.clone());
+            }
             if let Some(upstream) = &publisher.upstream {
                 let about = FindingSubject::new(Area::Delivery, format!("{id}: upstream.url"));
                 self.look_at_address(looks, about, upstream.url.clone());

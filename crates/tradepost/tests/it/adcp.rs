@@ -1,5 +1,6 @@
 //! A publisher of advertising over its bindings: real servers, whole answers.
 
+mod ad_server;
 mod bindings;
 mod card;
 mod client;

@@ -20,6 +20,7 @@ use tradepost_store::Store;
 use crate::conformance::Profile;
 
 pub mod acme;
+pub mod ad_server;
 pub mod adcp;
 pub mod bindings;
 pub mod client;

@@ -26,6 +26,7 @@ use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
 };
 use tradepost_admin::privacy::{self, ChangeKey, ExportCustomer, ForgetKeys, LostKeys};
+use tradepost_admin::remote_orders::{self, ListOrders, OrderRefusal, ReconcileOrders, RetryOrder};
 use tradepost_admin::steps::{self, BeginStepTest};
 use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
@@ -36,6 +37,7 @@ use tradepost_dealer::staff::{NextStep, NextStepKind, StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_publisher::decision::DecisionStep;
+use tradepost_publisher::remote_order::wanted::OrderTerms;
 use tradepost_publisher::staff::DecisionSubject;
 use tradepost_store::lost_key::OnlyBy;
 use tradepost_store::privacy::OperatorKeys;
@@ -67,6 +69,13 @@ fn verdict<T, R>(outcome: Result<T, AdminError<R>>) -> Verdict {
 
 fn decided<T>(outcome: decisions::DecisionResult<T>) -> Verdict {
     if matches!(outcome, Err(AdminError::Refused(DecisionRefusal::Stranger))) {
+        return Verdict::Stranger;
+    }
+    verdict(outcome)
+}
+
+fn ordered<T>(outcome: remote_orders::OrderResult<T>) -> Verdict {
+    if matches!(outcome, Err(AdminError::Refused(OrderRefusal::Stranger))) {
         return Verdict::Stranger;
     }
     verdict(outcome)
@@ -255,6 +264,23 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = RepairInventory { publisher: &publisher };
             decided(inventory::repair_inventory(context, actor, input))
         }
+        AdminOperation::ListOrders => {
+            let publisher = gazette();
+            let input = ListOrders { publisher: &publisher, phase: None };
+            ordered(remote_orders::list_orders(context, actor, input))
+        }
+        AdminOperation::ReconcileOrders => {
+            let publisher = gazette();
+            let terms = OrderTerms::default();
+            let input =
+                ReconcileOrders { publisher: &publisher, terms: &terms, media_buy_id: None };
+            ordered(remote_orders::orders_to_compare(context, actor, input))
+        }
+        AdminOperation::RetryOrder => {
+            let publisher = gazette();
+            let input = RetryOrder { publisher: &publisher, media_buy_id: "mb_1".to_owned() };
+            ordered(remote_orders::retry_order(context, actor, input))
+        }
         AdminOperation::CreateKey => {
             let key = ended_key(SHOP);
             verdict(keys::create_key(context, actor, CreateKey { key, same_caller: false }))
@@ -435,6 +461,9 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("payment-settled", &["seller", "approver"]),
     ("grant", &["approver"]),
     ("repair-inventory", &["seller", "approver"]),
+    ("list-orders", &["viewer", "seller", "approver"]),
+    ("reconcile-orders", &["viewer", "seller", "approver"]),
+    ("retry-order", &["seller", "approver"]),
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),

@@ -127,7 +127,8 @@ pub fn deliver(
     }
     let measured = given.vendor_metric_values.iter().cloned().collect();
     let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
-    let report = DeliveryReport { at, figures, viewability: given.viewability, reached, measured };
+    let viewability = given.viewability;
+    let report = DeliveryReport { at, package_id: None, figures, viewability, reached, measured };
     inventory::count_delivery(tx, &buy.thing, &report, None, now)?;
     let total = delivery(tx, buy, now, |delivery| {
         let place = delivery.reports.partition_point(|known| known.at <= at);

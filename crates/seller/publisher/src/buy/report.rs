@@ -10,6 +10,7 @@ use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed as _;
 
 use super::{MediaBuy, Package};
+use crate::ad_server::RemoteDelivery;
 use crate::money::MoneyAmount;
 use crate::reply::object;
 use crate::store::kept;
@@ -42,6 +43,8 @@ kept! {
     pub struct DeliveryReport {
         /// Time that it is about.
         at: Timestamp,
+        /// Package that it is about; `None` for the whole buy, whose figures are divided over its packages.
+        package_id?: Option<String>,
         /// The figures, by the names of [`ADDITIVE`].
         figures: BTreeMap<String, MoneyAmount>,
         /// Viewability, as it was reported (`viewability`).
@@ -73,6 +76,44 @@ impl BuyDelivery {
     /// Returns the reports of a period.
     pub fn within(&self, period: Period) -> impl Iterator<Item = &DeliveryReport> {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
+    }
+
+    /// Stores what the ad server reports of a package on a day. It replaces an earlier report of the same
+    /// package and day, also when it says less. Returns the report and the one that it replaces; `None` for a day
+    /// that there is not.
+    pub fn report_day(
+        &mut self,
+        package_id: &str,
+        row: &RemoteDelivery,
+    ) -> Option<(DeliveryReport, Option<DeliveryReport>)> {
+        let start = row.day.to_zoned(TimeZone::UTC).ok()?;
+        let counts = [
+            ("impressions", Some(row.impressions)),
+            ("clicks", Some(row.clicks)),
+            ("completed_views", row.completed_views),
+        ];
+        let counts = counts
+            .into_iter()
+            .filter_map(|(name, count)| Some((name.to_owned(), MoneyAmount::from_count(count?))));
+        let report = DeliveryReport {
+            at: start.timestamp(),
+            package_id: Some(package_id.to_owned()),
+            figures: counts.chain([("spend".to_owned(), row.spend)]).collect(),
+            viewability: None,
+            reached: Map::new(),
+            measured: Vec::new(),
+        };
+        let is_same =
+            |known: &DeliveryReport| known.at == report.at && known.package_id == report.package_id;
+        let replaced = match self.reports.iter_mut().find(|known| is_same(known)) {
+            Some(known) => Some(std::mem::replace(known, report.clone())),
+            None => {
+                let place = self.reports.partition_point(|known| known.at <= report.at);
+                self.reports.insert(place, report.clone());
+                None
+            }
+        };
+        Some((report, replaced))
     }
 
     /// Returns the total spend.
@@ -201,6 +242,13 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
     let all: MoneyAmount = budgets.iter().copied().sum();
     let mut shares: Vec<Vec<DeliveryReport>> = budgets.iter().map(|_| Vec::new()).collect();
     for report in reports {
+        if let Some(package_id) = &report.package_id {
+            let place = buy.packages.iter().position(|package| package.package_id == *package_id);
+            if let Some(share) = place.and_then(|place| shares.get_mut(place)) {
+                share.push(DeliveryReport::clone(report));
+            }
+            continue;
+        }
         let mut given: BTreeMap<&str, MoneyAmount> = BTreeMap::new();
         let mut so_far = MoneyAmount::ZERO;
         for (budget, share) in budgets.iter().zip(&mut shares) {
@@ -217,6 +265,7 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
                 let measured = rows.filter_map(|row| portion(Some(row), *budget, all));
                 let part = DeliveryReport {
                     at: report.at,
+                    package_id: None,
                     figures,
                     viewability: portion(report.viewability.as_ref(), *budget, all),
                     // Reach cannot be divided: the same person may have seen two packages.

@@ -80,6 +80,17 @@ pub struct ProductTerms {
     /// Units that there are of it on each day; they are not counted when `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<ProductCapacity>,
+    /// What it is at the ad server; its buys are set up by hand when `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ad_server: Option<AdServerTerms>,
+}
+
+/// What a product is at the ad server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdServerTerms {
+    /// Ids of its inventory there (ad units, sites, zones, products), at least one.
+    pub inventory: Vec<String>,
 }
 
 /// Prices for some accounts.

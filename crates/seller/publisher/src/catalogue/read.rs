@@ -14,6 +14,7 @@ use super::{
     CHANNELS, Catalogue, CreativeFormat, DayOfWeek, FormatId, MAX_UNITS, Offering, PoolCapacity,
     PricingOption, Product, ProductCapacity, ProductPrice, ProductTerms, Signal, maps, text,
 };
+use crate::ad_server::LineItemPricing;
 use crate::money::MoneyAmount;
 
 /// A mistake in a catalogue.
@@ -189,6 +190,7 @@ impl CatalogueReader {
             let listed = self.items(&published, "pricing_options", &at);
             self.prices(listed, &at);
             let product = Product::new(published, terms);
+            self.at_ad_server(&product, &at);
             let place = at.clone();
             for (index, rate) in product.terms.rates.iter().enumerate() {
                 let at = format!("{at}/terms/rates/{index}");
@@ -222,6 +224,29 @@ impl CatalogueReader {
             }
         }
         self.typed(&given, "capacity", &at)
+    }
+
+    /// Checks what a product is at the ad server.
+    fn at_ad_server(&mut self, product: &Product, at: &str) {
+        let Some(terms) = &product.terms.ad_server else { return };
+        if terms.inventory.is_empty() || terms.inventory.iter().any(String::is_empty) {
+            let message =
+                "must have at least one id of the ad server's inventory, and none that is empty";
+            self.mistake(&format!("{at}/terms/ad_server/inventory"), message);
+        }
+        let rates = product.terms.rates.iter().flat_map(|rate| rate.pricing_options.iter());
+        for price in product.prices().iter().chain(rates) {
+            let model = price.pricing_model.as_deref().unwrap_or_default();
+            if LineItemPricing::from_name(model).is_none() {
+                let known: Vec<_> = LineItemPricing::ALL.iter().map(|known| known.name()).collect();
+                let message = format!(
+                    "names an ad server, whose line items have no price by {model}; they have {}",
+                    known.join(", ")
+                );
+                self.mistake(&format!("{at}/terms/ad_server"), message);
+                break;
+            }
+        }
     }
 
     fn reporting(&mut self, published: &Map, at: &str) {

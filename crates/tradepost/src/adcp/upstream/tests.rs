@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tradepost_publisher::services::{Supply, Unavailable};
 use tradepost_server::clock::{Clock, ManualClock};
 
-use super::{AdServer, NAME, PAUSES, SETTING};
+use super::{NAME, PAUSES, SETTING, SoldOutClient};
 use crate::config;
 
 /// Responses to come, the first one first; without any, the connection is closed.
@@ -21,7 +21,7 @@ fn answer(status: &str, body: &str) -> String {
 }
 
 /// Starts an ad server with this script, freshness 60 s and keep 600 s.
-async fn serve(script: &[String]) -> (AdServer, Script, ManualClock) {
+async fn serve(script: &[String]) -> (SoldOutClient, Script, ManualClock) {
     let script: Script = Arc::new(Mutex::new(script.to_vec()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/inventory", listener.local_addr().unwrap());
@@ -47,7 +47,7 @@ async fn serve(script: &[String]) -> (AdServer, Script, ManualClock) {
         freshness: SignedDuration::from_secs(60),
         keep: SignedDuration::from_secs(600),
     };
-    (AdServer::new(settings, &clock).unwrap(), script, hand)
+    (SoldOutClient::new(settings, &clock).unwrap(), script, hand)
 }
 
 fn gone(supply: &Result<Supply, Unavailable>) -> (String, u64, bool) {

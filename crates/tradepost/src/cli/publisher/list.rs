@@ -109,7 +109,7 @@ fn column(name: &'static str) -> TableColumn<'static> {
 }
 
 /// Formats a value for people.
-fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),

@@ -26,6 +26,7 @@ use super::{auth, sections};
 use crate::config::delivery::ConfigSecret;
 use crate::config::{AuthSettings, Front, PublisherConfig, RateLimitConfig, Rates, UpstreamConfig};
 
+mod ad_server;
 mod deliveries;
 mod signing;
 
@@ -59,6 +60,7 @@ pub(super) fn publisher(
         optional "approvals" => approvals: read_approvals,
         optional "internals" => internals: parse::boolean,
         optional "upstream" => upstream: read_upstream,
+        optional "ad_server" => ad_server: ad_server::ad_server,
         optional "rates" => rates: read_rates,
         optional "auth" => auth: auth::auth,
         optional "call_loopback" => call_loopback: parse::boolean,
@@ -123,6 +125,7 @@ pub(super) fn publisher(
         brand_json_url,
         catalogue,
         upstream,
+        ad_server,
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
         webhook_key,

@@ -241,6 +241,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::PaymentDemanded => ("demanded payment of", false),
         AuditAction::PaymentSettled => ("recorded the payment of", false),
         AuditAction::RightsGranted => ("granted permissions on", false),
+        AuditAction::OrderRetried => ("retried at the ad server", false),
         AuditAction::RightsRevoked => ("revoked permissions on", false),
         AuditAction::InventoryRepaired => ("repaired the inventory books", true),
         AuditAction::ApiKeyCreated => ("created the API key", false),

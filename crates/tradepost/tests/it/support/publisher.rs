@@ -216,6 +216,11 @@ impl Publisher {
         client::request(self.address, "POST", path, &headers, body.as_bytes())
     }
 
+    /// What it keeps.
+    pub fn publisher_store(&self) -> &SqlPublisherStore {
+        &self.publisher_store
+    }
+
     /// Does something in its store, as its operator would.
     fn lay(&self, job: Laying) {
         let publisher_store: &dyn PublisherStore = &self.publisher_store;

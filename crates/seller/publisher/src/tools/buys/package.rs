@@ -11,6 +11,7 @@ use crate::catalogue::{PricingOption, Product, ProductFormatOption, ProductPrice
 use crate::forms::buys::PackageRequest;
 use crate::money::MoneyAmount;
 use crate::refusals::{self, at, invalid};
+use crate::remote_order::PackageInventory;
 use crate::reply::scrubbed_members;
 
 /// Flight of a media buy.
@@ -43,6 +44,7 @@ impl Bought {
             cancellation: None,
             creative_assignments: Vec::new(),
             price: option.clone(),
+            ad_server: PackageInventory::of_product(product),
             shown: ShownMembers::default(),
         };
         Self { package, product: product.clone(), currency: option.currency().to_owned() }

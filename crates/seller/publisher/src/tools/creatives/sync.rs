@@ -459,7 +459,7 @@ impl Sync<'_> {
                     let account = Some(account);
                     let new_record = New { id: &id, owner, account, state: "", now };
                     let record = new_record.record(&new)?;
-                    tx.put(record.clone())?;
+                    tx.add(new_record, &new)?;
                     reviewed.push(Stored { thing: new, record });
                 }
                 SyncAction::Update(mut known, _) => {

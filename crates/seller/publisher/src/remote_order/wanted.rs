@@ -1,0 +1,313 @@
+//! What the ad server is to have for a media buy, as the buy and its creatives are now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use tradepost_document::canonical;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::json::Value;
+
+use super::{PackageInventory, RemoteOrder};
+use crate::account::Account;
+use crate::ad_server::{
+    CreativeContent, CreativeSize, CreativeSpec, ExternalId, GoalUnit, LineItemGoal,
+    LineItemPricing, LineItemSpec, OrderSpec, RemoteId,
+};
+use crate::buy::{MediaBuy, MediaBuyStatus, Package};
+use crate::catalogue::CreativeFormat;
+use crate::creative::{Creative, CreativeStatus};
+use crate::money::MoneyAmount;
+use crate::store::{EntityRecord, StoreRead, Stored, own_id};
+
+/// Maximum length of a name at an ad server in characters.
+const MAX_NAME: usize = 255;
+
+/// Settings of the publisher for its orders.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrderTerms {
+    /// The advertiser at the ad server for all orders.
+    pub advertiser: Option<RemoteId>,
+    /// True if buys of test accounts are made, too.
+    pub test_accounts: bool,
+    /// Sizes of the catalogue's formats, by the id of the format.
+    pub format_sizes: BTreeMap<String, CreativeSize>,
+}
+
+impl OrderTerms {
+    /// Returns the terms with the sizes of a catalogue's formats.
+    #[must_use]
+    pub fn with_formats(mut self, formats: &[CreativeFormat]) -> Self {
+        for format in formats {
+            let Some(id) = format.format_id.as_ref().and_then(|id| id.id.clone()) else { continue };
+            let renders = format.renders.iter().filter_map(|render| render.dimensions.as_ref());
+            let mut sizes = renders.filter_map(|size| {
+                Some(CreativeSize { width: pixels(size.width)?, height: pixels(size.height)? })
+            });
+            if let Some(size) = sizes.next() {
+                self.format_sizes.insert(id, size);
+            }
+        }
+        self
+    }
+}
+
+/// State in which an order is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedState {
+    /// The ad server is not concerned.
+    None,
+    /// The flight is ahead or running.
+    Live,
+    /// Canceled or rejected.
+    Canceled,
+    /// The flight is over.
+    Over,
+}
+
+/// An order as it is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WantedOrder {
+    /// State.
+    pub state: WantedState,
+    /// The order.
+    pub order: OrderSpec,
+    /// Its line items, in the order of the packages.
+    pub line_items: Vec<WantedLineItem>,
+    /// The creatives that they show.
+    pub creatives: BTreeMap<ExternalId, CreativeSpec>,
+    /// Ids of approved creatives that have nothing that an ad server can deliver.
+    pub unusable: Vec<String>,
+}
+
+/// A line item as it is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WantedLineItem {
+    /// The line item.
+    pub spec: LineItemSpec,
+    /// True if its package was canceled.
+    pub is_canceled: bool,
+    /// The creatives that it shows.
+    pub creatives: BTreeSet<ExternalId>,
+}
+
+/// Reason for which a package cannot be described to an ad server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untranslatable(pub String);
+
+/// Returns what is wanted of the ad server for a media buy; `None` when the buy is gone.
+///
+/// # Errors
+/// When the store fails.
+pub fn read_wanted(
+    reader: &dyn StoreRead,
+    remote: &RemoteOrder,
+    terms: &OrderTerms,
+    now: Timestamp,
+) -> Result<Option<Result<WantedOrder, Untranslatable>>, InternalError> {
+    let Some(buy) = reader.find::<MediaBuy>(&remote.media_buy_id)? else { return Ok(None) };
+    let account = Account::find_for(&buy.record, reader)?;
+    let ids = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+    let ids = ids
+        .filter_map(|assigned| assigned.creative_id.as_deref())
+        .map(|id| own_id(&buy.record.owner, buy.record.account.as_deref().unwrap_or_default(), id));
+    let creatives = reader.find_many::<Creative>(&ids.collect())?;
+    let account = account.as_ref().map(|account| &account.thing);
+    Ok(Some(wanted(&buy.thing, account, &creatives, remote, terms, now)))
+}
+
+/// Returns what is wanted of the ad server for a media buy.
+fn wanted(
+    buy: &MediaBuy,
+    account: Option<&Account>,
+    library: &[Stored<Creative>],
+    remote: &RemoteOrder,
+    terms: &OrderTerms,
+    now: Timestamp,
+) -> Result<WantedOrder, Untranslatable> {
+    let name = remote.external_name();
+    let carried =
+        buy.packages.iter().filter_map(|package| Some((package, package.ad_server.as_ref()?)));
+    let carried: Vec<(&Package, &PackageInventory)> = carried.collect();
+    let is_test = account.is_some_and(|account| account.sandbox);
+    let state = match buy.status_at(now) {
+        _ if carried.is_empty() || (is_test && !terms.test_accounts) => WantedState::None,
+        MediaBuyStatus::Canceled | MediaBuyStatus::Rejected => WantedState::Canceled,
+        MediaBuyStatus::Completed => WantedState::Over,
+        MediaBuyStatus::PendingCreatives
+        | MediaBuyStatus::PendingStart
+        | MediaBuyStatus::Active
+        | MediaBuyStatus::Paused => WantedState::Live,
+    };
+    let advertiser_name = account.map(|account| account.name.clone()).unwrap_or_default();
+    let budget = carried.iter().filter(|(package, _)| package.is_live());
+    let order = OrderSpec {
+        external_id: ExternalId::for_order(&name),
+        name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
+        advertiser: terms.advertiser.clone(),
+        advertiser_name: short(&advertiser_name),
+        budget: budget.map(|(package, _)| package.budget).sum(),
+        currency: buy.currency.clone(),
+        start_time: buy.start_time,
+        end_time: buy.end_time,
+    };
+    let mut creatives = BTreeMap::new();
+    let mut unusable = BTreeSet::new();
+    let mut line_items = Vec::new();
+    for (package, inventory) in carried {
+        if state != WantedState::Live {
+            break;
+        }
+        let mut shown = BTreeSet::new();
+        for assigned in &package.creative_assignments {
+            let known = library.iter().find(|creative| assigned.is(&creative.thing.creative_id));
+            let known = known.filter(|kept| kept.thing.status_at(now) == CreativeStatus::Approved);
+            let Some(known) = known else { continue };
+            match creative(known, terms) {
+                Some(spec) => {
+                    shown.insert(spec.external_id.clone());
+                    creatives.insert(spec.external_id.clone(), spec);
+                }
+                None => {
+                    unusable.insert(known.thing.creative_id.clone());
+                }
+            }
+        }
+        let spec = line_item(buy, package, inventory, &name, terms)?;
+        line_items.push(WantedLineItem { spec, is_canceled: !package.is_live(), creatives: shown });
+    }
+    let unusable = unusable.into_iter().collect();
+    Ok(WantedOrder { state, order, line_items, creatives, unusable })
+}
+
+fn line_item(
+    buy: &MediaBuy,
+    package: &Package,
+    inventory: &PackageInventory,
+    order: &str,
+    terms: &OrderTerms,
+) -> Result<LineItemSpec, Untranslatable> {
+    let model = package.price.pricing_model.as_deref().unwrap_or_default();
+    let Some(pricing) = LineItemPricing::from_name(model) else {
+        let package_id = &package.package_id;
+        return Err(Untranslatable(format!(
+            "package {package_id} is priced by {model:?}, which line items do not have"
+        )));
+    };
+    let bid = package.shown.bid_price;
+    let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
+    let mut sizes = inventory.sizes.clone();
+    for size in inventory.formats.iter().filter_map(|id| terms.format_sizes.get(id)) {
+        if !sizes.contains(size) {
+            sizes.push(*size);
+        }
+    }
+    let targeting = package.shown.targeting_overlay.clone().unwrap_or_default();
+    Ok(LineItemSpec {
+        external_id: ExternalId::for_line_item(order, &package.package_id),
+        name: short(&format!("{} {}", package.product_id, package.package_id)),
+        package_id: package.package_id.clone(),
+        inventory: inventory.inventory.clone(),
+        is_guaranteed: inventory.is_guaranteed,
+        pricing,
+        rate,
+        currency: buy.currency.clone(),
+        budget: package.budget,
+        goal: goal(pricing, package.budget, rate),
+        start_time: package.start_time.unwrap_or(buy.start_time),
+        end_time: package.end_time.unwrap_or(buy.end_time),
+        targeting,
+        sizes,
+        is_paused: package.paused || buy.is_paused(),
+    })
+}
+
+/// Returns the number of units that a budget buys; `None` where the price has no unit.
+fn goal(pricing: LineItemPricing, budget: MoneyAmount, rate: MoneyAmount) -> Option<LineItemGoal> {
+    let thousand = MoneyAmount::whole(1_000);
+    let one = MoneyAmount::whole(1);
+    let (unit, per) = match pricing {
+        LineItemPricing::Cpm => (GoalUnit::Impressions, thousand),
+        LineItemPricing::Vcpm => (GoalUnit::ViewableImpressions, thousand),
+        LineItemPricing::Cpc => (GoalUnit::Clicks, one),
+        LineItemPricing::Cpcv => (GoalUnit::CompletedViews, one),
+        LineItemPricing::FlatRate => return None,
+    };
+    let amount = budget.portion(per, rate, one).count().filter(|amount| *amount > 0)?;
+    Some(LineItemGoal { unit, amount })
+}
+
+/// Returns a creative as it is to be made; `None` when it has nothing that an ad server can deliver.
+fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec> {
+    let creative = &kept.thing;
+    let placed = creative.given.placed("");
+    let content = placed.iter().find_map(|one| {
+        let url = || one.asset.url.clone();
+        match one.asset.asset_type.as_deref()? {
+            "image" => Some(CreativeContent::Image { url: url()? }),
+            "video" => Some(CreativeContent::Video { url: url()? }),
+            "vast" => match url() {
+                Some(url) => Some(CreativeContent::Vast { url }),
+                None => Some(CreativeContent::Markup { markup: one.asset.text()?.to_owned() }),
+            },
+            "html" | "javascript" => match one.asset.text() {
+                Some(markup) => Some(CreativeContent::Markup { markup: markup.to_owned() }),
+                None => None,
+            },
+            _ => None,
+        }
+    })?;
+    // Only an address that is one for clicks: that of an asset is never taken for it.
+    let click_url = placed.iter().find_map(|one| {
+        let is_link = one.asset.asset_type.as_deref() == Some("url")
+            && one
+                .sent
+                .get("url_type")
+                .and_then(Value::as_str)
+                .is_none_or(|kind| kind == "clickthrough");
+        is_link.then(|| one.asset.url.clone()).flatten()
+    });
+    let format = creative.given.format_id.as_ref();
+    let size = |width: Option<MoneyAmount>, height: Option<MoneyAmount>| {
+        Some(CreativeSize { width: pixels(width)?, height: pixels(height)? })
+    };
+    let of_format = format.and_then(|format| size(format.width, format.height));
+    let of_catalogue = || terms.format_sizes.get(creative.format()).copied();
+    let of_asset = || placed.iter().find_map(|one| size(one.asset.width, one.asset.height));
+    Some(CreativeSpec {
+        external_id: creative_id(&kept.record, creative),
+        name: short(if creative.name().is_empty() {
+            &creative.creative_id
+        } else {
+            creative.name()
+        }),
+        advertiser: terms.advertiser.clone(),
+        format_id: creative.format().to_owned(),
+        size: of_format.or_else(of_catalogue).or_else(of_asset),
+        content,
+        click_url,
+    })
+}
+
+/// Returns our id of a creative at the ad server.
+pub(super) fn creative_id(record: &EntityRecord, creative: &Creative) -> ExternalId {
+    ExternalId::for_creative(&record.id, content_number(&creative.given.sent))
+}
+
+/// Returns the number of a creative's content. A new revision with the same content, such as an assignment,
+/// is the same object at the ad server.
+fn content_number(sent: &tradepost_document::json::Map) -> u64 {
+    let digest = Sha256::digest(canonical::to_string(&Value::Object(sent.clone())));
+    digest.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
+}
+
+/// Returns a measure in pixels.
+pub(super) fn pixels(measure: Option<MoneyAmount>) -> Option<u32> {
+    measure.and_then(MoneyAmount::count).and_then(|count| u32::try_from(count).ok())
+}
+
+/// Returns a name that fits an ad server.
+fn short(name: &str) -> String {
+    name.trim().chars().take(MAX_NAME).collect()
+}

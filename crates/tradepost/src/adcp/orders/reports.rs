@@ -1,0 +1,74 @@
+//! Delivery that the ad server reports: asked for on a schedule, and stored by package and day. A later report
+//! of a day replaces the earlier one, so that a correction is never counted twice.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use tradepost_publisher::ad_server::RemoteDelivery;
+use tradepost_publisher::remote_order::RemoteOrder;
+use tradepost_publisher::remote_order::delivery::store_rows;
+use tradepost_publisher::store::{StoreRead, StoreTx};
+use tradepost_server::fault::InternalError;
+
+use super::{RemoteOrders, pause};
+
+/// Number of days before the last report that are asked for again, because ad servers correct them.
+const CORRECTED_DAYS: i64 = 8;
+
+impl RemoteOrders {
+    /// Asks for the delivery of an order, if it is due, and stores it.
+    pub(super) async fn report(&self, id: &str) -> Result<(), InternalError> {
+        let now = self.ground.clock.now();
+        let read = |reader: &dyn StoreRead| reader.find::<RemoteOrder>(id);
+        let Some(kept) = self.ground.publisher_store.look(read)? else { return Ok(()) };
+        let remote = kept.thing;
+        if remote.report_due_at.is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        let Some(order) = remote.order.as_ref().filter(|order| order.approved) else {
+            self.store(id, |order, _| order.report_due_at = None).await?;
+            return Ok(());
+        };
+        let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
+        let first = day(order.sent.start_time);
+        let corrected = remote.reported_at.map(day);
+        let corrected = corrected.and_then(|last| last.checked_sub(CORRECTED_DAYS.days()).ok());
+        let from = corrected.map_or(first, |corrected| corrected.max(first));
+        let called = self.ad_server.delivery(&order.id, from, day(now));
+        let reported = tokio::time::timeout(self.patience, called).await;
+        let every = self.report_every;
+        match reported {
+            Ok(Ok(rows)) => self.store_delivery(id, rows).await,
+            Ok(Err(_)) | Err(_) => {
+                let publisher = &self.publisher;
+                tracing::warn!(%publisher, media_buy = id, "the ad server has not reported");
+                let wait = pause(self.pauses)(8);
+                let wait = SignedDuration::try_from(wait).unwrap_or(every).min(every);
+                self.store(id, move |order, now| {
+                    order.report_due_at = order.report_after(now, wait);
+                })
+                .await?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Stores the rows of a report with the time of the next one.
+    async fn store_delivery(
+        &self,
+        id: &str,
+        rows: Vec<RemoteDelivery>,
+    ) -> Result<(), InternalError> {
+        let id = id.to_owned();
+        let now = self.ground.clock.now();
+        let every = self.report_every;
+        let job = move |tx: &dyn StoreTx| {
+            let Some(mut kept) = tx.find::<RemoteOrder>(&id)? else { return Ok(()) };
+            kept.thing.reported_at = Some(now);
+            kept.thing.report_due_at = kept.thing.report_after(now, every);
+            tx.change(&mut kept, now)?;
+            store_rows(tx, &kept, &rows, now)
+        };
+        let done = self.ground.publisher_store.act::<_, InternalError>(job).await;
+        done.map_err(InternalError::on("storing delivery"))
+    }
+}
