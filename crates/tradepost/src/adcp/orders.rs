@@ -290,9 +290,10 @@ impl RemoteOrders {
         let publisher = &self.publisher;
         let step = step.name();
         // The ad server's own text is stored for people, and is not for the log.
-        let why = match error {
-            AdServerError::Refused { reason, .. } => format!("refused ({reason:?})"),
-            other => other.to_string(),
+        let why = if let AdServerError::Refused { reason, .. } = error {
+            format!("refused ({reason:?})")
+        } else {
+            error.to_string()
         };
         tracing::warn!(%publisher, media_buy = id, step, why, "a step at the ad server did not succeed");
     }

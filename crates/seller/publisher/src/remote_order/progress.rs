@@ -158,24 +158,8 @@ impl RemoteOrder {
 
     /// Stores the result of a step that concerns one line item.
     fn finish_part(&mut self, step: &RemoteStep, result: &StepResult) {
-        let package_id = match step {
-            RemoteStep::Associate { package_id, .. }
-            | RemoteStep::Dissociate { package_id, .. }
-            | RemoteStep::ApproveLineItem { package_id }
-            | RemoteStep::PauseLineItem { package_id }
-            | RemoteStep::ResumeLineItem { package_id }
-            | RemoteStep::CancelLineItem { package_id } => package_id,
-            RemoteStep::CreateOrder { .. }
-            | RemoteStep::ChangeOrder { .. }
-            | RemoteStep::CreateLineItem { .. }
-            | RemoteStep::ChangeLineItem { .. }
-            | RemoteStep::CreateCreative { .. }
-            | RemoteStep::ApproveOrder
-            | RemoteStep::CancelOrder
-            | RemoteStep::ReadState
-            | RemoteStep::Verify => return,
-        };
-        let Some(item) = self.line_items.get_mut(package_id) else { return };
+        let item = step.package_id().and_then(|package_id| self.line_items.get_mut(package_id));
+        let Some(item) = item else { return };
         match step {
             RemoteStep::Associate { creative, .. } => {
                 item.creatives.insert(creative.clone());
@@ -186,7 +170,16 @@ impl RemoteOrder {
             RemoteStep::ApproveLineItem { .. } => item.approved = true,
             RemoteStep::PauseLineItem { .. } => item.sent.is_paused = true,
             RemoteStep::ResumeLineItem { .. } => item.sent.is_paused = false,
-            _ => item.canceled = true,
+            RemoteStep::CancelLineItem { .. } => item.canceled = true,
+            RemoteStep::CreateOrder { .. }
+            | RemoteStep::ChangeOrder { .. }
+            | RemoteStep::CreateLineItem { .. }
+            | RemoteStep::ChangeLineItem { .. }
+            | RemoteStep::CreateCreative { .. }
+            | RemoteStep::ApproveOrder
+            | RemoteStep::CancelOrder
+            | RemoteStep::ReadState
+            | RemoteStep::Verify => {}
         }
         if let StepResult::State(state) = result {
             item.state = Some(*state);
@@ -305,23 +298,17 @@ impl RemoteOrder {
     }
 
     fn refuse_creative(&mut self, step: &RemoteStep, detail: &str) {
-        match step {
-            RemoteStep::CreateCreative { creative } => {
-                let refusal = Some(detail.chars().take(MAX_DETAIL).collect());
-                let refused = RemoteCreative { id: None, seen: false, refusal };
-                self.creatives.insert(creative.external_id.0.clone(), refused);
-            }
-            RemoteStep::Associate { package_id, creative } => {
-                if let Some(item) = self.line_items.get_mut(package_id) {
-                    item.refused.insert(creative.clone());
-                }
-            }
-            RemoteStep::Dissociate { package_id, creative } => {
-                if let Some(item) = self.line_items.get_mut(package_id) {
-                    item.creatives.remove(creative);
-                }
-            }
-            _ => {}
+        if let RemoteStep::CreateCreative { creative } = step {
+            let refusal = Some(detail.chars().take(MAX_DETAIL).collect());
+            let refused = RemoteCreative { id: None, seen: false, refusal };
+            self.creatives.insert(creative.external_id.0.clone(), refused);
+        }
+        let item = step.package_id().and_then(|package_id| self.line_items.get_mut(package_id));
+        let Some(item) = item else { return };
+        if let RemoteStep::Associate { creative, .. } = step {
+            item.refused.insert(creative.clone());
+        } else if let RemoteStep::Dissociate { creative, .. } = step {
+            item.creatives.remove(creative);
         }
     }
 

@@ -102,6 +102,29 @@ impl RemoteStep {
         }
     }
 
+    /// Returns the package of the line item that it is done to; `None` where it is done to the order, to a
+    /// creative, or to a line item that it carries itself.
+    #[must_use]
+    pub fn package_id(&self) -> Option<&str> {
+        match self {
+            Self::Associate { package_id, .. }
+            | Self::Dissociate { package_id, .. }
+            | Self::ApproveLineItem { package_id }
+            | Self::PauseLineItem { package_id }
+            | Self::ResumeLineItem { package_id }
+            | Self::CancelLineItem { package_id } => Some(package_id),
+            Self::CreateOrder { .. }
+            | Self::ChangeOrder { .. }
+            | Self::CreateLineItem { .. }
+            | Self::ChangeLineItem { .. }
+            | Self::CreateCreative { .. }
+            | Self::ApproveOrder
+            | Self::CancelOrder
+            | Self::ReadState
+            | Self::Verify => None,
+        }
+    }
+
     /// Returns its name, and what it is done to.
     #[must_use]
     pub fn describe(&self) -> String {

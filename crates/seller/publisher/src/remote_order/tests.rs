@@ -104,7 +104,15 @@ fn result(step: &RemoteStep) -> StepResult {
         RemoteStep::CreateCreative { .. } => object("c"),
         RemoteStep::ApproveOrder => StepResult::State(RemoteState::Ready),
         RemoteStep::Verify => StepResult::Seen(Box::new(seen())),
-        _ => StepResult::Done,
+        RemoteStep::ChangeOrder { .. }
+        | RemoteStep::Associate { .. }
+        | RemoteStep::Dissociate { .. }
+        | RemoteStep::ApproveLineItem { .. }
+        | RemoteStep::PauseLineItem { .. }
+        | RemoteStep::ResumeLineItem { .. }
+        | RemoteStep::CancelLineItem { .. }
+        | RemoteStep::CancelOrder
+        | RemoteStep::ReadState => StepResult::Done,
     }
 }
 

@@ -251,10 +251,10 @@ fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec>
                 Some(url) => Some(CreativeContent::Vast { url }),
                 None => Some(CreativeContent::Markup { markup: one.asset.text()?.to_owned() }),
             },
-            "html" | "javascript" => match one.asset.text() {
-                Some(markup) => Some(CreativeContent::Markup { markup: markup.to_owned() }),
-                None => None,
-            },
+            "html" | "javascript" => {
+                let markup = one.asset.text()?.to_owned();
+                Some(CreativeContent::Markup { markup })
+            }
             _ => None,
         }
     })?;
