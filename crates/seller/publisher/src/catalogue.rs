@@ -15,14 +15,17 @@ use crate::creative::policy::CreativePolicy;
 use crate::forms::buys::SignalName;
 use crate::money::MoneyAmount;
 
+mod ad_server_terms;
 mod capacity;
 mod format;
 mod offer;
 mod policy;
+mod price;
 mod product;
 mod read;
 pub mod targeting;
 
+pub use ad_server_terms::AdServerTerms;
 pub(crate) use capacity::MAX_UNITS;
 pub use capacity::{
     CountedUnit, DayOfWeek, DeclaredCapacity, InventoryTerms, PoolCapacity, ProductCapacity,
@@ -31,11 +34,9 @@ pub use format::CreativeFormat;
 pub(crate) use format::{AssetPlace, Requirements};
 pub use policy::AdvertisingPolicy;
 pub(crate) use policy::words;
-pub use product::{
-    AdServerTerms, FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle,
-    Rate,
-};
+pub use price::ProductPrice;
 pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
+pub use product::{FormatId, PricingOption, Product, ProductTerms, ProposalObstacle, Rate};
 pub use read::CatalogueMistake;
 pub use targeting::TargetingSupport;
 

@@ -13,7 +13,9 @@ use tradepost_document::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{self, LenientList};
 
+use super::ad_server_terms::AdServerTerms;
 use super::capacity::{CountedUnit, DeclaredCapacity, ProductCapacity};
+use super::price::ProductPrice;
 use crate::account::Account;
 use crate::creative::policy::ProductCreativePolicy as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
@@ -83,14 +85,6 @@ pub struct ProductTerms {
     /// What it is at the ad server; its buys are set up by hand when `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ad_server: Option<AdServerTerms>,
-}
-
-/// What a product is at the ad server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdServerTerms {
-    /// Ids of its inventory there (ad units, sites, zones, products), at least one.
-    pub inventory: Vec<String>,
 }
 
 /// Prices for some accounts.
@@ -572,15 +566,6 @@ pub enum ProposalObstacle {
     Approval,
     /// Sale at auctions only.
     NoFixedPrice,
-}
-
-/// Price: fixed, or the floor of an auction.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ProductPrice {
-    /// Fixed price.
-    Fixed(MoneyAmount),
-    /// Price found by bidding, from this floor up if there is one.
-    Auction(Option<MoneyAmount>),
 }
 
 impl ProductFormatOption {

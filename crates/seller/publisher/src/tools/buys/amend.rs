@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
 
 use super::package::{self, BuyFlight};
@@ -14,13 +13,12 @@ use super::{BuyContext, all_not_done, draft, not_done, package_targeting, terms}
 use crate::buy::action::BuyAction;
 use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
-use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
-use crate::inventory::WantedUnits;
 use crate::money::MoneyAmount;
 use crate::refusals::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::{scrubbed, scrubbed_members};
 
+mod left;
 mod permission;
 
 /// Members of an update that change something.
@@ -121,8 +119,8 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     }
     permission::check_actions(amending, &mut found);
     permission::check_two_persons(amending, &mut found);
-    found.problems.extend(taken_days(amending, &found.buy)?);
-    found.problems.extend(shortages(amending, &found.buy)?);
+    found.problems.extend(left::taken_days(amending, &found.buy)?);
+    found.problems.extend(left::shortages(amending, &found.buy)?);
     AdcpRefusal::of_all(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
@@ -137,43 +135,6 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     actions.sort_unstable();
     actions.dedup();
     Ok(BuyUpdate { buy: found.buy, actions, affected: found.affected, changes })
-}
-
-/// Returns a refusal for each exclusive product that is already taken on a day that the update adds.
-fn taken_days(
-    amending: &UpdateContext<'_>,
-    after: &MediaBuy,
-) -> Result<Vec<AdcpError>, InternalError> {
-    let context = &amending.buy_context;
-    let is_sandbox = context.is_for_tests();
-    let days_of = |buy: &MediaBuy| {
-        ExclusiveDays::of_buy(buy, context.offer, is_sandbox, |index| moved_field(amending, index))
-    };
-    let before = days_of(amending.before);
-    let mut added = days_of(after);
-    added.retain(|days| !before.iter().any(|known| known.covers(days)));
-    let own = [after.media_buy_id.as_str()];
-    exclusive::taken_days(context.reader, &added, &own, context.now)
-}
-
-/// Returns a refusal for each package that the update makes want more than is left. What a package has it may
-/// keep, and what does not change is not looked at.
-fn shortages(
-    amending: &UpdateContext<'_>,
-    after: &MediaBuy,
-) -> Result<Vec<AdcpError>, InternalError> {
-    let inventory = amending.buy_context.inventory();
-    let wanted_by = |buy: &MediaBuy| {
-        WantedUnits::of_buy(&inventory, buy, |index| changed_field(amending, index))
-    };
-    let before = wanted_by(amending.before);
-    let mut wanted = wanted_by(after);
-    if wanted.iter().all(|one| before.iter().any(|known| known.is_same(one))) {
-        return Ok(Vec::new());
-    }
-    // Packages that stay as they are come first, because they have what they want.
-    wanted.sort_by_key(|one| !before.iter().any(|known| known.is_same(one)));
-    inventory.shortages(amending.buy_context.reader, &wanted, Some(amending.before), None)
 }
 
 /// Returns the member of the update that changes the units of a package.
