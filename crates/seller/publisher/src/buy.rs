@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
 use tradepost_document::form;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::kept_whole;
@@ -11,9 +12,9 @@ use tradepost_document::typed::{self, LenientList};
 use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
 use crate::money::MoneyAmount;
-use crate::remote_order::{self, PackageInventory};
+use crate::remote_order::{self, PackageInventory, StoredBuy};
 use crate::reply::object;
-use crate::store::{FoundBy, IndexField, IndexTerm, Stored, kept};
+use crate::store::{EntityRecord, FoundBy, IndexField, IndexTerm, StoreTx, Stored, kept};
 
 pub mod action;
 pub mod force;
@@ -24,7 +25,7 @@ pub use action::{AvailableAction, BuyAction};
 
 kept! {
     /// A media buy. Its id and its revision are those of its record.
-    pub struct MediaBuy: MediaBuy by found_by then remote_order::mark_buy {
+    pub struct MediaBuy: MediaBuy by found_by then mark_at_ad_server {
         /// Its id.
         media_buy_id: String,
         /// Status, apart from what the time and the buyer's pause decide; see [`MediaBuy::status_at`].
@@ -403,6 +404,23 @@ impl BuyChange {
             "summary": self.summary,
         })
     }
+}
+
+/// Has the ad server follow a media buy that was stored.
+fn mark_at_ad_server(
+    buy: &MediaBuy,
+    record: &EntityRecord,
+    tx: &dyn StoreTx,
+) -> Result<(), InternalError> {
+    let assigned = buy.packages.iter().flat_map(|package| package.creative_assignments.iter());
+    let stored = StoredBuy {
+        media_buy_id: &buy.media_buy_id,
+        ends_at: buy.end_time,
+        is_carried: buy.packages.iter().any(|package| package.ad_server.is_some()),
+        is_over: buy.status.is_terminal(),
+        shows: assigned.filter_map(|one| one.creative_id.clone()).collect(),
+    };
+    remote_order::mark_buy(stored, record, tx)
 }
 
 /// Returns the index terms of a buy: its status, its packages, and their creatives.

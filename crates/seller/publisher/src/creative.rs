@@ -4,12 +4,16 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
+use crate::ad_server::ExternalId;
 use crate::decision::LastDecision;
-use crate::remote_order;
-use crate::store::{FoundBy, IndexField, IndexTerm, kept};
+use crate::remote_order::{self, StoredCreative};
+use crate::store::{EntityRecord, FoundBy, IndexField, IndexTerm, StoreTx, kept};
 
 mod address;
 mod asset;
@@ -22,7 +26,7 @@ pub use asset::GivenCreative;
 
 kept! {
     /// A creative.
-    pub struct Creative: Creative by found_by then remote_order::mark_creative {
+    pub struct Creative: Creative by found_by then mark_at_ad_server {
         /// Id chosen by the caller.
         creative_id: String,
         /// Status of its review, apart from what the time decides; see [`status_at`](Self::status_at).
@@ -116,6 +120,31 @@ tradepost_document::words! {
         /// Archived by the buyer.
         Archived = "archived",
     }
+}
+
+impl Creative {
+    /// Returns our id of it at the ad server. A new revision with the same content, such as an assignment, is
+    /// the same object there.
+    pub(crate) fn external_id(&self, record: &EntityRecord) -> ExternalId {
+        let content = canonical::to_string(&Value::Object(self.given.sent.clone()));
+        let digest = Sha256::digest(content);
+        let number = digest.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte));
+        ExternalId::for_creative(&record.id, number)
+    }
+}
+
+/// Has the ad server follow a creative that was stored.
+fn mark_at_ad_server(
+    creative: &Creative,
+    record: &EntityRecord,
+    tx: &dyn StoreTx,
+) -> Result<(), InternalError> {
+    let stored = StoredCreative {
+        creative_id: &creative.creative_id,
+        external_id: creative.external_id(record),
+        is_approved: creative.status_at(record.updated_at) == CreativeStatus::Approved,
+    };
+    remote_order::mark_creative(&stored, record, tx)
 }
 
 /// Returns the index terms of a creative: its status, its format, and the id chosen by its buyer.

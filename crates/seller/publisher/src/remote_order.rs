@@ -10,9 +10,6 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 
 use crate::ad_server::{CreativeSize, ExternalId, LineItemSpec, OrderSpec, RemoteId, RemoteState};
-use crate::buy::MediaBuy;
-use crate::catalogue::Product;
-use crate::creative::{Creative, CreativeStatus};
 use crate::store::{
     EntityRecord, FoundBy, IndexField, IndexTerm, New, Query, StoreTx, Stored, kept,
 };
@@ -20,10 +17,11 @@ use crate::store::{
 pub mod delivery;
 pub mod progress;
 pub mod reconcile;
+mod step;
 pub mod steps;
 pub mod wanted;
 
-pub use steps::RemoteStep;
+pub use step::RemoteStep;
 
 /// Number of steps that a record remembers.
 const REMEMBERED_STEPS: usize = 60;
@@ -221,37 +219,17 @@ impl ProblemKind {
     }
 }
 
-impl PackageInventory {
-    /// Returns the inventory of a product, if it names any.
-    #[must_use]
-    pub fn of_product(product: &Product) -> Option<Self> {
-        let terms = product.terms.ad_server.as_ref()?;
-        let sizes = product.formats().iter().filter_map(|format| {
-            let width = wanted::pixels(format.width)?;
-            let height = wanted::pixels(format.height)?;
-            Some(CreativeSize { width, height })
-        });
-        let formats = product.formats().iter().filter_map(|format| format.id.clone());
-        Some(Self {
-            formats: formats.collect(),
-            inventory: terms.inventory.clone(),
-            is_guaranteed: product.is_guaranteed(),
-            sizes: sizes.collect(),
-        })
-    }
-}
-
 impl RemoteOrder {
     /// States in which work may be due.
     pub const OPEN: [RemotePhase; 3] = [RemotePhase::Due, RemotePhase::Waits, RemotePhase::Stopped];
 
-    fn new(buy: &MediaBuy, now: Timestamp) -> Self {
+    fn new(media_buy_id: &str, ends_at: Timestamp, now: Timestamp) -> Self {
         Self {
-            media_buy_id: buy.media_buy_id.clone(),
+            media_buy_id: media_buy_id.to_owned(),
             phase: RemotePhase::Due,
             marks: 0,
             due_at: Some(now),
-            ends_at: buy.end_time,
+            ends_at,
             generation: 1,
             failures: 0,
             begun: None,
@@ -371,22 +349,32 @@ fn found_by(order: &RemoteOrder, _: Timestamp) -> FoundBy {
     }
 }
 
+/// Media buy that was stored, as far as its record here depends on it.
+#[derive(Debug)]
+pub(crate) struct StoredBuy<'a> {
+    /// Its id.
+    pub media_buy_id: &'a str,
+    /// End of its flight.
+    pub ends_at: Timestamp,
+    /// True if an ad server delivers a package of it.
+    pub is_carried: bool,
+    /// True if its status is final.
+    pub is_over: bool,
+    /// Ids of the creatives that it shows.
+    pub shows: BTreeSet<String>,
+}
+
 /// Has the ad server follow a media buy that was stored.
 pub(crate) fn mark_buy(
-    buy: &MediaBuy,
+    buy: StoredBuy<'_>,
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
     let now = record.updated_at;
-    let known = tx.find::<RemoteOrder>(&record.id)?;
-    let is_carried = buy.packages.iter().any(|package| package.ad_server.is_some());
-    let shows = || {
-        let assigned = buy.packages.iter().flat_map(|package| package.creative_assignments.iter());
-        assigned.filter_map(|one| one.creative_id.clone()).collect()
-    };
-    match known {
-        None if is_carried => {
-            let order = RemoteOrder { shows: shows(), ..RemoteOrder::new(buy, now) };
+    match tx.find::<RemoteOrder>(&record.id)? {
+        None if buy.is_carried => {
+            let order = RemoteOrder::new(buy.media_buy_id, buy.ends_at, now);
+            let order = RemoteOrder { shows: buy.shows, ..order };
             let account = record.account.as_deref();
             let new = New { id: &record.id, owner: &record.owner, account, state: "", now };
             tx.add(new, &order)
@@ -394,9 +382,9 @@ pub(crate) fn mark_buy(
         None => Ok(()),
         Some(mut known) => {
             known.thing.mark(now);
-            known.thing.ends_at = buy.end_time;
-            known.thing.shows = shows();
-            if buy.status.is_terminal() {
+            known.thing.ends_at = buy.ends_at;
+            known.thing.shows = buy.shows;
+            if buy.is_over {
                 known.thing.phase = RemotePhase::Due;
                 known.thing.due_at = Some(now);
             }
@@ -405,9 +393,20 @@ pub(crate) fn mark_buy(
     }
 }
 
+/// Creative that was stored, as far as the records here depend on it.
+#[derive(Debug)]
+pub(crate) struct StoredCreative<'a> {
+    /// Id that its buyer has chosen.
+    pub creative_id: &'a str,
+    /// Our id of its content at the ad server.
+    pub external_id: ExternalId,
+    /// True if it is approved.
+    pub is_approved: bool,
+}
+
 /// Has the ad server follow a creative that was stored, in every buy that shows it.
 pub(crate) fn mark_creative(
-    creative: &Creative,
+    creative: &StoredCreative<'_>,
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
@@ -416,15 +415,13 @@ pub(crate) fn mark_creative(
         account: record.account.clone(),
         ..Query::default()
     };
-    let query = query.led_to_by(IndexField::Creative, &creative.creative_id);
+    let query = query.led_to_by(IndexField::Creative, creative.creative_id);
     let mut orders: Vec<Stored<RemoteOrder>> = tx.all(&query)?;
-    let now = record.updated_at;
     // Most changes are assignments, which mark the buy itself: the ad server has this content already.
-    let id = wanted::creative_id(record, creative);
-    let is_approved = creative.status_at(now) == CreativeStatus::Approved;
-    let shows =
-        |order: &RemoteOrder| order.line_items.values().any(|item| item.creatives.contains(&id));
-    orders.retain(|order| !is_approved || !shows(&order.thing));
+    let shows = |order: &RemoteOrder| {
+        order.line_items.values().any(|item| item.creatives.contains(&creative.external_id))
+    };
+    orders.retain(|order| !creative.is_approved || !shows(&order.thing));
     for mut order in orders {
         order.thing.mark(record.updated_at);
         tx.change(&mut order, record.updated_at)?;

@@ -203,6 +203,7 @@ const SENTENCES: &[Sentence] = &[
         knows: &[
             "a2a",
             "aap",
+            "ad-server",
             "adcp",
             "admin",
             "bridge",

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
-use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
@@ -16,10 +14,10 @@ use crate::ad_server::{
     LineItemPricing, LineItemSpec, OrderSpec, RemoteId,
 };
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
-use crate::catalogue::CreativeFormat;
+use crate::catalogue::{CreativeFormat, Product};
 use crate::creative::{Creative, CreativeStatus};
 use crate::money::MoneyAmount;
-use crate::store::{EntityRecord, StoreRead, Stored, own_id};
+use crate::store::{StoreRead, Stored, own_id};
 
 /// Maximum length of a name at an ad server in characters.
 const MAX_NAME: usize = 255;
@@ -276,7 +274,7 @@ fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec>
     let of_catalogue = || terms.format_sizes.get(creative.format()).copied();
     let of_asset = || placed.iter().find_map(|one| size(one.asset.width, one.asset.height));
     Some(CreativeSpec {
-        external_id: creative_id(&kept.record, creative),
+        external_id: creative.external_id(&kept.record),
         name: short(if creative.name().is_empty() {
             &creative.creative_id
         } else {
@@ -290,20 +288,28 @@ fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec>
     })
 }
 
-/// Returns our id of a creative at the ad server.
-pub(super) fn creative_id(record: &EntityRecord, creative: &Creative) -> ExternalId {
-    ExternalId::for_creative(&record.id, content_number(&creative.given.sent))
-}
-
-/// Returns the number of a creative's content. A new revision with the same content, such as an assignment,
-/// is the same object at the ad server.
-fn content_number(sent: &tradepost_document::json::Map) -> u64 {
-    let digest = Sha256::digest(canonical::to_string(&Value::Object(sent.clone())));
-    digest.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
+impl PackageInventory {
+    /// Returns the inventory of a product, if it names any.
+    #[must_use]
+    pub fn of_product(product: &Product) -> Option<Self> {
+        let terms = product.terms.ad_server.as_ref()?;
+        let sizes = product.formats().iter().filter_map(|format| {
+            let width = pixels(format.width)?;
+            let height = pixels(format.height)?;
+            Some(CreativeSize { width, height })
+        });
+        let formats = product.formats().iter().filter_map(|format| format.id.clone());
+        Some(Self {
+            formats: formats.collect(),
+            inventory: terms.inventory.clone(),
+            is_guaranteed: product.is_guaranteed(),
+            sizes: sizes.collect(),
+        })
+    }
 }
 
 /// Returns a measure in pixels.
-pub(super) fn pixels(measure: Option<MoneyAmount>) -> Option<u32> {
+fn pixels(measure: Option<MoneyAmount>) -> Option<u32> {
     measure.and_then(MoneyAmount::count).and_then(|count| u32::try_from(count).ok())
 }
 
