@@ -12,7 +12,7 @@ use tradepost_document::json::Value;
 
 use crate::ad_server::ExternalId;
 use crate::decision::LastDecision;
-use crate::remote_order::{self, StoredCreative};
+use crate::remote_order;
 use crate::store::{EntityRecord, FoundBy, IndexField, IndexTerm, StoreTx, kept};
 
 mod address;
@@ -133,18 +133,23 @@ impl Creative {
     }
 }
 
-/// Has the ad server follow a creative that was stored.
+/// Has the ad server follow a creative that was stored, in every media buy that shows it.
 fn mark_at_ad_server(
     creative: &Creative,
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
-    let stored = StoredCreative {
-        creative_id: &creative.creative_id,
-        external_id: creative.external_id(record),
-        is_approved: creative.status_at(record.updated_at) == CreativeStatus::Approved,
-    };
-    remote_order::mark_creative(&stored, record, tx)
+    let mut orders = remote_order::orders_showing(&creative.creative_id, record, tx)?;
+    if orders.is_empty() {
+        return Ok(());
+    }
+    let now = record.updated_at;
+    if creative.status_at(now) == CreativeStatus::Approved {
+        // Most changes are assignments, which mark the buy itself: the ad server has this content already.
+        let id = creative.external_id(record);
+        orders.retain(|order| !order.thing.has_creative(&id));
+    }
+    remote_order::mark_orders(orders, tx, now)
 }
 
 /// Returns the index terms of a creative: its status, its format, and the id chosen by its buyer.

@@ -258,6 +258,11 @@ impl RemoteOrder {
         }
     }
 
+    /// Returns true if a line item at the ad server has this creative.
+    pub(crate) fn has_creative(&self, id: &ExternalId) -> bool {
+        self.line_items.values().any(|item| item.creatives.contains(id))
+    }
+
     /// Returns true if the order was made and is neither approved nor canceled: it must not stay so.
     #[must_use]
     pub fn is_draft(&self) -> bool {
@@ -393,38 +398,29 @@ pub(crate) fn mark_buy(
     }
 }
 
-/// Creative that was stored, as far as the records here depend on it.
-#[derive(Debug)]
-pub(crate) struct StoredCreative<'a> {
-    /// Id that its buyer has chosen.
-    pub creative_id: &'a str,
-    /// Our id of its content at the ad server.
-    pub external_id: ExternalId,
-    /// True if it is approved.
-    pub is_approved: bool,
-}
-
-/// Has the ad server follow a creative that was stored, in every buy that shows it.
-pub(crate) fn mark_creative(
-    creative: &StoredCreative<'_>,
+/// Returns the records of the media buys that show a creative.
+pub(crate) fn orders_showing(
+    creative_id: &str,
     record: &EntityRecord,
     tx: &dyn StoreTx,
-) -> Result<(), InternalError> {
+) -> Result<Vec<Stored<RemoteOrder>>, InternalError> {
     let query = Query {
         owner: Some(record.owner.clone()),
         account: record.account.clone(),
         ..Query::default()
     };
-    let query = query.led_to_by(IndexField::Creative, creative.creative_id);
-    let mut orders: Vec<Stored<RemoteOrder>> = tx.all(&query)?;
-    // Most changes are assignments, which mark the buy itself: the ad server has this content already.
-    let shows = |order: &RemoteOrder| {
-        order.line_items.values().any(|item| item.creatives.contains(&creative.external_id))
-    };
-    orders.retain(|order| !creative.is_approved || !shows(&order.thing));
+    tx.all(&query.led_to_by(IndexField::Creative, creative_id))
+}
+
+/// Has the ad server follow a creative of these orders that was stored.
+pub(crate) fn mark_orders(
+    orders: Vec<Stored<RemoteOrder>>,
+    tx: &dyn StoreTx,
+    now: Timestamp,
+) -> Result<(), InternalError> {
     for mut order in orders {
-        order.thing.mark(record.updated_at);
-        tx.change(&mut order, record.updated_at)?;
+        order.thing.mark(now);
+        tx.change(&mut order, now)?;
     }
     Ok(())
 }
