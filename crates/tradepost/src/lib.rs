@@ -29,5 +29,6 @@ pub mod publisher_steps;
 pub mod recorder;
 pub mod refusals;
 pub mod spreadsheet;
+pub mod step_test;
 pub mod traces;
 pub mod wiring;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tradepost_admin::AdminError;
 use tradepost_admin::steps::StepRefusal;
 
-use crate::first_steps::trial::StepVerdict;
+use crate::step_test::StepVerdict;
 
 /// Tests that are running, by dealer or publisher, with the name of the step.
 #[derive(Debug, Default)]

@@ -7,14 +7,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tradepost_aap::Skill;
 use tradepost_admin::steps::{
-    BeginStepTest, CloseTestLead, KeepStepResult, StepRefusal, begin_step_test, close_test_lead,
-    keep_step_result,
+    BeginStepTest, CloseTestLead, StepRefusal, begin_step_test, close_test_lead, keep_step_result,
 };
 use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_client::client::SkillClient;
-use tradepost_client::discover::{discover, is_this_machine};
 use tradepost_client::failure::CallFailure;
-use tradepost_client::transport::TransportLimits;
 use tradepost_client::{BearerToken, HttpTransport};
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, sample};
 use tradepost_dealer::record::{LeadRecord, LeadState};
@@ -28,40 +25,13 @@ use tradepost_store::step_results::StepOutcome;
 use super::FirstStep;
 use crate::config::DealerConfig;
 use crate::delivery::channel;
+use crate::step_test::{self, LIMITS, SampleAnswers, StepVerdict};
 
 /// Interval at which the store is asked for deliveries.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Time in which a running server delivers a lead, when the destination answers.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
-
-/// Limits of a request.
-pub(crate) const LIMITS: TransportLimits = TransportLimits {
-    timeout: Duration::from_secs(30),
-    connect: Duration::from_secs(10),
-    max_body: 8 * 1024 * 1024,
-};
-
-/// Result of a test.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepVerdict {
-    /// Outcome of the test.
-    pub outcome: StepOutcome,
-    /// Description, without personal data: a lower-case fragment without a full stop.
-    pub says: String,
-    /// Action for the operator, unless it passed.
-    pub hint: Option<&'static str>,
-}
-
-impl StepVerdict {
-    pub(crate) fn passed(says: impl Into<String>) -> Self {
-        Self { outcome: StepOutcome::Passed, says: says.into(), hint: None }
-    }
-
-    pub(crate) fn failed(says: impl Into<String>, hint: &'static str) -> Self {
-        Self { outcome: StepOutcome::Failed, says: says.into(), hint: Some(hint) }
-    }
-}
 
 /// Contact and credential of a test lead.
 #[derive(Debug, Clone)]
@@ -123,10 +93,8 @@ impl StepTester {
         step: FirstStep,
         verdict: &StepVerdict,
     ) -> Result<(), AdminError<StepRefusal>> {
-        let StepVerdict { outcome, says, hint } = verdict;
-        let says = hint.map_or_else(|| says.clone(), |hint| format!("{says}; {hint}"));
         let dealer_id = self.dealer.terms.id.clone();
-        let input = KeepStepResult { dealer_id, step: step.name(), outcome: *outcome, says };
+        let input = verdict.result_of(dealer_id, step.name());
         self.perform(move |context, actor| keep_step_result(context, actor, input)).await
     }
 
@@ -137,55 +105,23 @@ impl StepTester {
         + Send
         + 'static,
     ) -> Result<(), AdminError<StepRefusal>> {
-        let store = Arc::clone(&self.store);
-        let actor = self.actor.clone();
-        let now = self.clock.now();
-        let performed = tokio::task::spawn_blocking(move || {
-            operation(&AdminContext { store: &store, dealers: &[], now }, &actor)
-        });
-        performed.await.map_err(InternalError::on("testing a step"))?
+        step_test::perform(&self.store, &self.actor, self.clock.now(), operation).await
     }
 
     /// Sends a sample lead to each destination.
     async fn test_destinations(&self) -> StepVerdict {
         let hint = "correct the destination, or its settings in [[dealers.deliveries]]";
-        if self.dealer.deliveries.is_empty() {
-            return StepVerdict::failed("no destination is configured", hint);
-        }
-        let mut taken = Vec::new();
-        let mut refused = Vec::new();
+        let mut answers = SampleAnswers::default();
         for delivery in &self.dealer.deliveries {
-            let name = &delivery.destination.name;
-            match channel::send_sample(&self.dealer.terms, delivery, &self.clock).await {
-                Ok(answer) => taken.push(format!("{name} ({answer})")),
-                Err(why) => refused.push(format!("{name} did not take it: {why}")),
-            }
+            let answer = channel::send_sample(&self.dealer.terms, delivery, &self.clock).await;
+            answers.add(&delivery.destination.name, answer);
         }
-        if refused.is_empty() {
-            return StepVerdict::passed(format!("a sample was taken by {}", taken.join(", ")));
-        }
-        StepVerdict::failed(refused.join("; "), hint)
+        answers.into_verdict(hint)
     }
 
     /// Fetches the agent card where agents do.
     async fn test_card(&self) -> StepVerdict {
-        let base = &self.base_url;
-        let transport = HttpTransport::new(LIMITS);
-        match discover(&transport, base, None).await {
-            Err(failure) => StepVerdict::failed(
-                format!("no card at {base}: {failure}"),
-                "check that the server runs, that the name leads to it, and that public_url is right",
-            ),
-            Ok(found) => {
-                let host = found.url.host_str().unwrap_or_default();
-                let only_here = if is_this_machine(host) {
-                    ", which only this machine reaches: set public_url"
-                } else {
-                    ""
-                };
-                StepVerdict::passed(format!("the card is at {base}{only_here}"))
-            }
-        }
+        step_test::test_address(&self.base_url, "card").await
     }
 
     /// Sends a lead to the agent, waits until the destinations have it, and erases it.

@@ -3,19 +3,14 @@
 
 use std::sync::Arc;
 
-use tradepost_admin::steps::{
-    KeepStepResult, StepRefusal, begin_publisher_step_test, keep_publisher_step_result,
-};
+use tradepost_admin::steps::{StepRefusal, begin_publisher_step_test, keep_publisher_step_result};
 use tradepost_admin::{Actor, AdminContext, AdminError};
-use tradepost_client::HttpTransport;
-use tradepost_client::discover::{discover, is_this_machine};
 use tradepost_client::signed::signers::{DocumentUnread, PublishedKeys as _};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{self, Value};
 use tradepost_publisher::services::Unavailable;
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 use super::PublisherStep;
@@ -23,7 +18,7 @@ use crate::adcp::seller::PublisherAgent;
 use crate::config::delivery::DeliveryConfig;
 use crate::delivery::channel::{self, OutgoingMessage};
 use crate::delivery::staff::StaffMessage;
-use crate::first_steps::trial::{LIMITS, StepVerdict};
+use crate::step_test::{self, SampleAnswers, StepVerdict};
 
 /// Tests the steps of a publisher.
 #[derive(Debug, Clone)]
@@ -57,9 +52,7 @@ impl PublisherStepTester {
                 return Ok(StepVerdict::passed("has no test"));
             }
         };
-        let StepVerdict { outcome, says, hint } = &verdict;
-        let says = hint.map_or_else(|| says.clone(), |hint| format!("{says}; {hint}"));
-        let input = KeepStepResult { dealer_id: id, step: step.name(), outcome: *outcome, says };
+        let input = verdict.result_of(id, step.name());
         self.perform(move |context, actor| keep_publisher_step_result(context, actor, input))
             .await?;
         Ok(verdict)
@@ -72,32 +65,17 @@ impl PublisherStepTester {
         + Send
         + 'static,
     ) -> Result<(), AdminError<StepRefusal>> {
-        let store = Arc::clone(&self.store);
-        let actor = self.actor.clone();
-        let now = self.clock.now();
-        let performed = tokio::task::spawn_blocking(move || {
-            operation(&AdminContext { store: &store, dealers: &[], now }, &actor)
-        });
-        performed.await.map_err(InternalError::on("testing a step"))?
+        step_test::perform(&self.store, &self.actor, self.clock.now(), operation).await
     }
 
     /// Sends a sample message, which is marked as a test, to each destination.
     async fn test_destinations(&self) -> StepVerdict {
         let hint = "correct the destination, or its settings in [[publishers.deliveries]]";
-        let mut taken = Vec::new();
-        let mut refused = Vec::new();
+        let mut answers = SampleAnswers::default();
         for delivery in &self.agent.set_up.destinations {
-            let name = &delivery.destination.name;
-            match self.send_sample(delivery).await {
-                Ok(answer) => taken.push(format!("{name} ({answer})")),
-                Err(why) => refused.push(format!("{name} did not take it: {why}")),
-            }
+            answers.add(&delivery.destination.name, self.send_sample(delivery).await);
         }
-        match (taken.is_empty(), refused.is_empty()) {
-            (true, true) => StepVerdict::failed("no destination is configured", hint),
-            (_, true) => StepVerdict::passed(format!("a sample was taken by {}", taken.join(", "))),
-            (_, false) => StepVerdict::failed(refused.join("; "), hint),
-        }
+        answers.into_verdict(hint)
     }
 
     async fn send_sample(&self, delivery: &DeliveryConfig) -> Result<String, String> {
@@ -119,22 +97,7 @@ impl PublisherStepTester {
 
     /// Fetches the agent card where buyers do.
     async fn test_endpoint(&self) -> StepVerdict {
-        let base = &self.agent.set_up.base_url;
-        match discover(&HttpTransport::new(LIMITS), base, None).await {
-            Err(failure) => StepVerdict::failed(
-                format!("no agent at {base}: {failure}"),
-                "check that the server runs, that the name leads to it, and that public_url is right",
-            ),
-            Ok(found) => {
-                let host = found.url.host_str().unwrap_or_default();
-                let only_here = if is_this_machine(host) {
-                    ", which only this machine reaches: set public_url"
-                } else {
-                    ""
-                };
-                StepVerdict::passed(format!("the agent is at {base}{only_here}"))
-            }
-        }
+        step_test::test_address(&self.agent.set_up.base_url, "agent").await
     }
 
     /// Reads the file in which the publisher's domain names those who sell its inventory.

@@ -16,8 +16,9 @@ use crate::cli::{Context, import};
 use crate::config::{Config, DealerConfig};
 use crate::doctor::{Area, DoctorFinding, FindingState, on_this_machine};
 use crate::feeds::FeedStatus;
-use crate::first_steps::trial::{DELIVERED_WITHIN, StepTester, StepVerdict, TestContact};
+use crate::first_steps::trial::{DELIVERED_WITHIN, StepTester, TestContact};
 use crate::first_steps::{self, FirstStep, OfferCount, StepFacts, StepState};
+use crate::step_test::StepVerdict;
 
 /// Steps that are tested, in their order. The test lead also tests the destinations.
 const TESTED: [FirstStep; 2] = [FirstStep::Card, FirstStep::TestLead];
