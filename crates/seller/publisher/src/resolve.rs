@@ -18,7 +18,7 @@ use crate::profile::Onboarding;
 use crate::refusals::{self, ToolError};
 use crate::store::index::arranged;
 use crate::store::{
-    Entity, EntityOwner, EntityRecord, IndexField, Query, StoreRead, Stored, Tally, own_id,
+    CountedPage, Entity, EntityOwner, EntityRecord, IndexField, Query, StoreRead, Stored, own_id,
 };
 use crate::tool_call::{BuyerCaller, ToolCall};
 
@@ -314,9 +314,6 @@ impl CallerReach {
         reader: &dyn StoreRead,
         ids: &BTreeSet<String>,
     ) -> Result<Vec<Stored<T>>, InternalError> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
         let mut found = reader.find_many::<T>(ids)?;
         found.retain(|kept| {
             let EntityRecord { owner, account, .. } = &kept.record;
@@ -366,20 +363,26 @@ impl CallerReach {
         Ok(arranged(found, query))
     }
 
-    /// Counts the entities of a type that the caller reaches in each state and of each class at a moment,
-    /// without reading them.
-    pub(crate) fn tallies<T: Entity>(
+    /// Returns a page likewise, with the counts of the whole list by state and class.
+    pub(crate) fn counted_page<T: Entity>(
         &self,
         reader: &dyn StoreRead,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Tally>, InternalError> {
-        let mut found = Vec::new();
-        for query in self.queries(reader, account, query)? {
-            found.extend(reader.tallies::<T>(&query, now)?);
+    ) -> Result<CountedPage<T>, InternalError> {
+        let queries = self.queries(reader, account, query)?;
+        if let [only] = queries.as_slice() {
+            return reader.counted_page(only, now);
         }
-        Ok(found)
+        let mut found = Vec::new();
+        let mut tallies = Vec::new();
+        for query in queries {
+            let part = reader.counted_page::<T>(&query.whole_beginning(), now)?;
+            found.extend(part.items);
+            tallies.extend(part.tallies);
+        }
+        Ok(CountedPage { items: arranged(found, query), tallies })
     }
 
     /// Returns the queries that together find what the caller reaches, each entity in one of them: what its

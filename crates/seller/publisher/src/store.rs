@@ -18,7 +18,9 @@ pub mod index;
 pub mod memory;
 pub(crate) mod stale_reads;
 
-pub use index::{Changes, FoundBy, IndexField, IndexTerm, IndexTerms, Order, Query, Tally};
+pub use index::{
+    Changes, CountedPage, FoundBy, IndexField, IndexTerm, IndexTerms, Order, Query, Tally,
+};
 
 tradepost_document::words! {
     /// Kind of a stored entity, by its name in the store.
@@ -308,6 +310,9 @@ impl dyn StoreRead + '_ {
         &self,
         ids: &BTreeSet<String>,
     ) -> Result<Vec<Stored<T>>, InternalError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         self.get_many(T::KIND, ids)?.into_iter().map(Stored::read).collect()
     }
 

@@ -279,6 +279,15 @@ pub(crate) fn arranged<T>(mut things: Vec<Stored<T>>, query: &Query) -> Vec<Stor
     things.into_iter().skip(query.skip).take(limit).collect()
 }
 
+/// Page of entities, with the number of entities in the whole list by state and class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountedPage<T> {
+    /// Entities of the page.
+    pub items: Vec<Stored<T>>,
+    /// Counts of the whole list.
+    pub tallies: Vec<Tally>,
+}
+
 impl dyn StoreRead + '_ {
     /// Returns a page of entities as of `now`, in the order of the query; the query's states are those at
     /// that moment. Reads only the page and the records whose state has changed without being rewritten yet.
@@ -290,8 +299,33 @@ impl dyn StoreRead + '_ {
         query: &Query,
         now: Timestamp,
     ) -> Result<Vec<Stored<T>>, InternalError> {
+        let changed = self.changed::<T>(query, now)?;
+        self.page_beside(query, now, changed)
+    }
+
+    /// Returns a page of entities and the counts of the whole list, both as of `now`.
+    ///
+    /// # Errors
+    /// When the store fails, or a record is not of this type.
+    pub fn counted_page<T: Entity>(
+        &self,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<CountedPage<T>, InternalError> {
+        let changed = self.changed::<T>(query, now)?;
+        let tallies = self.tallies_beside(query, now, &changed)?;
+        let items = self.page_beside(query, now, changed)?;
+        Ok(CountedPage { items, tallies })
+    }
+
+    /// Returns a page, where `changed` are the records whose state has changed without being rewritten since.
+    fn page_beside<T: Entity>(
+        &self,
+        query: &Query,
+        now: Timestamp,
+        mut changed: Vec<Stored<T>>,
+    ) -> Result<Vec<Stored<T>>, InternalError> {
         let settled = Query { changes: Some(Changes::After(now)), ..query.clone() };
-        let mut changed = self.changed::<T>(query, now)?;
         changed.retain(|kept| {
             let settled = kept.indexed(now);
             query.reaches(&settled) && query.selects(&settled)
@@ -304,18 +338,17 @@ impl dyn StoreRead + '_ {
         Ok(arranged(found, query))
     }
 
-    /// Counts the entities of a type by state and class as of `now`.
-    ///
-    /// # Errors
-    /// When the store fails, or a record is not of this type.
-    pub fn tallies<T: Entity>(
+    /// Counts the entities of a type by state and class, where `changed` are the records whose state has changed
+    /// without being rewritten since.
+    fn tallies_beside<T: Entity>(
         &self,
         query: &Query,
         now: Timestamp,
+        changed: &[Stored<T>],
     ) -> Result<Vec<Tally>, InternalError> {
         let any_state = Query { states: Vec::new(), class: None, ..query.clone() };
         let mut tallies = self.count(T::KIND, &any_state)?;
-        for kept in self.changed::<T>(query, now)? {
+        for kept in changed {
             let before = &kept.record;
             if let Some(tally) = tallies
                 .iter_mut()

@@ -1,12 +1,13 @@
 //! The creative library: `sync_creatives` and `list_creatives`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
+use tradepost_document::json::Map;
 
 use crate::admit::Admitted;
-use crate::buy::{MediaBuy, MediaBuyStatus, Package};
+use crate::buy::{Assigned, MediaBuy, MediaBuyStatus, Package};
 use crate::creative::Creative;
 use crate::forms::creatives::SyncCreatives;
 use crate::store::{EntityRecord, IndexField, Query, StoreRead, Stored};
@@ -20,10 +21,19 @@ pub(super) use demand::prepare;
 pub(super) use list::perform as list;
 pub(super) use sync::perform as sync;
 
-/// Media buys of the caller, with an index of their packages.
+/// Media buys of the caller, with indexes of their packages.
 struct Buys {
     buys: Vec<Stored<MediaBuy>>,
-    places: BTreeMap<String, (usize, usize)>,
+    by_package: BTreeMap<String, PackagePlace>,
+    /// Packages that a creative is assigned to, by the buyer's id of the creative.
+    by_creative: BTreeMap<String, BTreeSet<PackagePlace>>,
+}
+
+/// Place of a package among media buys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PackagePlace {
+    buy: usize,
+    package: usize,
 }
 
 impl Buys {
@@ -54,13 +64,19 @@ impl Buys {
     }
 
     fn new(buys: Vec<Stored<MediaBuy>>) -> Self {
-        let mut places = BTreeMap::new();
-        for (index, buy) in buys.iter().enumerate() {
+        let mut by_package = BTreeMap::new();
+        let mut by_creative: BTreeMap<String, BTreeSet<PackagePlace>> = BTreeMap::new();
+        for (outer, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {
-                places.insert(package.package_id.clone(), (index, inner));
+                let place = PackagePlace { buy: outer, package: inner };
+                by_package.insert(package.package_id.clone(), place);
+                let assigned = package.creative_assignments.iter();
+                for id in assigned.filter_map(|assigned| assigned.creative_id.as_ref()) {
+                    by_creative.entry(id.clone()).or_default().insert(place);
+                }
             }
         }
-        Self { buys, places }
+        Self { buys, by_package, by_creative }
     }
 
     /// Returns all packages with their media buys.
@@ -72,8 +88,35 @@ impl Buys {
 
     /// Returns the package with this id.
     fn package(&self, id: &str) -> Option<&Package> {
-        let (outer, inner) = self.places.get(id)?;
-        self.buys.get(*outer)?.thing.packages.get(*inner)
+        self.at(*self.by_package.get(id)?).map(|(_, package)| package)
+    }
+
+    fn at(&self, place: PackagePlace) -> Option<(&Stored<MediaBuy>, &Package)> {
+        let buy = self.buys.get(place.buy)?;
+        Some((buy, buy.thing.packages.get(place.package)?))
+    }
+
+    /// Assigns a creative to a package with these terms, in memory. A repeated assignment replaces the earlier
+    /// terms.
+    fn assign(&mut self, package_id: &str, creative_id: &str, given: Map) {
+        let Some(place) = self.by_package.get(package_id) else { return };
+        let buy = self.buys.get_mut(place.buy);
+        let Some(package) = buy.and_then(|buy| buy.thing.packages.get_mut(place.package)) else {
+            return;
+        };
+        package.creative_assignments.retain(|known| !known.is(creative_id));
+        let creative_id = creative_id.to_owned();
+        self.by_creative.entry(creative_id.clone()).or_default().insert(*place);
+        package.creative_assignments.push(Assigned { creative_id: Some(creative_id), given });
+    }
+
+    /// Returns the packages that name a creative by this id, with their media buys.
+    fn with_creative<'a>(
+        &'a self,
+        creative_id: &str,
+    ) -> impl Iterator<Item = (&'a Stored<MediaBuy>, &'a Package)> + Clone + use<'a> {
+        let places = self.by_creative.get(creative_id);
+        places.into_iter().flatten().filter_map(|place| self.at(*place))
     }
 
     /// Returns the packages that a creative of an account is assigned to. `is_elsewhere` returns true
@@ -81,14 +124,13 @@ impl Buys {
     fn assigned<'a>(
         &'a self,
         account: Option<&'a str>,
-        creative_id: &'a str,
+        creative_id: &str,
         is_elsewhere: impl Fn(&EntityRecord) -> bool + 'a,
     ) -> impl Iterator<Item = (&'a Stored<MediaBuy>, &'a Package)> {
-        self.packages().filter(move |(buy, package)| {
-            // Creative ids are unique only within an account: a media buy of another account means
-            // that account's creative when it has one with this id.
-            assigns(package, creative_id)
-                && (buy.record.account.as_deref() == account || !is_elsewhere(&buy.record))
+        // Creative ids are unique only within an account: a media buy of another account means
+        // that account's creative when it has one with this id.
+        self.with_creative(creative_id).filter(move |(buy, _)| {
+            buy.record.account.as_deref() == account || !is_elsewhere(&buy.record)
         })
     }
 }

@@ -8,7 +8,7 @@ use tradepost_document::json::{Map, Value, json, object};
 use crate::forms::Pagination;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
-use crate::store::{Entity, Query, Stored, Tally};
+use crate::store::{CountedPage, Entity, Query, Stored, Tally};
 use crate::tool_context::ToolContext;
 
 /// Default and maximum page size.
@@ -86,9 +86,9 @@ pub(crate) fn kept<T: Entity>(
     let now = work.call.now;
     let scope = scope(&work.call.arguments, work.admitted.account_id());
     let query = query_of_page(query, asked, &scope, size)?;
-    let items = reach.page::<T>(work.reader, account, &query, now)?;
+    let CountedPage { items, tallies } =
+        reach.counted_page::<T>(work.reader, account, &query, now)?;
     let PageWithCursor { items, cursor } = PageWithCursor::new(items, query.clone(), &scope);
-    let tallies = reach.tallies::<T>(work.reader, account, &query, now)?;
     let total: u64 = tallies.iter().map(|tally| tally.things).sum();
     let pagination = described(cursor, total);
     Ok(KeptPage { page: ListPage { items, pagination }, tallies })

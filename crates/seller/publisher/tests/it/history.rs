@@ -2,8 +2,8 @@
 //! time are found by how they stand now.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_adcp::AdcpTool;
@@ -37,6 +37,8 @@ struct CountingStore {
 struct ReadCounts {
     records: AtomicUsize,
     statements: AtomicUsize,
+    /// Lists that were read, each with its query.
+    lists: Mutex<Vec<String>>,
 }
 
 impl ReadCounts {
@@ -75,6 +77,7 @@ impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.inner.list(kind, query)?;
         self.counts.add(found.len());
+        self.counts.lists.lock().unwrap().push(format!("{kind:?} {query:?}"));
         Ok(found)
     }
 
@@ -307,6 +310,27 @@ fn a_longer_page_needs_no_more_statements() {
         statements(AdcpTool::ListCreatives, json!({"filters": filters}))
     });
     assert_eq!(few, many);
+}
+
+#[test]
+fn a_list_reads_no_list_of_the_store_twice() {
+    let (harness, counts) = with_buys(4);
+    for (tool, arguments) in [
+        (AdcpTool::GetMediaBuys, json!({})),
+        (AdcpTool::GetMediaBuys, json!({"status_filter": ["canceled"]})),
+        (AdcpTool::ListCreatives, json!({})),
+        (AdcpTool::ListTasks, json!({})),
+        (AdcpTool::ListPropertyLists, json!({})),
+        (AdcpTool::ListAccounts, json!({})),
+    ] {
+        counts.lists.lock().unwrap().clear();
+        ask(&harness, tool, arguments.clone());
+        let mut lists = std::mem::take(&mut *counts.lists.lock().unwrap());
+        assert!(!lists.is_empty(), "{tool:?} {arguments}");
+        lists.sort();
+        let twice: Vec<_> = lists.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{tool:?} {arguments}: {twice:?}");
+    }
 }
 
 #[test]

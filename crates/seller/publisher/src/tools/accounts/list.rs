@@ -9,8 +9,8 @@ use crate::account::Account;
 use crate::forms::accounts::ListAccounts;
 use crate::refusals::ToolError;
 use crate::resolve::{NaturalKey, Reference};
-use crate::store::Query;
 use crate::store::index::arranged;
+use crate::store::{CountedPage, Query};
 use crate::tools::page::{self, PageSize, PageWithCursor};
 
 /// Page sizes of the account list.
@@ -51,11 +51,13 @@ pub(in crate::tools) fn perform(
             accounts.extend(own);
         }
         None => {
-            for tally in work.reader.tallies::<Account>(&query, now)? {
+            let whole = query.clone().whole_beginning();
+            let CountedPage { items, tallies } =
+                work.reader.counted_page::<Account>(&whole, now)?;
+            for tally in tallies {
                 total += usize::try_from(tally.things).unwrap_or(usize::MAX);
             }
-            let whole = query.clone().whole_beginning();
-            accounts.extend(work.reader.page::<Account>(&whole, now)?);
+            accounts.extend(items);
         }
     }
     accounts.retain(|account| query.reaches(&account.record));

@@ -42,11 +42,9 @@ impl Demands {
         formats: &'a Formats,
     ) -> (bool, Vec<&'a Product>) {
         let wanted = form.assignments.iter().filter(|assignment| assignment.creative_id == id);
-        let wanted: BTreeSet<_> = wanted.map(|assignment| &assignment.package_id).collect();
-        let packages = buys.packages().map(|(_, package)| package);
-        let runs_in =
-            packages.filter(|package| assigns(package, id) || wanted.contains(&package.package_id));
-        let runs_in: BTreeSet<_> = runs_in.map(|package| package.product_id.as_str()).collect();
+        let wanted = wanted.filter_map(|assignment| buys.package(&assignment.package_id));
+        let packages = buys.with_creative(id).map(|(_, package)| package).chain(wanted);
+        let runs_in: BTreeSet<_> = packages.map(|package| package.product_id.as_str()).collect();
         let assigned = !runs_in.is_empty();
         let counts = |product: &&Product| match assigned {
             true => runs_in.contains(product.id()),

@@ -12,7 +12,7 @@ use tradepost_document::json::{Value, json, object};
 use super::demand::{self, Demands};
 use super::{Buys, assigns, buys_of, runs, wanted};
 use crate::account::Account;
-use crate::buy::{self, Assigned};
+use crate::buy;
 use crate::catalogue::Product;
 use crate::creative::judge::{Formats, Policies};
 use crate::creative::policy::{CreativePolicy, CreativeReview};
@@ -208,7 +208,7 @@ impl Sync<'_> {
         if put_away && changes.is_empty() && status != CreativeStatus::Archived {
             return Ok(self.put_away(known.clone()));
         }
-        let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
+        let mut assigned = self.buys.with_creative(id);
         if !changes.is_empty() {
             // A running creative keeps the version that was reviewed.
             if assigned.clone().any(|(_, package)| over(package, now)) {
@@ -253,7 +253,7 @@ impl Sync<'_> {
     fn put_away(&self, known: Stored<Creative>) -> SyncAction {
         let id = known.thing.creative_id.as_str();
         let now = self.now();
-        let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
+        let mut assigned = self.buys.with_creative(id);
         let is_assigned = assigned.clone().next().is_some();
         let running = assigned.any(|(buy, package)| runs(&buy.thing, package, now));
         let stays = match known.thing.status_at(now) {
@@ -338,12 +338,7 @@ impl Sync<'_> {
         let now = self.now();
         let refused = |code, message| Err(vec![refusals::at(code, "assignments", message)]);
         let creative = self.items.get(index).and_then(|item| item.action.creative());
-        let place = self.buys.places.get(&assignment.package_id).copied();
-        let package = place.and_then(|(outer, inner)| {
-            // Changed only in memory; `apply` saves it.
-            self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
-        });
-        let Some(package) = package else {
+        let Some(package) = self.buys.package(&assignment.package_id) else {
             return Err(vec![refusals::not_found(AdcpCode::PackageNotFound, Some("assignments"))]);
         };
         let Some(creative) = creative else {
@@ -393,9 +388,7 @@ impl Sync<'_> {
         }
         let mut given = object([("creative_id", Some(json!(id)))]);
         given.extend(assignment.terms.clone());
-        // A repeated assignment replaces the earlier terms.
-        package.creative_assignments.retain(|known| !known.is(id));
-        package.creative_assignments.push(Assigned { creative_id: Some(id.clone()), given });
+        self.buys.assign(&assignment.package_id, id, given);
         Ok(())
     }
 
@@ -449,8 +442,8 @@ impl Sync<'_> {
         // Creatives to be reviewed again, as stored.
         let mut reviewed: Vec<Stored<Creative>> = Vec::new();
         for item in self.items {
-            let places = item.assigned.iter().filter_map(|id| self.buys.places.get(id));
-            touched.extend(places.map(|at| at.0));
+            let places = item.assigned.iter().filter_map(|id| self.buys.by_package.get(id));
+            touched.extend(places.map(|place| place.buy));
             let mut fresh = None;
             match item.action {
                 SyncAction::Create(mut new) => {
