@@ -23,9 +23,10 @@ YEAR = 365 * 24 * 3600 * 1000
 MINUTE = 60 * 1000
 AGENTS = ["shopper", "planner", "assistant", "wheels", "concierge", "finder"]
 NAMES = ["Ada", "Grace", "Edsger", "Alan", "Barbara", "Donald", "Frances", "Kathleen"]
+OWNERS = ["bench", "bench", None]
 
 PAGES = [
-    "", "/leads", "/leads?q=lovelace+ada", "/leads/LEAD", "/appointments", "/inventory", "/inventory?q=blue+suv+under+30k",
+    "", "/leads", "/leads?owner=bench", "/leads?q=lovelace+ada", "/leads/LEAD", "/appointments", "/appointments?view=day", "/appointments?view=list", "/inventory", "/inventory?q=blue+suv+under+30k",
     "/inventory?amiss=any", "/inventory/ask?question=blue+suv+under+30k", "/inventory/vehicle?vehicle_id=VEHICLE", "/week",
     "/week?week=WEEK", "/feeds", "/buyers", "/refusals", "/card", "/checklist", "/probe", "/people", "/account", "/audit",
 ]
@@ -117,15 +118,16 @@ def copy(data, times):
             place += 1
             own = {name: value for name, value in row.items() if name != "seq"}
             moved = earlier(row, by, "received_at", "changed_at")
+            stage = stage_of(place)
             add(database, "leads", {
                 **own, **moved, "lead_id": row["lead_id"] + again, "person": row["person"] + again,
-                "submission": row["submission"] + submissions,
+                "submission": row["submission"] + submissions, "stage": stage or "new",
+                "owner": OWNERS[place % len(OWNERS)], "lost_reason": "bought_elsewhere" if stage == "lost" else None,
                 "appointment_id": row["appointment_id"] and row["appointment_id"] + again})
-            stage = stage_of(place)
             if stage:
                 arrived = moved["received_at"]
                 add(database, "lead_progress", {
-                    "lead_id": row["lead_id"] + again, "dealer_id": row["dealer_id"], "stage": stage,
+                    "lead_id": row["lead_id"] + again, "dealer_id": row["dealer_id"],
                     "changed_at": arrived + (place % 97) * 10 * MINUTE, "changed_by": "bench",
                     "seen_at": arrived + (place % 37) * MINUTE, "answered_at": arrived + (place % 61) * 2 * MINUTE})
         for row in kept["lead_events"]:
