@@ -33,6 +33,8 @@ pub struct ListOrders<'a> {
     pub publisher: &'a Publisher,
     /// Only orders in this phase.
     pub phase: Option<RemotePhase>,
+    /// Maximum number; 0 for all.
+    pub limit: usize,
 }
 
 /// Returns the media buys at the ad server, the oldest first.
@@ -46,8 +48,23 @@ pub fn list_orders(
 ) -> OrderResult<Vec<Stored<RemoteOrder>>> {
     permitted(context, actor, input.publisher, AdminOperation::ListOrders)?;
     let states = input.phase.map(|phase| phase.to_string()).into_iter().collect();
-    let query = Query { states, ..Query::default() };
+    let query = Query { states, limit: input.limit, ..Query::default() };
     Ok(read(context, input.publisher, |reader| reader.all::<RemoteOrder>(&query))?)
+}
+
+/// Returns what there is of a media buy at the ad server; `None` for one that is not carried into it.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is a stranger, or the store fails.
+pub fn find_order(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher: &Publisher,
+    media_buy_id: &str,
+) -> OrderResult<Option<RemoteOrder>> {
+    permitted(context, actor, publisher, AdminOperation::ListOrders)?;
+    let found = read(context, publisher, |reader| reader.find::<RemoteOrder>(media_buy_id))?;
+    Ok(found.map(|order| order.thing))
 }
 
 /// Orders to be compared with the ad server.

@@ -50,6 +50,7 @@ const DONE: &[(&str, &str)] = &[
     ("payment_settled", "The account may spend again."),
     ("paused", "The media buy is paused. Its buyer cannot resume it."),
     ("canceled", "The media buy is canceled."),
+    ("retried", "The ad server is asked again."),
     ("key_revoked", "The key is revoked."),
     ("session", "The session has ended."),
     ("password", "Your password is changed. Your other sessions have ended."),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tradepost_admin::AdminError;
 use tradepost_admin::decisions::{DecideMatter, DecisionRefusal, decide_matter};
 use tradepost_admin::keys::{CreateKey, KeyRefusal, RevokeKey, create_buyer_key, revoke_buyer_key};
+use tradepost_admin::remote_orders::{self, OrderRefusal, RetryOrder};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::staff::{
     CreativeChangeReason, DecisionError, DecisionStep, DecisionSubject, LastDecision, SeenVersion,
@@ -54,6 +55,26 @@ impl Console {
             return Err(PageError::Unusable("Tick the box to confirm that you are sure."));
         }
         self.decide(visitor, DecisionSubject::Buy, DecisionStep::Cancel)
+    }
+
+    /// Has a media buy carried into the ad server again.
+    pub(super) fn retry_order(&self, visitor: &Visitor<'_>) -> Answer {
+        let agent = self.publisher(visitor)?;
+        let id = visitor.asked.filled_in("id").ok_or(PageError::NotFound)?;
+        let publisher = agent.publisher();
+        let input = RetryOrder { publisher: &publisher, media_buy_id: id.to_owned() };
+        remote_orders::retry_order(&self.admin(&[]), &visitor.actor(), input)
+            .map_err(Self::order_refused)?;
+        agent.orders.iter().for_each(|orders| orders.wake());
+        Ok(ConsoleReply::see(show_link(DecisionSubject::Buy, id, None, Some("retried"))))
+    }
+
+    /// Returns the page for an operation on an order that was refused. Others than the publisher's staff are told
+    /// what those are told who ask for nothing.
+    pub(super) fn order_refused(error: AdminError<OrderRefusal>) -> PageError {
+        PageError::from_admin(error, |refusal| match refusal {
+            OrderRefusal::Stranger | OrderRefusal::Unknown => PageError::NotFound,
+        })
     }
 
     pub(super) fn approve_creative(&self, visitor: &Visitor<'_>) -> Answer {

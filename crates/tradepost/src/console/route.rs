@@ -205,6 +205,7 @@ pub const TABLE: &[ConsoleRoute] = &[
     perform("buys/pause", AdminOperation::PauseBuy, Console::pause_buy),
     perform("buys/resume", AdminOperation::Resume, Console::resume_buy),
     perform("buys/cancel", AdminOperation::CancelBuy, Console::cancel_buy),
+    perform("buys/retry", AdminOperation::RetryOrder, Console::retry_order),
     get("creatives", StaffPermission::ViewPublisher, Console::creatives),
     get("creatives/show", StaffPermission::ViewPublisher, Console::creative),
     get("creatives/preview", StaffPermission::ViewPublisher, Console::preview_creative),

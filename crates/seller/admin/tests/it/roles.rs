@@ -266,7 +266,7 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         }
         AdminOperation::ListOrders => {
             let publisher = gazette();
-            let input = ListOrders { publisher: &publisher, phase: None };
+            let input = ListOrders { publisher: &publisher, phase: None, limit: 0 };
             ordered(remote_orders::list_orders(context, actor, input))
         }
         AdminOperation::ReconcileOrders => {

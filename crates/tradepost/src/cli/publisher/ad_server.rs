@@ -108,7 +108,7 @@ fn check(place: &PublisherOptions, context: &Context) -> Outcome {
 fn status(phase: Option<RemotePhase>, place: &PublisherOptions, context: &Context) -> Outcome {
     let mut found = Vec::new();
     for (publisher_store, publisher) in place.publishers(context)? {
-        let input = ListOrders { publisher: &publisher, phase };
+        let input = ListOrders { publisher: &publisher, phase, limit: 0 };
         let listed = list_orders(&admin(publisher_store.store(), &[]), &context.operator(), input);
         let listed = listed.map_err(|error| failure(error, refused))?;
         let rows = listed.iter().map(|order| row(&publisher.profile.id, &order.thing));

@@ -2,6 +2,7 @@
 //! They show what the lists of [`tradepost_publisher::staff`] return, as the command line does.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tradepost_document::format::timestamp;
 use tradepost_document::json::Value;
 use tradepost_publisher::publisher::Publisher;
@@ -23,6 +24,7 @@ mod inbox;
 mod pace;
 mod preview;
 mod products;
+mod remote;
 mod set_up;
 
 /// Number of rows on a page.
@@ -129,7 +131,7 @@ fn flight(fields: Fields<'_>) -> String {
 /// Returns the CSS class of a state's badge.
 fn state_class(state: &str) -> &'static str {
     match state {
-        "active" | "approved" | "completed" => "good",
+        "active" | "approved" | "completed" | "delivering" | "ready" => "good",
         "pending_approval" | "pending_review" | "pending_creatives" | "pending_start"
         | "submitted" | "processing" | "paused" | "suspended" | "payment_required" => "warning",
         "rejected" | "failed" | "canceled" | "closed" | "blocked" => "bad",
@@ -188,7 +190,10 @@ impl Console {
         let page = agent.publisher_store().look(|reader| {
             waiting(StaffView { publisher: &publisher, reader, now }, None, MAX_COUNTED)
         })?;
-        Ok(u32::try_from(page.items.len()).unwrap_or(u32::MAX))
+        let stopped =
+            self.stopped_buys(visitor, &publisher, &Local { zone: TimeZone::UTC, now })?;
+        let waiting = (page.items.len() + stopped.len()).min(MAX_COUNTED);
+        Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 
     /// Lists a page of a publisher's records, in the state that the address names.

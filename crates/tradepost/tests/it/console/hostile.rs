@@ -108,6 +108,7 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         POST /buys/pause      303  403  403  403  403  403
         POST /buys/resume     303  403  403  403  403  403
         POST /buys/cancel     303  403  403  403  403  403
+        POST /buys/retry      303  403  403  403  403  403
         GET  /creatives       303  403  403  403  403  403
         GET  /creatives/show  303  403  403  403  403  403
         GET  /creatives/preview 303  403  403  403  403  403

@@ -5,6 +5,8 @@ use tradepost::config::{PublisherConfig, read};
 use tradepost::console::route::TABLE;
 use tradepost::gate::Scopes;
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_publisher::remote_order::RemoteOrder;
+use tradepost_publisher::store::New;
 use tradepost_server::auth::Principal;
 
 use super::hostile::FIELDS;
@@ -262,6 +264,7 @@ fn every_page_of_a_publisher_is_for_its_own_people() {
         POST buys/pause               303  403  303  404  403  403  409
         POST buys/resume              303  403  303  404  403  403  409
         POST buys/cancel              303  403  403  404  403  403  303
+        POST buys/retry               303  403  404  404  403  403  404
         GET creatives                303  200  200  200  403  403  200
         GET creatives/show           303  200  200  404  403  403  200
         GET creatives/preview        303  200  200  404  403  403  200
@@ -286,6 +289,66 @@ fn every_page_of_a_publisher_is_for_its_own_people() {
         POST set-up/test              303  403  303  303  403  403  303
     "#]]
     .assert_eq(&table);
+}
+
+/// A media buy whose second creative and line item the ad server has refused.
+fn stopped_order(media_buy_id: &str, package_id: &str, now: jiff::Timestamp) -> RemoteOrder {
+    let order = json!({
+        "media_buy_id": media_buy_id, "phase": "stopped", "marks": 1, "generation": 1,
+        "ends_at": "2026-06-30T00:00:00Z",
+        "order": {
+            "id": "order-77", "state": "draft", "approved": false,
+            "sent": {
+                "external_id": media_buy_id, "name": "Spring", "advertiser": "acme",
+                "advertiser_name": "Acme", "budget": 1000, "currency": "USD",
+                "start_time": "2026-06-01T00:00:00Z", "end_time": "2026-06-30T00:00:00Z",
+            },
+        },
+        "creatives": {"banner": {"refusal": EVIL}},
+        "problem": {
+            "at": now, "kind": "refused", "step": "add_line_item", "detail": format!("unit gone {EVIL}"),
+        },
+        "done": [{"at": now, "step": format!("create_order {package_id}")}],
+    });
+    tradepost_document::json::from_value(order).unwrap()
+}
+
+#[test]
+fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
+    let gazette = Gazette::new();
+    let account = gazette.account();
+    let sold = gazette.sold(&account);
+    let order = stopped_order(&sold, "pkg", at(NOW));
+    let stored = gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+        tx.with_publisher("gazette", |tx| {
+            let id = order.media_buy_id.as_str();
+            tx.add(New { id, owner: "agent:acme", account: None, state: "", now: at(NOW) }, &order)
+        })??;
+        Ok(())
+    });
+    stored.unwrap();
+    let vera = gazette.enter("vera");
+    let inbox = text(&vera.get("/console"));
+    assert!(inbox.contains("Stopped at the ad server") && inbox.contains(&sold), "{inbox}");
+    assert!(inbox.contains(">1<span class=\"unseen\"> waiting</span>"), "{inbox}");
+    let page = text(&vera.get(&show("buys/show", &sold)));
+    assert!(page.contains("order-77") && page.contains("Needs a person"), "{page}");
+    assert!(page.contains("unit gone &#60;img") && !page.contains("<img src=x"), "{page}");
+    assert!(!page.contains("/console/buys/retry"), "a viewer changes nothing: {page}");
+    let sam = gazette.enter("sam");
+    let page = text(&sam.get(&show("buys/show", &sold)));
+    assert!(page.contains("/console/buys/retry"), "{page}");
+    let form = [("id", sold.as_str())];
+    assert_eq!(gazette.enter("hilda").post("/console/buys/retry", &form).status, 404);
+    assert_eq!(sam.do_it("/console/buys/retry", &form), "retried");
+    let page = text(&sam.get(&show("buys/show", &sold)));
+    assert!(page.contains("In progress") && !page.contains("unit gone"), "{page}");
+    let record = gazette.fixture.record("gazette");
+    assert!(
+        record.iter().any(|(who, what, _)| who == "sam" && what == "order_retried"),
+        "{record:?}"
+    );
+    assert!(!text(&vera.get("/console")).contains("Stopped at the ad server"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use askama::Template;
 use jiff::tz::TimeZone;
 use tradepost_admin::AdminOperation;
 use tradepost_document::json::Value;
+use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::staff::DecisionSubject;
 use tradepost_publisher::staff::list::Subject;
 
@@ -11,6 +12,7 @@ use super::super::{
     Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, headed,
 };
 use super::pace::PaceChart;
+use super::remote::{LineItemRow, RemoteSection};
 use super::{Fact, Fields, TimelineEntry, amount, flight, show_link, state_class, timeline};
 
 #[derive(Debug, Template)]
@@ -31,6 +33,7 @@ struct BuyPage {
     terms: Vec<(String, String)>,
     facts: Vec<Fact>,
     impairments: Vec<String>,
+    remote: Option<RemoteSection>,
     timeline: Vec<TimelineEntry>,
     notices: Vec<NoticeRow>,
 }
@@ -62,6 +65,7 @@ struct PackageRow {
     delivered: String,
     targeting: Option<String>,
     creatives: Vec<PackageCreative>,
+    line_item: Option<LineItemRow>,
 }
 
 #[derive(Debug)]
@@ -139,6 +143,7 @@ impl Console {
             )
         });
         let task = fields.text("task");
+        let remote = self.remote_order(visitor, &agent.publisher(), &id)?;
         Ok(ConsoleReply::page(&BuyPage {
             about: about(fields),
             class: state_class(&state),
@@ -155,7 +160,8 @@ impl Console {
             },
             figures,
             chart,
-            packages: packages(fields),
+            packages: packages(fields, remote.as_ref()),
+            remote: remote.as_ref().map(|order| Self::remote_section(visitor, order, &here)),
             terms: terms(fields.get("terms")),
             facts: known_facts([
                 ("Media buy", Some(id.clone())),
@@ -212,7 +218,7 @@ impl Console {
                 ("budget", fields.money("budget").unwrap_or_default()),
                 ("packages", fields.items("packages").len().to_string()),
             ],
-            packages: packages(fields),
+            packages: packages(fields, None),
             terms: terms(fields.get("terms")),
             facts: known_facts([
                 ("Task", Some(id.clone())),
@@ -275,7 +281,8 @@ fn canceled(fields: Fields<'_>) -> Option<String> {
     })
 }
 
-fn packages(fields: Fields<'_>) -> Vec<PackageRow> {
+/// Returns the packages, with their line items where there is an order at the ad server.
+fn packages(fields: Fields<'_>, remote: Option<&RemoteOrder>) -> Vec<PackageRow> {
     let currency = fields.or_empty("currency");
     let account = fields.text("account");
     let row = |document: &Value| {
@@ -309,6 +316,8 @@ fn packages(fields: Fields<'_>) -> Vec<PackageRow> {
             delivered: delivered.unwrap_or_default(),
             targeting: package.text("targeting"),
             creatives: creatives.collect(),
+            line_item: remote
+                .and_then(|order| LineItemRow::of_package(order, &package.or_empty("id"))),
         }
     };
     fields.items("packages").iter().map(row).collect()

@@ -2,12 +2,13 @@
 
 use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
-use tradepost_publisher::staff::waiting::{WaitingCursor, WaitingItem, waiting};
+use tradepost_publisher::staff::waiting::{WaitingCursor, WaitingItem, WaitingPage, waiting};
 use tradepost_publisher::staff::{DecisionSubject, StaffView};
 
 use super::super::{
     Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, counted, link,
 };
+use super::remote::StoppedBuy;
 use super::{Fields, ON_A_PAGE, flight, show_link};
 use jiff::tz::TimeZone;
 
@@ -17,6 +18,7 @@ struct PublisherInboxPage {
     frame: PageFrame,
     items: Vec<WaitingRow>,
     failed: Vec<FailedMessage>,
+    stopped: Vec<StoppedBuy>,
     first: Option<String>,
     next: Option<String>,
     /// Address of this page, from which its news come.
@@ -46,17 +48,19 @@ impl Console {
         let here = Local { zone: TimeZone::UTC, now: self.clock.now() };
         let after = visitor.asked.asked_for("after").map(str::parse::<WaitingCursor>).transpose();
         let after = after.map_err(|_| PageError::NotFound)?;
+        let mut page = WaitingPage::default();
+        let mut stopped = Vec::new();
         // The staff of a publisher that is not configured any more still signs in.
-        let page = match self.publisher(visitor) {
-            Ok(agent) => {
-                let publisher = agent.publisher();
-                let now = here.now;
-                agent.publisher_store().look(|reader| {
-                    waiting(StaffView { publisher: &publisher, reader, now }, after, ON_A_PAGE)
-                })?
+        if let Ok(agent) = self.publisher(visitor) {
+            let publisher = agent.publisher();
+            let now = here.now;
+            page = agent.publisher_store().look(|reader| {
+                waiting(StaffView { publisher: &publisher, reader, now }, after, ON_A_PAGE)
+            })?;
+            if after.is_none() {
+                stopped = self.stopped_buys(visitor, &publisher, &here)?;
             }
-            Err(_) => Default::default(),
-        };
+        }
         let failed =
             if after.is_none() { self.failed_messages(visitor, &here)? } else { Vec::new() };
         let cursor = |cursor: WaitingCursor| Some(cursor.to_string());
@@ -70,6 +74,7 @@ impl Console {
             frame: self.frame(visitor, "Inbox")?,
             items: page.items.iter().map(|item| row(item, &here)).collect(),
             failed,
+            stopped,
             first: after.map(|_| address(None)),
             next: page.next.map(|next| address(cursor(next))),
             here: address(after.and_then(cursor)),
