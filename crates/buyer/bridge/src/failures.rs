@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tradepost_aap::error::ReceivedRefusal;
 use tradepost_client::CallFailure;
-use tradepost_client::Origin;
 use tradepost_client::challenge::Challenge;
 use tradepost_client::failure::Unsent;
 use tradepost_client::refusal::{ProtocolError, RefusalForm, SellerRefusal};
@@ -415,7 +414,7 @@ fn of_problem(problem: &Problem) -> Value {
 }
 
 /// Returns the hint for the operator when a card leads to an origin that the token is not for.
-fn token_hint(endpoint: &Origin) -> String {
+fn token_hint(endpoint: &str) -> String {
     format!(
         "if the token is for it, the operator of this bridge can say so with --token-for {endpoint}"
     )

@@ -23,7 +23,7 @@ use crate::discover::{Discovered, discover, usable, without_credentials};
 use crate::failure::{CallFailure, Unsent};
 use crate::outcome::PayloadOutcome;
 use crate::refusal::RefusalForm;
-use crate::response::{self, RawResponse};
+use crate::response::{self, Via};
 use crate::token::{BearerToken, EndpointSource, SentToken};
 use crate::transport::{HttpTransport, Response};
 
@@ -378,7 +378,7 @@ pub fn declares_adcp(card: &crate::SellerCard) -> bool {
 
 /// Returns the result in the answer to the request with this id.
 fn result_of(response: &Response, id: &str) -> Result<Value, CallFailure> {
-    let raw = RawResponse::jsonrpc(response, id);
+    let raw = response.raw(Via::JsonRpc { id });
     let result = response::result(&raw, id)?;
     match response::refusal_in(&result) {
         Some(by) => Err(raw.refused(by)),

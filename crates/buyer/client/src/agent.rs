@@ -20,7 +20,7 @@ use crate::card_reader::{CardReader, may_move};
 use crate::client::uuid;
 use crate::discover::Discovered;
 use crate::failure::{CallFailure, Defect, KeptResponse};
-use crate::response::{self, RawResponse, Via};
+use crate::response::{self, Via};
 use crate::token::{BearerToken, EndpointSource, SentToken};
 use crate::transport::{Events, HttpTransport, Messages, OpenedResponse, Response};
 
@@ -409,8 +409,8 @@ fn named(id: &str) -> Map {
 /// Reads the item in the answer to the request with this id; without an id, in an HTTP+JSON answer.
 fn item_of(response: &Response, id: Option<&str>) -> Result<BindingItem, CallFailure> {
     let result = match id {
-        Some(id) => response::result(&RawResponse::jsonrpc(response, id), id)?,
-        None => response::body(&RawResponse::by(Via::HttpJson, response))?,
+        Some(id) => response::result(&response.raw(Via::JsonRpc { id }), id)?,
+        None => response::body(&response.raw(Via::HttpJson))?,
     };
     BindingItem::read(result).map_err(|defect| CallFailure::garbled(defect, response.kept()))
 }

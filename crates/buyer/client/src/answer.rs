@@ -4,7 +4,6 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tradepost_aap::error::{ReceivedRefusal, TYPE};
 use tradepost_aap::vehicle;
 use tradepost_aap::{QUERY_READING, Skill};
@@ -14,9 +13,10 @@ use tradepost_document::json::Value;
 
 use crate::failure::{CallFailure, Defect};
 use crate::refusal::RefusalForm;
-use crate::response::{self, RawResponse};
-use crate::text::decoded;
+use crate::response::{self, Via};
 use crate::transport::Response;
+
+use tradepost_recovery::envelope::{OpenedAnswer, object, open, string};
 
 /// Answer of a dealer to a skill call.
 #[derive(Debug)]
@@ -85,15 +85,6 @@ fn is_listed(vehicle: &Value) -> bool {
 const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
 #[derive(Deserialize)]
-struct AnswerEnvelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
 struct AnswerOutcome<'a> {
     #[serde(borrow)]
     message: Option<AnswerMessage<'a>>,
@@ -146,7 +137,7 @@ struct AnswerPart<'a> {
 /// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
 /// `Garbled` for a success that cannot be understood.
 pub fn read(response: &Response, id: &str, skill: Skill) -> Result<SkillAnswer, CallFailure> {
-    let raw = RawResponse::jsonrpc(response, id);
+    let raw = response.raw(Via::JsonRpc { id });
     let defect = match open(&response.body, id) {
         Ok(OpenedAnswer::Refused { error }) => return Err(raw.refused_with(&error)),
         Ok(OpenedAnswer::Result(result)) if response.is_success() => {
@@ -170,47 +161,6 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<SkillAnswer, 
 /// Returns the refusal in a result that is no AAP answer, such as a failed task.
 fn refused_result(result: &str) -> Option<RefusalForm> {
     response::refusal_in(&tradepost_document::json::from_str(result).ok()?)
-}
-
-/// JSON-RPC answer to one request.
-#[derive(Debug)]
-pub(crate) enum OpenedAnswer<'a> {
-    /// Result, as it came.
-    Result(&'a str),
-    /// Error object.
-    Refused { error: Value },
-}
-
-/// Opens the JSON-RPC answer to the request with this id.
-pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<OpenedAnswer<'a>, Defect> {
-    let text = decoded(body).ok_or(Defect::NotUtf8)?.trim_ascii();
-    if text.is_empty() {
-        return Err(Defect::Empty);
-    }
-    let Some(envelope) = object::<AnswerEnvelope<'_>>(text) else {
-        // serde refuses a repeated member, which is valid JSON.
-        return Err(match tradepost_document::json::from_str::<IgnoredAny>(text) {
-            Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
-            Ok(_) => Defect::NotJsonRpc("it is not an object"),
-            Err(_) => Defect::NotJson,
-        });
-    };
-    if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
-        return Err(Defect::NotJsonRpc("jsonrpc is not \"2.0\""));
-    }
-    let ours = envelope.id.and_then(string).as_deref() == Some(id);
-    match (envelope.result, envelope.error) {
-        (Some(_), Some(_)) => Err(Defect::NotJsonRpc("it has both a result and an error")),
-        (None, None) => Err(Defect::NotJsonRpc("it has neither a result nor an error")),
-        (Some(result), None) if ours => Ok(OpenedAnswer::Result(result.get())),
-        // An error about a request whose id could not be read has none.
-        (None, Some(error)) if ours || envelope.id.is_none() => {
-            let error: Value =
-                tradepost_document::json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
-            Ok(OpenedAnswer::Refused { error })
-        }
-        (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
-    }
 }
 
 enum Read {
@@ -300,13 +250,4 @@ fn completed(task: &str) -> Result<(Vec<AnswerPart<'_>>, Option<&RawValue>), Def
         parts = task.status.message.and_then(|message| message.parts).unwrap_or_default();
     }
     Ok((parts, task.context_id))
-}
-
-/// Reads an object; a JSON array, which serde would accept for a struct, is refused.
-fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    text.starts_with('{').then(|| tradepost_document::json::from_str(text).ok()).flatten()
-}
-
-fn string(raw: &RawValue) -> Option<String> {
-    tradepost_document::json::from_str(raw.get()).ok()
 }

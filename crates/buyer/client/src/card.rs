@@ -1,8 +1,6 @@
 //! A seller's agent card, read leniently: known members are used, missing ones are listed, and the text is
 //! kept as it came.
 
-use std::fmt;
-
 use reqwest::Url;
 use tradepost_a2a as a2a;
 use tradepost_aap::{Skill, Version};
@@ -11,7 +9,7 @@ use tradepost_document::json::RawValue;
 use tradepost_document::json::Value;
 use tradepost_document::words;
 
-use crate::text::{WORD, plain};
+pub use crate::failure::NotAap;
 
 words! {
     /// Binding that this client supports, by its name on cards (A2A §4.4.6).
@@ -100,44 +98,6 @@ pub struct AapChoice {
     /// AAP skills that the agent offers.
     pub skills: Vec<Skill>,
 }
-
-/// Reason why an agent cannot be used with AAP.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotAap {
-    /// The card names no AAP extension: the agent is a generic A2A agent.
-    // R-CARD-11
-    NoExtension,
-    /// The agent does not support the version wanted, or none that is known here.
-    OtherVersions {
-        /// Version wanted, if one was.
-        wanted: Option<Version>,
-        /// AAP extensions of the card, as sent.
-        offered: Vec<String>,
-    },
-    /// No interface is JSON-RPC of A2A 1.0.
-    NoInterface,
-}
-
-impl fmt::Display for NotAap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoExtension => {
-                f.write_str("the card lists no AAP extension: a generic A2A agent")
-            }
-            Self::OtherVersions { wanted, offered } => {
-                let offered: Vec<_> = offered.iter().map(|uri| plain(uri, 2 * WORD)).collect();
-                match wanted {
-                    Some(version) => write!(f, "the agent does not speak AAP {version}")?,
-                    None => f.write_str("the agent speaks no version of AAP that we know")?,
-                }
-                write!(f, "; its card lists {}", offered.join(", "))
-            }
-            Self::NoInterface => f.write_str("the card has no JSONRPC interface of A2A 1.0"),
-        }
-    }
-}
-
-impl std::error::Error for NotAap {}
 
 impl SellerCard {
     /// Reads a card.

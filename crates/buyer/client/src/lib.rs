@@ -7,22 +7,17 @@ mod binding;
 pub mod cache;
 pub mod card;
 pub mod card_reader;
-pub mod challenge;
 pub mod client;
 pub mod directory;
 pub mod discover;
 pub mod events;
-pub mod failure;
 pub mod grpc;
 pub mod lead;
 pub mod outcome;
 #[cfg(feature = "receiver")]
 pub mod receiver;
 pub mod record;
-pub mod recovery;
-pub mod refusal;
 pub mod replies;
-pub mod response;
 pub mod retry;
 #[cfg(feature = "receiver")]
 pub mod signed;
@@ -38,12 +33,13 @@ pub use card::SellerCard;
 pub use card_reader::CardReader;
 pub use client::SkillClient;
 pub use discover::{Discovered, discover};
-pub use failure::CallFailure;
 pub use lead::{Lead, LeadConsent};
-pub use recovery::advise;
 pub use reqwest::Url;
 pub use token::{BearerToken, Origin};
 pub use tradepost_document::text;
+/// Advice on a failure, of `tradepost-recovery`, as are the failures, the refusals and the reader of answers.
+pub use tradepost_recovery::advice as recovery;
+pub use tradepost_recovery::{CallFailure, advise, challenge, failure, refusal, response};
 pub use transport::HttpTransport;
 pub use trust::Trust;
 

@@ -151,7 +151,9 @@ pub fn check_origin(
     if is_signed || origins.contains(&endpoint) {
         return Ok(());
     }
-    Err(CallFailure::Unsent(Unsent::TokenForOther { endpoint, origins: origins.to_vec() }))
+    let endpoint = endpoint.to_string();
+    let origins = origins.iter().map(Origin::to_string).collect();
+    Err(CallFailure::Unsent(Unsent::TokenForOther { endpoint, origins }))
 }
 
 // A token has no place in a log.

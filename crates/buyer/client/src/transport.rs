@@ -16,6 +16,9 @@ use crate::failure::{
     CallFailure, Defect, KeptResponse, MAX_KEPT, ProxyProblem, Unanswered, Unsent,
 };
 use crate::refusal::{self, RefusalForm, SellerRefusal};
+use crate::response::{self, RawResponse, Via};
+
+pub use crate::failure::CertificateProblem;
 
 mod calls;
 mod clients;
@@ -24,7 +27,7 @@ mod traffic;
 
 pub(crate) use calls::Messages;
 use clients::Clients;
-pub use network::{BadAuthorities, BadProxy, CertificateProblem, Network};
+pub use network::{BadAuthorities, BadProxy, Network};
 pub use traffic::{ExchangeNumber, TrafficLog};
 
 /// Limits of a request.
@@ -76,6 +79,18 @@ pub struct Response {
 }
 
 impl Response {
+    /// Returns the answer of this transport, to be read.
+    pub(crate) fn raw<'a>(&'a self, via: Via<'a>) -> RawResponse<'a> {
+        RawResponse {
+            via,
+            status: self.status,
+            content_type: self.content_type.as_deref(),
+            retry_after: self.retry_after,
+            challenges: &self.challenges,
+            body: &self.body,
+        }
+    }
+
     /// Returns the answer to be kept with a failure.
     #[must_use]
     pub fn kept(&self) -> KeptResponse {
@@ -385,8 +400,7 @@ impl HttpTransport {
             headers: response.headers().clone(),
             body: Vec::new(),
         };
-        // 304 is no redirect: it confirms a cached document.
-        if matches!(head.status, 300..=303 | 305..=399) {
+        if response::is_redirect(head.status) {
             let location = header(LOCATION.as_str());
             return Err(CallFailure::garbled(Defect::Redirect { location }, head.kept()));
         }

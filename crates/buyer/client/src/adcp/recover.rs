@@ -79,7 +79,7 @@ impl AdcpClient {
         let begun = recoverer.clock().now();
         let effect = effect(task, arguments.contains_key(KEY));
         let has_card = self.card.is_some();
-        let attempt = FailedAttempt::at(&self.endpoint, effect, self.token.is_some());
+        let attempt = FailedAttempt::at(self.endpoint.host_str(), effect, self.token.is_some());
         let attempt = FailedAttempt { has_card, ..attempt };
         let clock = recoverer.clock();
         let mut calls =

@@ -209,7 +209,8 @@ impl AgentClient {
 
     fn attempt(&self, effect: ResendEffect) -> FailedAttempt {
         let has_card = self.card.is_some();
-        let attempt = FailedAttempt::at(&self.binding.endpoint, effect, self.token.is_some());
+        let attempt =
+            FailedAttempt::at(self.binding.endpoint.host_str(), effect, self.token.is_some());
         FailedAttempt { has_card, ..attempt }
     }
 }

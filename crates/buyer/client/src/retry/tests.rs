@@ -525,3 +525,46 @@ proptest! {
         prop_assert!(sent as u64 <= 8 + 10 + refilled);
     }
 }
+
+/// Collects the messages of an error and of its causes.
+fn walk(error: &dyn std::error::Error) -> Vec<String> {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+}
+
+#[test]
+fn causes_are_found_and_none_repeats_what_stands_above() {
+    let terms = tradepost_aap::DealerTerms {
+        now: jiff::Timestamp::UNIX_EPOCH,
+        clock_skew: jiff::SignedDuration::ZERO,
+        consent_lifetime: None,
+    };
+    let payload = json!({"type": "inventory.search.request", "filters": {"x": 1}});
+    let skill = tradepost_aap::Skill::InventorySearch;
+    let refusal =
+        || tradepost_aap::parse(skill, tradepost_aap::Version::V1_1, &payload, &terms).unwrap_err();
+    let problem = refusal().problems.to_string();
+    assert!(problem.starts_with("/filters/x: "), "{problem}");
+    let unsent = || CallFailure::Unsent(Unsent::Invalid(Box::new(refusal())));
+    let form = crate::trust::Untrusted::NoForm(refusal().problems);
+    let webhook = tradepost_adcp::webhook::read(&json!({})).unwrap_err();
+    let gave_up = GaveUp::before(unsent());
+    let chains: [(&dyn std::error::Error, bool); 8] = [
+        (&refusal(), true),
+        (&unsent(), true),
+        (&gave_up, true),
+        (&form, true),
+        (&webhook, true),
+        (&crate::receiver::delivery::NoDelivery::Webhook(webhook.clone()), true),
+        (&CallFailure::address("x", "is no web address"), false),
+        (&Unanswered::Stopped, false),
+    ];
+    for (error, has_cause) in chains {
+        let said = walk(error);
+        assert_eq!(said.len() > 1, has_cause, "{said:?}");
+        let mut sorted = said.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), said.len(), "{said:?}");
+        assert!(said.iter().all(|words| !words.is_empty()), "{said:?}");
+    }
+}

@@ -6,12 +6,11 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
-use tradepost_document::json::json;
 
 use super::{ExchangeNumber, HttpTransport, Network, Response, challenges, cut, number_of};
 use crate::failure::{CallFailure, Defect, KeptResponse, MAX_KEPT};
 use crate::grpc::{GrpcEnd, NoMessage, framed, split};
-use crate::response::{self, RawResponse, Via};
+use crate::response::{RawResponse, Via};
 
 /// Media type of gRPC.
 const GRPC: &str = "application/grpc";
@@ -114,26 +113,18 @@ impl Messages {
         };
         match GrpcEnd::from_metadata(stated) {
             Some(end) if end.number == 0 && self.rest.is_empty() => Ok(None),
-            Some(end) if end.number != 0 => Err(self.refused(&end)),
+            Some(end) if end.number != 0 => Err(end.failure(&self.raw(&[]))),
             // A gateway has answered in the place of the server.
             None if !matches!(self.head.status, 200..=299) => {
                 let by = crate::refusal::RefusalForm::Http(self.head.status);
-                Err(self.raw(Via::HttpJson, &self.kept).refused(by))
+                Err(self.raw(&self.kept).refused(by))
             }
             Some(_) | None => Err(self.garbled(Defect::Truncated)),
         }
     }
 
-    fn refused(&self, end: &GrpcEnd) -> CallFailure {
-        let details = end.listed().cloned().unwrap_or_else(|| json!([]));
-        let body = details.to_string();
-        let code = i32::try_from(end.number).unwrap_or(i32::MAX);
-        let message = end.message.as_str();
-        let raw = self.raw(Via::Grpc { code, message }, body.as_bytes());
-        response::of_call(&raw, code, message, &details)
-    }
-
-    fn raw<'a>(&'a self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {
+    fn raw<'a>(&'a self, body: &'a [u8]) -> RawResponse<'a> {
+        let via = Via::HttpJson;
         let Response { status, retry_after, ref challenges, .. } = self.head;
         RawResponse { via, status, content_type: None, retry_after, challenges, body }
     }

@@ -21,6 +21,7 @@ use rustls_platform_verifier::Verifier;
 
 use super::{ExchangeNumber, TrafficLog};
 use crate::discover::is_local;
+use crate::failure::CertificateProblem;
 
 /// Network settings of a program. The default has no proxy, trusts the machine's certificates, and has no traffic log.
 #[derive(Debug, Clone, Default)]
@@ -64,36 +65,6 @@ pub enum BadAuthorities {
     /// A certificate in the file cannot be read.
     #[error("has a certificate that cannot be read")]
     Damaged,
-}
-
-/// Reason why the certificate of a server is not trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CertificateProblem {
-    /// No authority that is trusted here has issued it.
-    UnknownIssuer,
-    /// The certificate has expired.
-    Expired,
-    /// The certificate is not valid yet.
-    NotYetValid,
-    /// The certificate is for other hosts.
-    OtherName,
-    /// The issuer has revoked the certificate.
-    Revoked,
-    /// Anything else: the certificate is damaged, or not meant for servers.
-    Unusable,
-}
-
-impl fmt::Display for CertificateProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::UnknownIssuer => "nobody that is trusted here has issued it",
-            Self::Expired => "it has expired",
-            Self::NotYetValid => "it is not valid yet",
-            Self::OtherName => "it is for another host",
-            Self::Revoked => "its issuer has revoked it",
-            Self::Unusable => "it cannot be used for a server",
-        })
-    }
 }
 
 /// Variables for addresses without TLS, in order of precedence: the first that is not empty counts. By

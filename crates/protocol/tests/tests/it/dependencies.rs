@@ -83,10 +83,17 @@ const SENTENCES: &[Sentence] = &[
         ],
         unsaid: &["std::env::", "std::process", "std::thread", "TcpStream", "::now()"],
     },
+    // What failed in an answer, and what to do about it. Has neither network nor clock, so that it runs anywhere.
+    Sentence {
+        folder: "buyer/recovery",
+        knows: &["a2a", "aap", "adcp", "document"],
+        without: NETWORK,
+        unsaid: IO_AND_CLOCK,
+    },
     // Acts on the network for a buyer, and keeps nothing. It receives push deliveries (axum).
     Sentence {
         folder: "buyer/client",
-        knows: &["a2a", "aap", "adcp", "document", "keys", "mcp"],
+        knows: &["a2a", "aap", "adcp", "document", "keys", "mcp", "recovery"],
         without: &["rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap"],
         unsaid: FILES,
     },

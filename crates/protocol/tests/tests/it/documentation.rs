@@ -15,6 +15,7 @@ const LIBRARIES: &[&str] = &[
     "protocol/aap",
     "protocol/adcp",
     "protocol/keys",
+    "buyer/recovery",
     "buyer/client",
     "buyer/probe",
     "seller/server",

@@ -8,12 +8,9 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_aap as aap;
 use tradepost_adcp as adcp;
 
-use crate::card::NotAap;
 use crate::challenge::Challenge;
 use crate::refusal::{RefusalForm, SellerRefusal};
 use crate::text::{SENTENCE, WORD, plain};
-use crate::token::Origin;
-use crate::transport::CertificateProblem;
 
 /// Maximum number of bytes of a body that are kept with a failure.
 pub const MAX_KEPT: usize = 64 * 1024;
@@ -83,10 +80,10 @@ pub enum Unsent {
     Credential(Vec<String>),
     /// The seller's card leads to an origin that the token is not for.
     TokenForOther {
-        /// Origin to which the card leads.
-        endpoint: Origin,
+        /// Origin to which the card leads (scheme, host and port).
+        endpoint: String,
         /// Origins that the token is for.
-        origins: Vec<Origin>,
+        origins: Vec<String>,
     },
     /// This machine cannot send, for example without usable certificates.
     Setup(String),
@@ -114,9 +111,78 @@ pub enum ProxyProblem {
     NoTunnel(String),
 }
 
+/// Reason why an agent cannot be used with AAP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAap {
+    /// The card names no AAP extension: the agent is a generic A2A agent.
+    // R-CARD-11
+    NoExtension,
+    /// The agent does not support the version wanted, or none that is known here.
+    OtherVersions {
+        /// Version wanted, if one was.
+        wanted: Option<aap::Version>,
+        /// AAP extensions of the card, as sent.
+        offered: Vec<String>,
+    },
+    /// No interface is JSON-RPC of A2A 1.0.
+    NoInterface,
+}
+
+impl fmt::Display for NotAap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoExtension => {
+                f.write_str("the card lists no AAP extension: a generic A2A agent")
+            }
+            Self::OtherVersions { wanted, offered } => {
+                let offered: Vec<_> = offered.iter().map(|uri| plain(uri, 2 * WORD)).collect();
+                match wanted {
+                    Some(version) => write!(f, "the agent does not speak AAP {version}")?,
+                    None => f.write_str("the agent speaks no version of AAP that we know")?,
+                }
+                write!(f, "; its card lists {}", offered.join(", "))
+            }
+            Self::NoInterface => f.write_str("the card has no JSONRPC interface of A2A 1.0"),
+        }
+    }
+}
+
+impl std::error::Error for NotAap {}
+
+/// Reason why the certificate of a server is not trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateProblem {
+    /// No authority that is trusted here has issued it.
+    UnknownIssuer,
+    /// The certificate has expired.
+    Expired,
+    /// The certificate is not valid yet.
+    NotYetValid,
+    /// The certificate is for other hosts.
+    OtherName,
+    /// The issuer has revoked the certificate.
+    Revoked,
+    /// Anything else: the certificate is damaged, or not meant for servers.
+    Unusable,
+}
+
+impl fmt::Display for CertificateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownIssuer => "nobody that is trusted here has issued it",
+            Self::Expired => "it has expired",
+            Self::NotYetValid => "it is not valid yet",
+            Self::OtherName => "it is for another host",
+            Self::Revoked => "its issuer has revoked it",
+            Self::Unusable => "it cannot be used for a server",
+        })
+    }
+}
+
 impl ProxyProblem {
     /// Maps the error of a connection to the proxy.
-    pub(crate) fn from_reason(why: String) -> Self {
+    #[must_use]
+    pub fn from_reason(why: String) -> Self {
         let refuses = why.ends_with("proxy authorization required");
         if refuses { Self::Credentials } else { Self::NoTunnel(why) }
     }
@@ -337,7 +403,6 @@ impl fmt::Display for Unsent {
                 write!(f, "not sent: a credential stands at {}", places.join(", "))
             }
             Self::TokenForOther { endpoint, origins } => {
-                let origins: Vec<_> = origins.iter().map(Origin::to_string).collect();
                 let origins = origins.join(" and ");
                 write!(
                     f,
@@ -420,49 +485,5 @@ mod tests {
         assert!(!unsent.in_doubt());
         assert!(timed_out.in_doubt());
         assert_eq!(timed_out.to_string(), "no answer within 1 s");
-    }
-
-    /// Collects the messages of an error and of its causes.
-    fn walk(error: &dyn std::error::Error) -> Vec<String> {
-        std::iter::successors(Some(error), |error| error.source())
-            .map(ToString::to_string)
-            .collect()
-    }
-
-    #[test]
-    fn causes_are_found_and_none_repeats_what_stands_above() {
-        let terms = aap::DealerTerms {
-            now: jiff::Timestamp::UNIX_EPOCH,
-            clock_skew: jiff::SignedDuration::ZERO,
-            consent_lifetime: None,
-        };
-        let payload = tradepost_document::json::json!({"type": "inventory.search.request", "filters": {"x": 1}});
-        let skill = aap::Skill::InventorySearch;
-        let refusal = || aap::parse(skill, aap::Version::V1_1, &payload, &terms).unwrap_err();
-        let problem = refusal().problems.to_string();
-        assert!(problem.starts_with("/filters/x: "), "{problem}");
-        let unsent = || CallFailure::Unsent(Unsent::Invalid(Box::new(refusal())));
-        let form = crate::trust::Untrusted::NoForm(refusal().problems);
-        let webhook = adcp::webhook::read(&tradepost_document::json::json!({})).unwrap_err();
-        let gave_up = crate::retry::GaveUp::before(unsent());
-        let chains: [(&dyn std::error::Error, bool); 8] = [
-            (&refusal(), true),
-            (&unsent(), true),
-            (&gave_up, true),
-            (&form, true),
-            (&webhook, true),
-            (&crate::receiver::delivery::NoDelivery::Webhook(webhook.clone()), true),
-            (&CallFailure::address("x", "is no web address"), false),
-            (&Unanswered::Stopped, false),
-        ];
-        for (error, has_cause) in chains {
-            let said = walk(error);
-            assert_eq!(said.len() > 1, has_cause, "{said:?}");
-            let mut sorted = said.clone();
-            sorted.sort();
-            sorted.dedup();
-            assert_eq!(sorted.len(), said.len(), "{said:?}");
-            assert!(said.iter().all(|words| !words.is_empty()), "{said:?}");
-        }
     }
 }

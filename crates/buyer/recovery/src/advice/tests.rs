@@ -12,10 +12,11 @@ use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::json;
 
 use super::*;
-use crate::failure::{BadAddress, Defect, KeptResponse, ProxyProblem, Unanswered, Unsent};
+use crate::failure::{
+    BadAddress, CertificateProblem, Defect, KeptResponse, ProxyProblem, Unanswered, Unsent,
+};
 use crate::refusal::{RefusalForm, SellerRefusal};
 use crate::response::{RawResponse, Via, read};
-use crate::transport::CertificateProblem;
 
 const PLENTY: RetryBudget = RetryBudget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
 

@@ -103,7 +103,8 @@ pub struct ProtocolError {
 impl Adcp {
     /// Combines the error at `layer` with those that the payload lists; `None` when there is none. The
     /// strictest decides, so that a request is not repeated when one layer says that it can only fail.
-    pub(crate) fn from_errors(
+    #[must_use]
+    pub fn from_errors(
         envelope: Option<(ErrorLayer, AdcpError)>,
         listed: Vec<AdcpError>,
     ) -> Option<Self> {
@@ -258,7 +259,8 @@ fn told(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
 }
 
 /// Returns true for an HTTP status that is transient.
-pub(crate) fn is_passing(status: u16) -> bool {
+#[must_use]
+pub fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
@@ -309,7 +311,8 @@ pub(crate) fn of_data(
 }
 
 /// Returns the delay that an error object asks for; the longest of several.
-pub(crate) fn stated_by(by: &RefusalForm) -> Option<Duration> {
+#[must_use]
+pub fn stated_by(by: &RefusalForm) -> Option<Duration> {
     match by {
         RefusalForm::Adcp(adcp) => {
             let all = std::iter::once(&adcp.error).chain(&adcp.listed);
@@ -441,8 +444,9 @@ fn stated_delay(details: &Value) -> Option<Duration> {
     milliseconds.max(seconds).map(bounded_delay)
 }
 
-/// Returns the delay that a response asks for in its headers.
-pub(crate) fn header_delay(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+/// Returns the delay that a response asks for in its headers, by their lower-case names.
+#[must_use]
+pub fn header_delay(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     RetryAfter::from_headers(header).map(bounded_delay)
 }
 

@@ -20,12 +20,11 @@ use std::time::Duration;
 use tradepost_aap::error::{ReceivedRefusal, TYPE};
 use tradepost_document::json::Value;
 
-use crate::answer::{self, OpenedAnswer};
 use crate::challenge::Challenge;
+use crate::envelope::{self, OpenedAnswer};
 use crate::failure::{CallFailure, Defect, KeptResponse, MAX_KEPT};
 use crate::refusal::{self, RefusalForm, SellerRefusal};
 use crate::text::decoded;
-use crate::transport::Response;
 
 mod places;
 
@@ -78,24 +77,9 @@ pub enum Via<'a> {
 }
 
 impl<'a> RawResponse<'a> {
-    /// Creates the answer to the JSON-RPC request with this id.
-    pub(crate) fn jsonrpc(response: &'a Response, id: &'a str) -> Self {
-        Self::by(Via::JsonRpc { id }, response)
-    }
-
-    /// Creates the answer of this transport.
-    pub(crate) fn by(via: Via<'a>, response: &'a Response) -> Self {
-        Self {
-            via,
-            status: response.status,
-            content_type: response.content_type.as_deref(),
-            retry_after: response.retry_after,
-            challenges: &response.challenges,
-            body: &response.body,
-        }
-    }
-
-    fn kept(&self) -> KeptResponse {
+    /// Returns the answer to be kept with a failure.
+    #[must_use]
+    pub fn kept(&self) -> KeptResponse {
         let content_type = self.content_type.map(ToOwned::to_owned);
         let challenges = self.challenges.to_vec();
         KeptResponse { challenges, ..KeptResponse::new(self.status, content_type, self.body) }
@@ -106,7 +90,9 @@ impl<'a> RawResponse<'a> {
         self.status == 0 || (200..300).contains(&self.status)
     }
 
-    pub(crate) fn garbled(&self, defect: Defect) -> CallFailure {
+    /// Returns the failure of an answer with this defect; a status of refusal counts before it.
+    #[must_use]
+    pub fn garbled(&self, defect: Defect) -> CallFailure {
         if self.is_success() {
             CallFailure::garbled(defect, self.kept())
         } else {
@@ -115,17 +101,26 @@ impl<'a> RawResponse<'a> {
     }
 
     /// Reads the refusal in a JSON-RPC error.
-    pub(crate) fn refused_with(&self, error: &Value) -> CallFailure {
+    #[must_use]
+    pub fn refused_with(&self, error: &Value) -> CallFailure {
         match refusal::read(error, self.retry_after, self.kept()) {
             Some(refused) => CallFailure::Refused(Box::new(refused)),
             None => self.garbled(Defect::NotJsonRpc("its error has no whole number as code")),
         }
     }
 
-    pub(crate) fn refused(&self, by: RefusalForm) -> CallFailure {
+    /// Returns the failure of an answer that refuses in this form.
+    #[must_use]
+    pub fn refused(&self, by: RefusalForm) -> CallFailure {
         let retry_after = refusal::stated_by(&by).max(self.retry_after);
         CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept: self.kept() }))
     }
+}
+
+/// Returns true for a status that redirects; 304 confirms a cached document.
+#[must_use]
+pub fn is_redirect(status: u16) -> bool {
+    matches!(status, 300..=303 | 305..=399)
 }
 
 /// Returns the failure in an answer; `None` when it is none. Accepts any bytes without a panic, and keeps at
@@ -156,8 +151,11 @@ pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
 }
 
 /// Returns the result in the JSON-RPC answer to the request with this id, whatever it contains.
-pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailure> {
-    match answer::open(raw.body, id) {
+///
+/// # Errors
+/// The failure, when the answer is an error or cannot be read.
+pub fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailure> {
+    match envelope::open(raw.body, id) {
         Ok(OpenedAnswer::Refused { error }) => Err(raw.refused_with(&error)),
         Ok(OpenedAnswer::Result(_)) if !raw.is_success() => {
             Err(raw.refused(RefusalForm::Http(raw.status)))
@@ -171,7 +169,10 @@ pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailu
 }
 
 /// Returns the JSON body of an HTTP answer, whatever it contains; null where there is none.
-pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, CallFailure> {
+///
+/// # Errors
+/// The failure, when the status is one of refusal or the body cannot be read.
+pub fn body(raw: &RawResponse<'_>) -> Result<Value, CallFailure> {
     if raw.status == 204 {
         return Ok(Value::Null);
     }
@@ -210,12 +211,8 @@ fn of_status(
 }
 
 /// Reads the refusal of a gRPC call that ended with this status and this list of details.
-pub(crate) fn of_call(
-    raw: &RawResponse<'_>,
-    code: i32,
-    message: &str,
-    details: &Value,
-) -> CallFailure {
+#[must_use]
+pub fn of_call(raw: &RawResponse<'_>, code: i32, message: &str, details: &Value) -> CallFailure {
     of_status(raw, message, details, |_| RefusalForm::Grpc { code, message: beginning(message) })
 }
 
@@ -250,7 +247,8 @@ fn parse(body: &[u8]) -> Result<Value, Defect> {
 }
 
 /// Returns the refusal in a result: that of a tool, a task, a message or a payload.
-pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
+#[must_use]
+pub fn refusal_in(result: &Value) -> Option<RefusalForm> {
     let task = result.get("task").unwrap_or(result);
     if result.get("isError") == Some(&Value::Bool(true)) {
         return Some(Places::tool(result).by_or_words());

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use reqwest::Url;
+use tradepost_adcp::error::Recovery;
 use tradepost_document::backoff::{Backoff, drawn};
 use tradepost_document::json::Value;
 
@@ -268,9 +268,10 @@ pub enum StopReason {
 }
 
 impl FailedAttempt {
-    /// Creates the first attempt at an address.
-    pub(crate) fn at(endpoint: &Url, effect: ResendEffect, had_credentials: bool) -> Self {
-        let seller = endpoint.host_str().map(ToOwned::to_owned);
+    /// Creates the first attempt at a seller with this host.
+    #[must_use]
+    pub fn at(host: Option<&str>, effect: ResendEffect, had_credentials: bool) -> Self {
+        let seller = host.map(ToOwned::to_owned);
         Self { effect, had_credentials, seller, ..Self::default() }
     }
 }
@@ -351,6 +352,24 @@ pub fn advise(
         }
         Strategy::Ask(why) => RecoveryAdvice::Ask(why),
         Strategy::Stop(end) => RecoveryAdvice::Stop(end),
+    }
+}
+
+/// Returns the recovery class of a failure, in AdCP's words for all protocols: that of AdCP's error, else what the
+/// rules say of the same request, whatever the budgets.
+#[must_use]
+pub fn class(attempt: &FailedAttempt, failure: &CallFailure) -> Recovery {
+    if let Some(error) = failure.adcp() {
+        return error.class();
+    }
+    match strategy::choose(attempt, failure) {
+        Strategy::Again { .. } => Recovery::Transient,
+        // Another request may succeed, once its user has said something or a credential is there.
+        Strategy::Fix { .. }
+        | Strategy::Ask(
+            AskReason::Consent | AskReason::OtherTime | AskReason::CredentialsMissing,
+        ) => Recovery::Correctable,
+        Strategy::Ask(_) | Strategy::Stop(_) => Recovery::Terminal,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules of AdCP for its error codes: the class that the error states, and the rule of its row.
 
+use fluent_uri::Uri;
 use tradepost_adcp::error::{AdcpCode, AdcpError, Recovery, RecoveryRule};
 use tradepost_document::catalog::WireName;
 use tradepost_document::json::Value;
@@ -153,15 +154,17 @@ fn first(list: Option<&Value>) -> Option<String> {
 }
 
 /// Returns the address if a person may be sent there: https, without credentials, at the seller's own host or
-/// a subdomain.
+/// a subdomain. Only what RFC 3986 permits is an address, so that no browser reads another host in it.
 // Z-3
 fn safe(address: &str, seller: Option<&str>) -> Option<String> {
-    let url = reqwest::Url::parse(address).ok()?;
-    let host = url.host_str()?;
-    let seller = seller?;
+    let uri = Uri::parse(address).ok()?;
+    let authority = uri.authority()?;
+    let host = authority.host().to_ascii_lowercase();
+    let seller = seller?.to_ascii_lowercase();
     // Without the dot, another host's name could end with the seller's.
     let at_home =
-        host == seller || host.strip_suffix(seller).is_some_and(|rest| rest.ends_with('.'));
-    let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();
-    (plain && at_home).then(|| url.into())
+        host == seller || host.strip_suffix(&seller).is_some_and(|rest| rest.ends_with('.'));
+    let is_secure = uri.scheme().as_str().eq_ignore_ascii_case("https");
+    let is_safe = is_secure && at_home && !host.is_empty() && !authority.has_userinfo();
+    is_safe.then(|| address.to_owned())
 }
