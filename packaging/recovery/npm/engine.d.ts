@@ -15,7 +15,7 @@ export interface Answer {
   status?: number;
   /** Headers, and for gRPC trailers (`grpc-status-details-bin` in base64), by name in any case. */
   headers?: Record<string, string | string[]>;
-  /** Body: a text as it came, or the JSON value that it is. */
+  /** Body: a text as it came, or the JSON value that it is. Of an event stream, the data of the event. */
   body?: unknown;
 }
 

@@ -283,6 +283,26 @@ pub(crate) fn requests() -> Vec<Vector> {
     let unkeyed = json!({"effect": "unkeyed"});
     vec![
         of("401-with-a-supply", page(401), supply).requires("retry:supply_credential"),
+        of(
+            "401-with-two-challenges",
+            with(
+                page(401),
+                json!({"headers": {"WWW-Authenticate": [
+                    "Bearer realm=\"dealer\", scope=\"leads:write\", \
+                     resource_metadata=\"https://dealer.example/.well-known/oauth-protected-resource\"",
+                    "Basic realm=\"dealer\""]}}),
+            ),
+            json!({}),
+        )
+        .about("How the server wants its callers to authenticate.")
+        .requires("ask:credentials_missing"),
+        of(
+            "401-with-a-broken-challenge",
+            with(page(401), json!({"headers": {"WWW-Authenticate": "Bearer realm=\"open"}})),
+            json!({}),
+        )
+        .about("Of a challenge that cannot be read, the scheme is left.")
+        .requires("ask:credentials_missing"),
         of("401-rejected", page(401), renewable)
             .about("A rejected credential is not sent again.")
             .requires("ask:credentials_rejected"),
@@ -510,6 +530,27 @@ fn layers() -> Vec<Vector> {
         vector("http", json!({"binding": "http_json", "status": 429, "headers": {"Retry-After": "9"},
             "body": {"adcp_error": {"code": "RATE_LIMITED", "retry_after": 3}}}))
             .about("The header asks for more than the body.").requires("retry").requires_wait(9_000),
+        vector(
+            "tool-in-an-envelope",
+            json!({"binding": "jsonrpc", "request_id": 7, "status": 200, "body":
+                {"jsonrpc": "2.0", "id": 7, "result": tool(&json!({"adcp_error": limited}))}}),
+        )
+        .about("A tool result with the envelope of MCP.")
+        .requires("retry"),
+        vector(
+            "protocol-error-of-mcp",
+            json!({"binding": "jsonrpc", "request_id": 7, "status": 200, "body":
+                {"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "Unknown tool: buy"}}}),
+        )
+        .about("An error of MCP itself is one of JSON-RPC.")
+        .requires("fix:request")
+        .requires_failure("protocol", "a2a"),
+        vector(
+            "tool-that-goes-on",
+            result(json!({"status": "submitted", "task_id": "t"})),
+        )
+        .about("A task that goes on has not failed.")
+        .requires("none"),
         vector("code-against-status", json!({"binding": "http_json", "status": 503,
             "body": {"adcp_error": suspended}})).about("The code counts before the status.").requires("ask:terminal"),
         vector("task-in-an-envelope", json!({"binding": "jsonrpc", "request_id": "1", "status": 200, "body":
