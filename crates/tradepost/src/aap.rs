@@ -8,3 +8,4 @@ pub mod inventories;
 mod mcp;
 pub mod seller;
 mod sender;
+pub mod ucp;

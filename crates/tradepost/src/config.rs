@@ -280,6 +280,8 @@ pub struct DealerConfig {
     pub require_version: bool,
     /// True when the skills are also tools of MCP, under `/mcp`.
     pub mcp: bool,
+    /// True when the inventory is also a catalog of UCP, under `/ucp`.
+    pub ucp: bool,
     /// True when v1.0 is served over HTTP+JSON too; v1.1 has no such binding.
     pub http_json: bool,
     /// True when `acceptedOutputModes` without a type of ours is refused (C-26).

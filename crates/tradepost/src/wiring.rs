@@ -1,7 +1,7 @@
 //! Sets up the agents of a configuration on one store, behind one registry.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -18,7 +18,7 @@ use tradepost_server::auth::key::KeyLookup;
 use tradepost_server::auth::key_cache::KnownKeys;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::http::{self, Site};
+use tradepost_server::http::{self, Routes, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::registry::AgentRegistry;
@@ -28,6 +28,7 @@ use tradepost_store::{ChangeNotice, Counted, Store};
 use crate::aap::conversation::Conversations;
 use crate::aap::inventories::Inventories;
 use crate::aap::seller::{DealerAgent, DealerDeps};
+use crate::aap::ucp;
 use crate::adcp;
 use crate::adcp::notices::Notices;
 use crate::adcp::orders::RemoteOrders;
@@ -239,7 +240,7 @@ impl Wiring {
     /// Returns all routes of the process.
     #[must_use]
     pub fn site(&self) -> Site {
-        let mut routes = adcp::http::routes();
+        let mut routes = routes();
         routes.router = routes.router.merge(feeds::routes(Arc::clone(&self.feeds)));
         http::site(Arc::clone(&self.registry), routes)
     }
@@ -399,7 +400,16 @@ fn registry_counting(
 /// Returns all routes of a process.
 #[must_use]
 pub fn site(registry: Arc<AgentRegistry>) -> Site {
-    http::site(registry, adcp::http::routes())
+    http::site(registry, routes())
+}
+
+/// Returns the routes of the protocols beside A2A and MCP.
+fn routes() -> Routes {
+    /// Paths of all of them, with their names in the log.
+    static PATHS: LazyLock<Vec<(&'static str, &'static str)>> =
+        LazyLock::new(|| [adcp::http::routes().paths, ucp::routes().paths].concat());
+    let router = adcp::http::routes().router.merge(ucp::routes().router);
+    Routes { router, paths: &PATHS }
 }
 
 /// Returns the authentication of callers: API keys of the store, and token issuers on the web.

@@ -55,6 +55,13 @@ pub struct Filters {
     pub query: Option<String>,
 }
 
+impl Filters {
+    /// Reads the filters of a request at a place of a document.
+    pub fn read(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Self> {
+        read_filters(value, at, problems)
+    }
+}
+
 /// A search request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Search {

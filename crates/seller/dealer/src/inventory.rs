@@ -305,6 +305,20 @@ impl Inventory {
         Ok(VehicleLookup::Unknown)
     }
 
+    /// Returns which of some vehicles match filters, in their order. A vehicle that is not on offer matches none.
+    #[must_use]
+    pub fn fitting(
+        &self,
+        vehicle_ids: &[&str],
+        filters: &Filters,
+        this_year: CurrentYear,
+    ) -> Vec<bool> {
+        let query = self.index.understand(filters, this_year);
+        let matches = self.index.matches(filters, query.as_ref());
+        let is_fit = |id: &&str| self.index.row_of(id).is_some_and(|row| matches.contains(row));
+        vehicle_ids.iter().map(is_fit).collect()
+    }
+
     /// Returns up to `count` vehicle ids of listings similar to a removed unit (`E-099`): same make
     /// and model first, then same make; the most recently confirmed first.
     #[must_use]

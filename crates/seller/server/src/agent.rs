@@ -127,6 +127,13 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns MCP tools that it has at another path than `/mcp`, where such a route is mounted
+    /// ([`http::mcp::handle`](crate::http::mcp::handle)).
+    fn tools_at<'a>(&'a self, path: &str) -> Option<Box<dyn Tools + 'a>> {
+        let _ = path;
+        None
+    }
+
     /// Returns an example request for people: address and JSON body. The agent is reached under
     /// `base_url`.
     fn example(&self, base_url: &str) -> Option<(String, String)> {

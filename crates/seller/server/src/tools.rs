@@ -79,6 +79,12 @@ pub trait Tools: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Writes the refusal of a caller in the tools' own format; `None` for that of the protocol.
+    fn denied(&self, denied: &AuthRefusal) -> Option<ProfileRefusal> {
+        let _ = denied;
+        None
+    }
+
     /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
     fn admit<'a>(
         &'a self,
@@ -152,6 +158,21 @@ pub struct ToolCall<'a> {
     pub sent: RequestMeta<'a>,
     /// Maximum time for an answer.
     pub patience: Duration,
+}
+
+impl<'a> ToolCall<'a> {
+    /// Creates a call by another binding than MCP, whose caller can show no form.
+    #[must_use]
+    pub fn without_form(
+        tool: &'a str,
+        arguments: Map,
+        caller: &'a Caller,
+        sent: RequestMeta<'a>,
+        patience: Duration,
+    ) -> Self {
+        let form = FormSupport::Absent;
+        Self { tool, arguments, caller, client: None, form, sent, patience }
+    }
 }
 
 /// Result of a call.

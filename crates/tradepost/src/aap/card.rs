@@ -9,7 +9,7 @@ use tradepost_document::json::{Map, json};
 use tradepost_server::agent::Binding;
 use tradepost_server::card::{self, CardIdentity, PublishedCard};
 
-use crate::config::DealerConfig;
+use crate::config::{DealerConfig, ListenOrigin};
 
 /// Builds a dealer's card. `identify` gets the hash of the content and returns the identity of the
 /// card.
@@ -22,6 +22,25 @@ pub fn publish<E>(
     identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
 ) -> Result<PublishedCard, E> {
     PublishedCard::new(|id| describe(dealer, base_url, id), identify)
+}
+
+/// Returns the address of the agent on its card: the public address, or the first host, or the
+/// listen address. A host without a public address has a proxy that speaks TLS on the default port,
+/// unless the process does so itself.
+pub(crate) fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
+    if let Some(url) = &dealer.public_url {
+        return url.trim_end_matches('/').to_owned();
+    }
+    let port = origin.address.port();
+    match dealer.hosts.first() {
+        Some(host) if origin.secure && port != 443 => format!("https://{host}:{port}"),
+        Some(host) => format!("https://{host}"),
+        // An unspecified address can be listened on, but not called.
+        None if origin.address.ip().is_unspecified() => {
+            format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
+        }
+        None => origin.to_string(),
+    }
 }
 
 fn describe(dealer: &DealerConfig, base_url: &str, id: &str) -> AgentCard {

@@ -54,16 +54,21 @@ impl McpEndpoint {
     /// Creates the endpoint of a dealer that is reached under `base_url`.
     pub(super) fn new(dealer: &DealerConfig, base_url: &str, seal: &Arc<Seal>) -> Self {
         let id = dealer.terms.id.as_str();
-        let of_host = dealer.hosts.iter().map(|host| format!("https://{host}"));
         Self {
             address: format!("{base_url}{PATH}"),
-            origins: origin(base_url).into_iter().chain(of_host).collect(),
+            origins: own_origins(dealer, base_url),
             sessions: ClientSessions::new(seal, id),
             // From the store's key, so that the second call of a lead may reach another process than the first.
             confirmations: TokenSigner::new(seal.derive(&["mcp confirmation", id])),
             listing: OnceLock::new(),
         }
     }
+}
+
+/// Returns the origins of a dealer's own web pages.
+pub(super) fn own_origins(dealer: &DealerConfig, base_url: &str) -> Vec<String> {
+    let of_host = dealer.hosts.iter().map(|host| format!("https://{host}"));
+    origin(base_url).into_iter().chain(of_host).collect()
 }
 
 /// Returns the origin of an address: scheme, host and port.

@@ -48,6 +48,7 @@ use super::envelope::{check_envelope, check_named, versions};
 use super::inventories::{Inventories, InventoryHandle};
 use super::mcp::McpEndpoint;
 use super::sender::{evidence, sender};
+use super::ucp::UcpEndpoint;
 use crate::config::{DealerConfig, ListenOrigin};
 use crate::delivery::Deliveries;
 use crate::empty_searches::EmptySearchRecorder;
@@ -71,6 +72,8 @@ pub struct DealerAgent {
     pub(super) conversations: Conversations,
     /// The skills as tools of MCP, unless they are switched off.
     pub(super) mcp: Option<McpEndpoint>,
+    /// The catalog of UCP, unless it is switched off.
+    pub(super) ucp: Option<UcpEndpoint>,
     deliveries: Arc<Deliveries>,
     empty_searches: Arc<EmptySearchRecorder>,
     /// True when it answers no requests for now. Leads that it has accepted are still processed.
@@ -163,7 +166,7 @@ impl DealerAgent {
         let DealerDeps { store, means, origin, deliveries, inventories, seal, empty_searches } =
             ground;
         let clock = &means.clock;
-        let base_url = base_url(dealer, *origin);
+        let base_url = card::base_url(dealer, *origin);
         let card = card::publish(dealer, &base_url, |hash| {
             let fresh = uuid::Uuid::now_v7().to_string();
             store.card_identity(&dealer.terms.id, hash, fresh, clock.now())
@@ -191,6 +194,7 @@ impl DealerAgent {
                 .among(&dealer.terms.id, store.permits()),
             conversations: Conversations::of_dealer(seal, &dealer.terms.id),
             mcp: dealer.mcp.then(|| McpEndpoint::new(dealer, &base_url, seal)),
+            ucp: UcpEndpoint::open(dealer, &base_url, seal),
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
             dealer: Arc::clone(dealer),
             is_suspended,
@@ -388,7 +392,12 @@ impl DealerAgent {
     }
 
     /// Remembers a search that found nothing, apart from the request.
-    fn note_empty_search(&self, question: &CacheKey, message: Option<&str>, now: Timestamp) {
+    pub(super) fn note_empty_search(
+        &self,
+        question: &CacheKey,
+        message: Option<&str>,
+        now: Timestamp,
+    ) {
         let (CacheKey::Search(Search { filters, .. }, ..) | CacheKey::Facets(filters, _)) =
             question;
         let Some(text) = EmptySearchText::from_filters(filters) else { return };
@@ -488,6 +497,10 @@ impl Agent for DealerAgent {
         self.mcp.is_some().then_some(self as &dyn Tools)
     }
 
+    fn tools_at<'a>(&'a self, path: &str) -> Option<Box<dyn Tools + 'a>> {
+        self.catalog_tools(path)
+    }
+
     fn example(&self, base_url: &str) -> Option<(String, String)> {
         let skill =
             WITHOUT_ARGUMENTS.iter().find(|skill| self.dealer.terms.skills.contains(skill))?;
@@ -552,10 +565,10 @@ const WITHOUT_ARGUMENTS: [Skill; 3] =
 
 /// Runs a skill within a time. A panic in it is an internal error like any other, so that the caller
 /// gets an error id.
-pub(super) async fn within<T>(
+pub(super) async fn within<T, E: From<InternalError>>(
     patience: Duration,
-    skill: impl Future<Output = Result<T, MessageRefused>>,
-) -> Result<T, MessageRefused> {
+    skill: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     const WHAT: &str = "answering a message";
     match clock::within(patience, AssertUnwindSafe(skill).catch_unwind()).await {
         Ok(Ok(done)) => done,
@@ -568,23 +581,4 @@ fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::Aa
     let window = Duration::try_from(limit.window).unwrap_or_default();
     // At least a millisecond, so that no caller is told to retry at once.
     aap::AapRefusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
-}
-
-/// Returns the address of the agent on its card: the public address, or the first host, or the
-/// listen address. A host without a public address has a proxy that speaks TLS on the default port,
-/// unless the process does so itself.
-pub(crate) fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
-    if let Some(url) = &dealer.public_url {
-        return url.trim_end_matches('/').to_owned();
-    }
-    let port = origin.address.port();
-    match dealer.hosts.first() {
-        Some(host) if origin.secure && port != 443 => format!("https://{host}:{port}"),
-        Some(host) => format!("https://{host}"),
-        // An unspecified address can be listened on, but not called.
-        None if origin.address.ip().is_unspecified() => {
-            format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
-        }
-        None => origin.to_string(),
-    }
 }

@@ -161,6 +161,13 @@ fn a_search_in_vain_is_remembered_without_personal_parts() {
     for _ in 0..2 {
         process.post("/a2a", &[], &envelope(&ask).to_string());
     }
+    // Nor does it matter whether AAP or UCP is spoken: the text is that of the question alone.
+    let platform = [("UCP-Agent", "profile=\"https://platform.example/ucp\"")];
+    for _ in 0..2 {
+        let ask = json!({"query": question});
+        let answer = process.post("/ucp/catalog/search", &platform, &ask.to_string());
+        assert_eq!(answer["pagination"]["total_count"], 0, "{answer}");
+    }
     // A search that names nothing does not count, and no other skill does.
     for skill in ["inventory.search.request", "inventory.facets.request"] {
         process.post("/a2a", &[], &envelope(&json!({"type": skill})).to_string());
@@ -172,7 +179,7 @@ fn a_search_in_vain_is_remembered_without_personal_parts() {
     assert_eq!(code, Some(0), "{shown}");
     let shown: Value = tradepost_document::json::from_str(&shown).unwrap();
     let searches = &shown[0]["empty_searches"];
-    assert_eq!((&searches["total"], &searches["others"]), (&json!(3), &json!(0)), "{shown}");
+    assert_eq!((&searches["total"], &searches["others"]), (&json!(5), &json!(0)), "{shown}");
     let [text] = searches["texts"].as_array().unwrap().as_slice() else { panic!("{shown}") };
     assert_eq!(text["text"], "kombobulator suv, mail … or call …");
     let (code, shown) = tradepost(folder.path(), &["week"]);

@@ -30,6 +30,7 @@ mod config;
 mod conformance;
 mod console;
 mod dealer_mcp;
+mod dealer_ucp;
 mod decisions;
 mod delivery;
 mod doctor;

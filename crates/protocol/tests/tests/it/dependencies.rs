@@ -72,6 +72,13 @@ const SENTENCES: &[Sentence] = &[
         without: NETWORK,
         unsaid: IO_AND_CLOCK,
     },
+    // Catalogs of any goods.
+    Sentence {
+        folder: "protocol/ucp",
+        knows: &["document"],
+        without: NETWORK,
+        unsaid: IO_AND_CLOCK,
+    },
     // JWK, JWT, JWS and signatures of HTTP: made and checked. Knows no server, and has neither clock nor
     // network.
     Sentence {
@@ -225,6 +232,7 @@ const SENTENCES: &[Sentence] = &[
             "sandbox",
             "server",
             "store",
+            "ucp",
         ],
         without: &["openssl", "native-tls", "rusqlite", "postgres", "sqlx"],
         unsaid: &["rusqlite", "SELECT "],

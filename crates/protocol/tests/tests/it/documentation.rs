@@ -14,6 +14,7 @@ const LIBRARIES: &[&str] = &[
     "protocol/mcp",
     "protocol/aap",
     "protocol/adcp",
+    "protocol/ucp",
     "protocol/keys",
     "buyer/recovery",
     "buyer/client",

@@ -35,6 +35,14 @@ impl Matches {
             Self::Many(_, count) => *count,
         }
     }
+
+    pub(super) fn contains(&self, row: u32) -> bool {
+        match self {
+            Self::All(rows) => row < *rows,
+            Self::Few(rows) => rows.contains(&row),
+            Self::Many(set, _) => set.contains(row),
+        }
+    }
 }
 
 /// A filter, resolved to codes and rows.

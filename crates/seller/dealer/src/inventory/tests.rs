@@ -72,6 +72,28 @@ fn sorted(inventory: &Inventory, field: SortField, order: SortOrder) -> Vec<Stri
     ids(&inventory.search(&search, POLICY, CurrentYear::TEST).unwrap().0)
 }
 
+#[test]
+fn vehicles_are_told_whether_they_match() {
+    let vehicles = vec![
+        priced("a", Some(10), None),
+        priced("b", Some(30), None),
+        priced("c", None, None),
+        car("d", "Toyota", "Camry", 0),
+    ];
+    let inventory = inventory(vehicles);
+    let fitting = |filters: Filters| {
+        let ids = ["d", "unknown", "c", "b", "a"];
+        let fitting = inventory.fitting(&ids, &filters, CurrentYear::TEST);
+        let fitting = ids.into_iter().zip(fitting).filter(|(_, fits)| *fits);
+        fitting.map(|(id, _)| id).collect::<String>()
+    };
+    assert_eq!(fitting(Filters::default()), "dcba");
+    assert_eq!(fitting(Filters { price_min: Some(1), ..Filters::default() }), "ba");
+    assert_eq!(fitting(Filters { price_max: Some(20), ..Filters::default() }), "a");
+    assert_eq!(fitting(Filters { make: vec!["honda".into()], ..Filters::default() }), "cba");
+    assert_eq!(fitting(Filters { make: vec!["Fiat".into()], ..Filters::default() }), "");
+}
+
 fn listed(lookup: VehicleLookup<'_>) -> Option<String> {
     match lookup {
         VehicleLookup::Listed(found) => Some(found.vehicle_id),

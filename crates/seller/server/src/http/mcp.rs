@@ -1,7 +1,7 @@
 //! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions with a state:
 //! every message gets its own JSON answer, and a session id only repeats what the client said of
 //! itself. A call during which a person is asked is a stream of events (`ask`). Without tools the
-//! path is unknown.
+//! path is unknown. An agent can have other tools at other paths, whose routes others mount.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -47,17 +47,15 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Path with a slash, because clients join paths in different ways.
 pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 
-/// Handles every method on the path.
-pub(super) async fn handle(
-    State(registry): State<Arc<AgentRegistry>>,
-    request: Request,
-) -> Response {
+/// Handles every method on the path, or on another path at which agents have tools.
+pub async fn handle(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    let path = parts.uri.path();
     let agent = registry.agent(host(&parts.uri, &parts.headers));
-    let Some((agent, tools)) = agent.as_ref().and_then(|agent| Some((agent, agent.tools()?)))
-    else {
-        return not_found().await;
-    };
+    let Some(agent) = &agent else { return not_found().await };
+    let others = agent.tools_at(path);
+    let usual = if matches!(path, PATH | PATH_WITH_SLASH) { agent.tools() } else { None };
+    let Some(tools) = others.as_deref().or(usual) else { return not_found().await };
     let answered = async {
         match check_head(tools, &parts) {
             Ok(session) => {
@@ -129,8 +127,16 @@ fn check_head<'a>(
 }
 
 /// Answers a refused caller, and names the metadata of the endpoint in a challenge.
-fn deny(agent: &SharedAgent, dialect: &RpcErrors<'_>, denied: AuthRefusal) -> LoggedResponse {
-    let metadata = agent.tools().and_then(discovery::metadata_address);
+fn deny(
+    agent: &SharedAgent,
+    tools: Option<&dyn Tools>,
+    dialect: &RpcErrors<'_>,
+    denied: AuthRefusal,
+) -> LoggedResponse {
+    if let Some(refusal) = tools.and_then(|tools| tools.denied(&denied)) {
+        return dialect.profile(refusal);
+    }
+    let metadata = tools.and_then(discovery::metadata_address);
     denied::respond_for(&**agent, dialect, denied, metadata.as_deref())
 }
 
@@ -212,7 +218,8 @@ impl<'a> CheckedRequest<'a> {
             None => match intake::caller(self.registry, &**self.agent, self.parts).await {
                 Ok(caller) => caller,
                 Err(denied) => {
-                    return deny(self.agent, &RpcErrors(&request.id), denied);
+                    let dialect = RpcErrors(&request.id);
+                    return deny(self.agent, Some(self.tools), &dialect, denied);
                 }
             },
         };
@@ -265,7 +272,7 @@ impl<'a> CheckedRequest<'a> {
         let caller = match intake::caller(self.registry, &**self.agent, self.parts).await {
             Ok(caller) => caller,
             Err(denied) => {
-                return deny(self.agent, &RpcErrors(&reply.id), denied);
+                return deny(self.agent, Some(self.tools), &RpcErrors(&reply.id), denied);
             }
         };
         let id = reply.id.clone();
@@ -328,7 +335,7 @@ impl<'a> CheckedRequest<'a> {
         };
         let call = ToolCall { tool, arguments, caller, client, form, sent, patience };
         let outcome = registry.call(agent, tools, call).await;
-        written(agent, &request.id, request.lifecycle, outcome)
+        written(agent, Some(tools), &request.id, request.lifecycle, outcome)
     }
 
     /// Returns the session of a client that can show a form, for a tool that may ask.
@@ -346,6 +353,7 @@ impl<'a> CheckedRequest<'a> {
 /// Writes the outcome of a call.
 fn written(
     agent: &SharedAgent,
+    tools: Option<&dyn Tools>,
     id: &Id,
     lifecycle: Lifecycle,
     outcome: ToolOutcome,
@@ -366,7 +374,7 @@ fn written(
             (json_response(StatusCode::OK, body), stamp)
         }
         ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
-        ToolOutcome::Denied(denied) => deny(agent, &dialect, denied),
+        ToolOutcome::Denied(denied) => deny(agent, tools, &dialect, denied),
         ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
     }
 }

@@ -18,6 +18,11 @@ const MAX_DESCRIPTION: usize = 100;
 pub(super) fn llms_text(dealer: &DealerConfig, address: &str) -> String {
     let base = address.strip_suffix(super::PATH).unwrap_or(address);
     let tools: Vec<_> = dealer.terms.skills.iter().map(|skill| skill.tool_name()).collect();
+    let ucp = if dealer.ucp {
+        format!("- [UCP profile]({base}/.well-known/ucp): the catalog, without a checkout\n")
+    } else {
+        String::new()
+    };
     let access = if dealer.auth.required {
         "Callers need a credential; the agent card says of which kind."
     } else {
@@ -28,7 +33,7 @@ pub(super) fn llms_text(dealer: &DealerConfig, address: &str) -> String {
          This address is for AI agents and assistants that ask on behalf of people. {access} A contact request is \
          sent only after the person has read a consent text and agreed.\n\n\
          - [MCP]({address}): streamable HTTP; the tools are {tools}\n\
-         - [Agent card]({base}/.well-known/agent-card.json): A2A with the Auto Agent Protocol\n",
+         - [Agent card]({base}/.well-known/agent-card.json): A2A with the Auto Agent Protocol\n{ucp}",
         name = plain(&dealer.terms.name, SENTENCE),
         description = plain(&dealer.description, SENTENCE),
         tools = tools.join(", "),

@@ -6,7 +6,7 @@ use tradepost_admin::steps::StepRefusal;
 use tradepost_server::clock::Clock;
 use tradepost_store::step_results::StepOutcome;
 
-use crate::aap::seller::base_url;
+use crate::aap::card::base_url;
 use crate::cli::context::runtime;
 use crate::cli::operator::failure;
 use crate::cli::output::CommandFailure;

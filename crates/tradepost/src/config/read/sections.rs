@@ -181,6 +181,7 @@ pub(super) fn dealer(
         // AAP's examples send no A2A-Version, so it is optional by default (C-33).
         optional "require_version" => require_version: parse::boolean => false,
         optional "mcp" => mcp: parse::boolean => true,
+        optional "ucp" => ucp: parse::boolean => true,
         optional "http_json" => http_json: parse::boolean => false,
         // AAP defines no error for it, so the check is off by default (C-26).
         optional "strict_output_modes" => strict_output_modes: parse::boolean => false,

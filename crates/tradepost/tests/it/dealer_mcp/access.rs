@@ -193,6 +193,7 @@ fn assistants_and_registries_find_the_endpoint() {
 
         - [MCP](https://demo-toyota.example.com/mcp): streamable HTTP; the tools are aap_dealer_information, aap_inventory_facets, aap_inventory_search, aap_inventory_vehicle, aap_lead_submit
         - [Agent card](https://demo-toyota.example.com/.well-known/agent-card.json): A2A with the Auto Agent Protocol
+        - [UCP profile](https://demo-toyota.example.com/.well-known/ucp): the catalog, without a checkout
 
     "#]].assert_eq(&get(&server, "/llms.txt").snapshot());
     expect![[r#"

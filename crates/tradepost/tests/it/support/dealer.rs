@@ -79,6 +79,7 @@ pub fn config() -> Config {
             rate_limit: RateLimitConfig { requests: 0, window: minutes(1), http_429: false },
             require_version: false,
             mcp: true,
+            ucp: true,
             http_json: false,
             strict_output_modes: false,
             listed: true,

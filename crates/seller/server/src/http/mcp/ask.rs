@@ -97,7 +97,7 @@ impl HeldCall {
     }
 
     fn written(&self, outcome: ToolOutcome) -> LoggedResponse {
-        written(&self.agent, &self.id, Lifecycle::Handshake, outcome)
+        written(&self.agent, self.agent.tools(), &self.id, Lifecycle::Handshake, outcome)
     }
 
     async fn call(&self, form: FormSupport<'_>) -> ToolOutcome {
