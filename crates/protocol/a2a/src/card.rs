@@ -1,6 +1,7 @@
 //! The agent card as we publish it (A2A 1.0 §4.4.1, §8). Cards of other agents are read by the
 //! buyer as JSON.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub struct AgentCard {
     pub documentation_url: Option<String>,
     /// Security schemes by a name of the agent's choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub security_schemes: BTreeMap<&'static str, SecurityScheme>,
+    pub security_schemes: BTreeMap<Cow<'static, str>, SecurityScheme>,
     /// Requirements of which a caller must satisfy one; none when callers need no credential.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub security_requirements: Vec<SecurityRequirement>,
@@ -54,9 +55,18 @@ pub struct AgentCard {
 /// §4.5.1).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum SecurityScheme {
+    /// A key in a header, a cookie or the query.
+    #[serde(rename = "apiKeySecurityScheme")]
+    ApiKey(ApiKeyAuth),
     /// A credential in the header `Authorization`.
     #[serde(rename = "httpAuthSecurityScheme")]
     HttpAuth(HttpAuth),
+    /// An access token of an OAuth 2.0 authorization server.
+    #[serde(rename = "oauth2SecurityScheme")]
+    OAuth2(OAuth2Auth),
+    /// An access token of an OpenID Connect provider.
+    #[serde(rename = "openIdConnectSecurityScheme")]
+    OpenIdConnect(OpenIdConnectAuth),
     /// A client certificate, shown in the TLS handshake.
     #[serde(rename = "mtlsSecurityScheme")]
     MutualTls(MutualTls),
@@ -76,17 +86,96 @@ pub struct HttpAuth {
     /// Description for people.
     pub description: String,
     /// Name of the HTTP authentication scheme, such as `Bearer`.
-    pub scheme: &'static str,
+    pub scheme: Cow<'static, str>,
     /// Format of a bearer credential, such as `JWT`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bearer_format: Option<&'static str>,
+    pub bearer_format: Option<Cow<'static, str>>,
+}
+
+/// A key that the agent's operator has issued.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ApiKeyAuth {
+    /// Description for people.
+    pub description: String,
+    /// Where the key is sent.
+    pub location: ApiKeyLocation,
+    /// Name of the header, the cookie or the parameter.
+    pub name: String,
+}
+
+/// Where a caller sends an API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApiKeyLocation {
+    /// A header of the request.
+    Header,
+    /// A cookie.
+    Cookie,
+    /// A parameter of the address.
+    Query,
+}
+
+/// An access token of an OAuth 2.0 authorization server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OAuth2Auth {
+    /// Description for people.
+    pub description: String,
+    /// How a caller gets a token.
+    pub flows: OAuthFlow,
+    /// Address of the server's metadata (RFC 8414).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oauth2_metadata_url: Option<String>,
+}
+
+/// How a caller gets an access token. A2A 1.0 deprecates the flows that are not here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum OAuthFlow {
+    /// A person agrees in a browser (RFC 6749 §4.1).
+    AuthorizationCode {
+        /// Address at which the person agrees.
+        authorization_url: String,
+        /// Address at which the caller gets tokens.
+        token_url: String,
+        /// Scopes, by name, each with a description.
+        scopes: BTreeMap<String, String>,
+        /// True when the caller has to use PKCE (RFC 7636).
+        pkce_required: bool,
+    },
+    /// The caller acts for itself (RFC 6749 §4.4).
+    ClientCredentials {
+        /// Address at which the caller gets tokens.
+        token_url: String,
+        /// Scopes, by name, each with a description.
+        scopes: BTreeMap<String, String>,
+    },
+    /// A person agrees on another device (RFC 8628).
+    DeviceCode {
+        /// Address at which the caller gets a code for the person.
+        device_authorization_url: String,
+        /// Address at which the caller gets tokens.
+        token_url: String,
+        /// Scopes, by name, each with a description.
+        scopes: BTreeMap<String, String>,
+    },
+}
+
+/// An access token of an OpenID Connect provider.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenIdConnectAuth {
+    /// Description for people.
+    pub description: String,
+    /// Address of the provider's metadata, which ends in `/.well-known/openid-configuration`.
+    pub open_id_connect_url: String,
 }
 
 /// Schemes that have to be satisfied together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecurityRequirement {
     /// Required scopes by name of the scheme.
-    pub schemes: BTreeMap<&'static str, StringList>,
+    pub schemes: BTreeMap<Cow<'static, str>, StringList>,
 }
 
 /// A list, wrapped as in the protocol's definition.

@@ -8,7 +8,7 @@
 use super::error::A2aRefusal;
 use super::model::{Artifact, ArtifactUpdate, Content, Event, Message, Part, Role, StatusUpdate};
 use super::request::{self, A2aRequest, AuthenticationInfo, PushConfig, SendMessage, SendOptions};
-use super::request::{given, id_text, length, or_null};
+use super::request::{given, id_text, length, object, or_null};
 use super::{Operation, Task, TaskStatus};
 use tradepost_document::catalog::{Vocabulary as _, catalog};
 use tradepost_document::json::{Value, json, present};
@@ -92,8 +92,9 @@ fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
             request::read_message(&modern(value.clone()), at, p)
         },
         optional "configuration" => configuration: or_null(read_configuration),
+        optional "metadata" => metadata: or_null(object),
     });
-    Some(configuration.unwrap_or_default().with_message(message?))
+    Some(SendMessage { metadata, ..configuration.unwrap_or_default().with_message(message?) })
 }
 
 fn read_configuration(

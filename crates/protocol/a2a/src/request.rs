@@ -106,6 +106,8 @@ pub struct SendMessage {
     pub history_length: Option<u32>,
     /// True when the answer should not wait for the task.
     pub return_immediately: bool,
+    /// Metadata of the request; that of the message is in the message.
+    pub metadata: Option<Map>,
 }
 
 /// Filter and options of a list of tasks.
@@ -416,8 +418,9 @@ fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
     read_object!(params, &DocumentPlace::Root, problems, open {
         required "message" => message: read_message,
         optional "configuration" => configuration: read_configuration,
+        optional "metadata" => metadata: or_null(object),
     });
-    Some(configuration.unwrap_or_default().with_message(message?))
+    Some(SendMessage { metadata, ..configuration.unwrap_or_default().with_message(message?) })
 }
 
 /// Options of a message.
@@ -439,6 +442,7 @@ impl SendOptions {
             push_config,
             history_length,
             return_immediately,
+            metadata: None,
         }
     }
 }
@@ -497,7 +501,11 @@ pub(super) fn read_message(
     })
 }
 
-fn object(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Map> {
+pub(super) fn object(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Map> {
     let members = value.as_object().cloned();
     if members.is_none() {
         parse::wrong_type(at, problems, "object");

@@ -19,6 +19,18 @@ pub fn hex<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> String {
     })
 }
 
+/// Reads 32 bytes in hexadecimal digits, such as a hash that [`hex`] wrote.
+#[must_use]
+pub fn bytes_from_hex(text: &str) -> Option<[u8; 32]> {
+    let text = text.trim();
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
+    bytes?.try_into().ok()
+}
+
 /// Returns true if a text is a VIN: `^[A-HJ-NPR-Z0-9]{17}$`.
 #[must_use]
 pub fn is_vin(text: &str) -> bool {

@@ -242,13 +242,7 @@ pub fn hex(hash: &Sha256Hash) -> String {
 /// Reads a hash that [`hex`] wrote.
 #[must_use]
 pub fn from_hex(text: &str) -> Option<Sha256Hash> {
-    let text = text.trim();
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
-    bytes?.try_into().ok()
+    tradepost_document::format::bytes_from_hex(text)
 }
 
 /// Adds texts to a hash, each with its length, so that different lists of texts never hash alike.

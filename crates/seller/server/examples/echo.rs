@@ -44,7 +44,7 @@ pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::erro
     let card = PublishedCard::from_card(&card, Clock::system().now());
     let auth = Authenticator::open_to_all("echo");
     let echo = Echo(card, auth, TaskService::in_memory("echo")?);
-    http::serve(listener, AgentRegistry::from_agent(Arc::new(echo)), pending()).await;
+    http::serve(listener, AgentRegistry::from_agent(Arc::new(echo)), pending()).await?;
     Ok(())
 }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
-use tradepost_a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
+use tokio_util::sync::CancellationToken;
+use tradepost_a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal, FieldViolation};
 use tradepost_a2a::request::RequestedPage;
 use tradepost_a2a::status::RpcStatus;
 use tradepost_a2a::{
-    A2aRelease, A2aRequest, Capability, Message, Operation, Part, PushConfig, SendMessage, Task,
-    older, request,
+    A2aRelease, A2aRequest, Capability, Content, Message, Operation, Part, PushConfig, SendMessage,
+    Task, older, request,
 };
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::RawValue;
@@ -32,6 +33,12 @@ use crate::permission::{self, Permission};
 use crate::refusals::FieldError;
 use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskError, TaskPage, TaskStream};
 use crate::tools::Tools;
+
+mod builder;
+mod context;
+
+pub use builder::{AgentBuilder, AgentError, BuiltAgent, MessageCall};
+pub use context::{CallContext, RequestHeaders};
 
 /// Retry-after that callers get with an internal error.
 pub const PAUSE: Duration = Duration::from_secs(5);
@@ -99,6 +106,13 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     /// refused as `CONTENT_TYPE_NOT_SUPPORTED`.
     fn accepts_part(&self, part: &Part) -> bool {
         self.card().claims.reads(part)
+    }
+
+    /// Returns the maximum size of a file in a message, in bytes after decoding; `None` for no other limit than that of
+    /// the whole request ([`HttpSettings::max_body_bytes`](crate::http::HttpSettings::max_body_bytes)). Every larger file
+    /// of a message is reported.
+    fn max_file_bytes(&self) -> Option<usize> {
+        None
     }
 
     /// Returns the check of page tokens, so that a wrong token is reported together with the other
@@ -249,8 +263,25 @@ impl dyn Agent {
         };
         if let A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) = &request {
             self.check_media_types(send)?;
+            self.check_file_sizes(send)?;
         }
         Ok(request)
+    }
+
+    /// Checks that no file of a message is too large.
+    fn check_file_sizes(&self, send: &SendMessage) -> Result<(), ProtocolRefusal> {
+        let Some(most) = self.max_file_bytes() else { return Ok(()) };
+        let is_too_large = |part: &Part| match &part.content {
+            Content::Raw(base64) => decoded_bytes(base64) > most,
+            Content::Text(_) | Content::Data(_) | Content::Url(_) => false,
+        };
+        let parts = send.message.parts.iter().enumerate();
+        let too_large = parts.filter(|(_, part)| is_too_large(part)).map(|(index, _)| {
+            let field = format!("message.parts[{index}].raw");
+            FieldViolation { field, description: format!("must have at most {most} bytes") }
+        });
+        let too_large: Vec<_> = too_large.collect();
+        if too_large.is_empty() { Ok(()) } else { Err(request::invalid_fields(too_large)) }
     }
 
     /// Returns true when a page token was not issued by this agent.
@@ -273,6 +304,12 @@ impl dyn Agent {
         let supported = self.card().claims.input_modes.join(", ");
         Err(refusal.with("fields", fields).with("supportedMediaTypes", supported))
     }
+}
+
+/// Returns the number of bytes that a text in base64 stands for.
+fn decoded_bytes(base64: &str) -> usize {
+    let digits = base64.trim_end_matches('=').len();
+    digits / 4 * 3 + (digits % 4) * 3 / 4
 }
 
 /// Issues page tokens of lists and recognises them.
@@ -332,6 +369,11 @@ pub struct AgentRequest<'a> {
     pub activated: &'a [String],
     /// The request.
     pub request: A2aRequest,
+    /// Headers of the request, or the metadata of a gRPC call.
+    pub headers: RequestHeaders<'a>,
+    /// Signal that the caller has gone before it had the whole answer. A task that the request begins also gives it
+    /// when it is canceled.
+    pub cancellation: CancellationToken,
     /// Raw request data.
     pub sent: RequestMeta<'a>,
     /// Last stream event that the caller has received, when it resumes a stream.

@@ -6,6 +6,8 @@
 //! [`Authenticator::authenticate`] after the transport limits and before it reads the request.
 // The order of checks is that of requirements §2.1.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -14,18 +16,24 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use key::KeyLookup;
-use tradepost_a2a::error::{A2aCode, A2aRefusal};
+use method::{AuthMethod, AuthRequest, stronger};
+use tradepost_a2a::card::{SecurityRequirement, SecurityScheme};
 
+use crate::card;
 use crate::clock::Clock;
 use crate::fault::InternalError;
 use crate::limit::{FAILURES, LimitKey, Limiter, RateLimitExceeded};
 use crate::permission::{Permission, Scopes};
 use crate::tls::client::{CertificateSubject, ClientCertificate};
 
+pub mod agreement;
+mod answers;
 pub mod jwks;
 pub mod jwt;
 pub mod key;
 pub mod key_cache;
+pub mod method;
+pub mod methods;
 pub mod permit;
 
 /// The HTTP authentication scheme of every credential in the header `Authorization`.
@@ -49,6 +57,12 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// Creates the principal of a caller with a name and permissions.
+    #[must_use]
+    pub fn new(name: impl Into<String>, scopes: Scopes) -> Self {
+        Self { name: name.into(), scopes }
+    }
+
     /// Creates the principal of callers without a credential, with all permissions.
     // Anonymous access is the default of AAP (C-36).
     #[must_use]
@@ -211,6 +225,7 @@ pub struct Authenticator {
     keys: Arc<dyn KeyLookup>,
     tokens: Option<jwt::Verifier>,
     known: Vec<(&'static str, Principal)>,
+    methods: Vec<Arc<dyn AuthMethod>>,
     failures: Limiter,
     /// Rate limit for log entries about credentials that could not be checked, per address.
     unjudged: Limiter,
@@ -232,7 +247,8 @@ impl Authenticator {
         let keys = Arc::clone(&means.keys);
         let agent_id = agent_id.to_owned();
         let known = Vec::new();
-        Ok(Self { agent_id, policy, keys, tokens, known, failures, unjudged })
+        let methods = Vec::new();
+        Ok(Self { agent_id, policy, keys, tokens, known, methods, failures, unjudged })
     }
 
     /// Creates an authenticator that accepts every caller.
@@ -241,6 +257,52 @@ impl Authenticator {
         let means = AuthDeps::offline(Arc::new(key::NoKeys), Clock::system());
         let open = Self::open(agent_id, AuthSettings::default(), &means);
         open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"))
+    }
+
+    /// Creates an authenticator that refuses callers without a credential of this method, or of one that is added.
+    #[must_use]
+    pub fn requiring(agent_id: &str, method: impl AuthMethod + 'static) -> Self {
+        let mut authenticator = Self::open_to_all(agent_id).with_method(method);
+        authenticator.policy.required = true;
+        authenticator
+    }
+
+    /// Adds a way of authentication, one of [`methods`] or another.
+    #[must_use]
+    pub fn with_method(mut self, method: impl AuthMethod + 'static) -> Self {
+        self.methods.push(Arc::new(method));
+        self
+    }
+
+    /// Returns the security schemes that it accepts, for the agent's card. A name that two methods have gets a number.
+    #[must_use]
+    pub fn schemes(&self) -> BTreeMap<Cow<'static, str>, SecurityScheme> {
+        let mut all = card::schemes(&self.policy);
+        for named in self.methods.iter().flat_map(|method| method.schemes()) {
+            let numbered = |number: u32| match number {
+                1 => named.name.clone(),
+                _ => Cow::Owned(format!("{}{number}", named.name)),
+            };
+            let free = (1..).map(numbered).find(|name| !all.contains_key(name));
+            all.extend(free.map(|name| (name, named.scheme)));
+        }
+        all
+    }
+
+    /// Returns the security requirements for the agent's card: any one scheme is sufficient, and none is necessary
+    /// where callers without a credential are accepted.
+    #[must_use]
+    pub fn requirements(&self) -> Vec<SecurityRequirement> {
+        if !self.policy.required {
+            return Vec::new();
+        }
+        card::any_of(self.schemes().into_keys())
+    }
+
+    /// Returns true when callers without a credential are refused.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.policy.required
     }
 
     /// Returns the id of the agent.
@@ -268,18 +330,59 @@ impl Authenticator {
         certificate: Option<&ClientCertificate>,
         now: Timestamp,
     ) -> Result<Principal, AuthRefusal> {
+        let request = AuthRequest { headers, address, certificate, now };
+        let outcome = match self.authenticate_by_methods(request).await {
+            Some(Ok(principal)) => Ok(principal),
+            Some(Err(refused)) => match self.authenticate_by_settings(request).await {
+                Some(Ok(principal)) => Ok(principal),
+                Some(Err(other)) => Err(stronger(refused, other)),
+                None => Err(refused),
+            },
+            None => match self.authenticate_by_settings(request).await {
+                Some(outcome) => outcome,
+                None if self.policy.required => Err(AuthRefusal::Missing),
+                None => Ok(Principal::anonymous()),
+            },
+        };
+        outcome.map_err(|denied| self.record(address, denied))
+    }
+
+    /// Authenticates a request by the methods whose credential it has; `None` when it has none.
+    async fn authenticate_by_methods(
+        &self,
+        request: AuthRequest<'_>,
+    ) -> Option<Result<Principal, AuthRefusal>> {
+        let mut refused: Option<AuthRefusal> = None;
+        for method in self.methods.iter().filter(|method| method.is_shown(request.headers)) {
+            match method.authenticate(request).await {
+                Ok(principal) => return Some(Ok(principal)),
+                Err(other) => {
+                    refused = Some(match refused {
+                        Some(earlier) => stronger(earlier, other),
+                        None => other,
+                    });
+                }
+            }
+        }
+        refused.map(Err)
+    }
+
+    /// Authenticates a request by the settings; `None` when it has no credential of their kinds.
+    async fn authenticate_by_settings(
+        &self,
+        request: AuthRequest<'_>,
+    ) -> Option<Result<Principal, AuthRefusal>> {
+        let AuthRequest { headers, certificate, now, .. } = request;
         // Where the agent accepts no bearer credentials, the header is ignored, because a proxy may
         // have added it.
         let bearer = if self.policy.takes_bearer() { credential(headers) } else { Ok(None) };
         let certificate = certificate.filter(|_| !self.policy.certificates.is_empty());
-        let outcome = match (bearer, certificate) {
-            (Ok(Some(credential)), _) => self.authenticate_credential(credential, now).await,
-            (Ok(None), Some(certificate)) => self.authenticate_certificate(certificate, now),
-            (Ok(None), None) if self.policy.required => Err(AuthRefusal::Missing),
-            (Ok(None), None) => Ok(Principal::anonymous()),
-            (Err(reason), _) => Err(AuthRefusal::Invalid { reason }),
-        };
-        outcome.map_err(|denied| self.record(address, denied))
+        match (bearer, certificate) {
+            (Ok(Some(credential)), _) => Some(self.authenticate_credential(credential, now).await),
+            (Ok(None), Some(certificate)) => Some(self.authenticate_certificate(certificate, now)),
+            (Ok(None), None) => None,
+            (Err(reason), _) => Some(Err(AuthRefusal::Invalid { reason })),
+        }
     }
 
     /// Returns true when a request has a credential of an accepted kind, valid or not.
@@ -287,79 +390,7 @@ impl Authenticator {
     pub fn is_shown(&self, headers: &HeaderMap, certificate: Option<&ClientCertificate>) -> bool {
         self.policy.takes_bearer() && headers.contains_key(header::AUTHORIZATION)
             || certificate.is_some() && !self.policy.certificates.is_empty()
-    }
-
-    /// Returns the protocol's error for a refused caller; `None` where the error catalog has none.
-    #[must_use]
-    pub fn refusal(&self, denied: &AuthRefusal) -> Option<A2aRefusal> {
-        let takes_bearer = self.policy.takes_bearer();
-        let scheme = if takes_bearer { SCHEME } else { CERTIFICATE_SCHEME };
-        let unauthenticated = |message: &str| {
-            Some(A2aRefusal::new(A2aCode::Unauthenticated, message).with("scheme", scheme))
-        };
-        match denied {
-            AuthRefusal::Missing if !takes_bearer => unauthenticated(
-                "this agent requires a client certificate; show one in the TLS handshake",
-            ),
-            AuthRefusal::Missing if self.policy.certificates.is_empty() => unauthenticated(
-                "this agent requires a credential; send one of a scheme that its card declares, in \
-                 the header Authorization",
-            ),
-            AuthRefusal::Missing => unauthenticated(
-                "this agent requires a credential of a scheme that its card declares; send one in \
-                 the header Authorization, or show a client certificate",
-            ),
-            AuthRefusal::Invalid { .. } => unauthenticated("the credential is not valid"),
-            AuthRefusal::Expired => unauthenticated("the credential has expired; get a new one"),
-            AuthRefusal::Scope { missing } => {
-                let message = format!("the credential lacks the scope {missing}");
-                let refusal = A2aRefusal::new(A2aCode::PermissionDenied, message);
-                Some(refusal.with("scope", missing.to_string()))
-            }
-            AuthRefusal::Page => Some(A2aRefusal::new(
-                A2aCode::PermissionDenied,
-                "web pages of other origins may only read here; send a credential, or ask the \
-                 agent's operator to let yours do more",
-            )),
-            AuthRefusal::Limited(_) | AuthRefusal::Unavailable(_) => None,
-        }
-    }
-
-    /// Returns the value of `WWW-Authenticate` for a refused caller (RFC 6750 §3). Without a
-    /// credential it names no error.
-    #[must_use]
-    pub fn challenge(&self, denied: &AuthRefusal) -> Option<String> {
-        self.challenge_for(denied, None)
-    }
-
-    /// Returns the same for a resource whose metadata is at this address (RFC 9728 §5.1).
-    pub(crate) fn challenge_for(
-        &self,
-        denied: &AuthRefusal,
-        metadata: Option<&str>,
-    ) -> Option<String> {
-        let (error, by_certificate) = match denied {
-            AuthRefusal::Missing => (String::new(), true),
-            AuthRefusal::Invalid { .. } | AuthRefusal::Expired => {
-                (", error=\"invalid_token\"".to_owned(), true)
-            }
-            AuthRefusal::Scope { missing } => {
-                (format!(", error=\"insufficient_scope\", scope=\"{missing}\""), false)
-            }
-            AuthRefusal::Page | AuthRefusal::Limited(_) | AuthRefusal::Unavailable(_) => {
-                return None;
-            }
-        };
-        let policy = &self.policy;
-        let realm = &self.agent_id;
-        let metadata =
-            metadata.map(|at| format!(", resource_metadata=\"{at}\"")).unwrap_or_default();
-        let bearer = policy.takes_bearer();
-        let bearer = bearer.then(|| format!("{SCHEME} realm=\"{realm}\"{metadata}{error}"));
-        let by_certificate = by_certificate && !policy.certificates.is_empty();
-        let certificate = by_certificate.then(|| format!("{CERTIFICATE_SCHEME} realm=\"{realm}\""));
-        let challenges: Vec<_> = bearer.into_iter().chain(certificate).collect();
-        (!challenges.is_empty()).then(|| challenges.join(", "))
+            || self.methods.iter().any(|method| method.is_shown(headers))
     }
 
     /// Removes expired rate-limit entries.

@@ -1,5 +1,6 @@
 //! Published agent cards (A2A 1.0 §8): bytes, identity, date, and the claims that are enforced.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
@@ -327,11 +328,14 @@ fn grpc_address(base_url: &str) -> String {
     format!("{host}{port}")
 }
 
-/// Returns the security schemes that an agent accepts (A2A 1.0 §4.5).
+/// Returns the security schemes that an agent accepts by these settings (A2A 1.0 §4.5).
+/// [`Authenticator::schemes`](crate::auth::Authenticator::schemes) has those of its methods as well.
 #[must_use]
-pub fn schemes(auth: &AuthSettings) -> BTreeMap<&'static str, SecurityScheme> {
-    let bearer = |description, bearer_format| {
-        SecurityScheme::HttpAuth(HttpAuth { description, scheme: "Bearer", bearer_format })
+pub fn schemes(auth: &AuthSettings) -> BTreeMap<Cow<'static, str>, SecurityScheme> {
+    let bearer = |description, bearer_format: Option<&'static str>| {
+        let scheme = "Bearer".into();
+        let bearer_format = bearer_format.map(Cow::Borrowed);
+        SecurityScheme::HttpAuth(HttpAuth { description, scheme, bearer_format })
     };
     let key = auth.api_keys.then(|| {
         ("apiKey", bearer("A key that the seller has issued, as a bearer token.".to_owned(), None))
@@ -345,18 +349,21 @@ pub fn schemes(auth: &AuthSettings) -> BTreeMap<&'static str, SecurityScheme> {
         let description = "A client certificate that the seller knows, in the TLS handshake.";
         ("mtls", SecurityScheme::MutualTls(MutualTls { description: description.to_owned() }))
     });
-    key.into_iter().chain(jwt).chain(mtls).collect()
+    let all = key.into_iter().chain(jwt).chain(mtls);
+    all.map(|(name, scheme)| (Cow::Borrowed(name), scheme)).collect()
 }
 
-/// Returns the security requirements: any one scheme is sufficient. Optional schemes are not
-/// listed.
+/// Returns the security requirements of these settings: any one scheme is sufficient. Optional
+/// schemes are not listed.
 #[must_use]
 pub fn requirements(auth: &AuthSettings) -> Vec<SecurityRequirement> {
-    if !auth.required {
-        return Vec::new();
-    }
+    if auth.required { any_of(schemes(auth).into_keys()) } else { Vec::new() }
+}
+
+/// Returns the requirement of any one of these schemes.
+pub(crate) fn any_of(names: impl Iterator<Item = Cow<'static, str>>) -> Vec<SecurityRequirement> {
     let alone = |name| SecurityRequirement { schemes: [(name, StringList::default())].into() };
-    schemes(auth).into_keys().map(alone).collect()
+    names.map(alone).collect()
 }
 
 fn write(card: &impl Serialize) -> Vec<u8> {

@@ -12,6 +12,7 @@ use tradepost_a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
 use crate::agent::Agent;
 use crate::auth::AuthRefusal;
+use crate::auth::agreement::CardDisagreements;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::panics;
 use crate::registry::AgentRegistry;
@@ -140,17 +141,24 @@ pub fn site(registry: Arc<AgentRegistry>, others: Routes) -> Site {
 fn grpc_routes() -> Router<Arc<AgentRegistry>> {
     let router = Router::new();
     #[cfg(feature = "grpc")]
-    let router = router.route(grpc::ROUTE, any(grpc::handle));
+    let router = router
+        .route(grpc::ROUTE, any(grpc::handle))
+        .route(grpc::health::HEALTH_ROUTE, any(grpc::health::handle));
     router
 }
 
 /// Serves the agents until `stop` resolves, and then until every request in progress is answered.
 /// HTTP/1.1 and HTTP/2 share the port.
+///
+/// # Errors
+/// When the card of an agent disagrees with its authentication, at once and with every difference
+/// ([`AgentRegistry::check_cards`]).
 pub async fn serve(
     listener: impl Into<server::Listener>,
     registry: AgentRegistry,
     stop: impl Future<Output = ()>,
-) {
+) -> Result<(), CardDisagreements> {
+    registry.check_cards()?;
     let registry = Arc::new(registry);
     let stop = async {
         stop.await;
@@ -163,6 +171,7 @@ pub async fn serve(
         stop,
     )
     .await;
+    Ok(())
 }
 
 /// Writes the refusal of a caller on another route of an agent's host, in the format of HTTP+JSON.

@@ -382,10 +382,10 @@ fn set_place(kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
 }
 
 impl TaskWriter for MemoryTx<'_> {
-    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError> {
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<bool, InternalError> {
         let mut kept = self.kept();
         if kept.tasks.contains_key(&task.task_id) {
-            return Err(InternalError::new("writing a task", "there is one with its id"));
+            return Ok(false);
         }
         let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
         let owner = owner.clone();
@@ -393,7 +393,14 @@ impl TaskWriter for MemoryTx<'_> {
         let places = BTreeMap::new();
         kept.tasks.insert(task.task_id.clone(), StoredTask { owner, row, entries, places });
         self.undo.borrow_mut().push(Undo::Task(task.task_id.clone()));
-        Ok(())
+        Ok(true)
+    }
+
+    fn messages(&self, task_id: &str) -> Result<Vec<String>, InternalError> {
+        let kept = self.kept();
+        let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
+        let messages = entries.iter().filter(|entry| entry.kind == EntryKind::Message);
+        Ok(messages.map(|entry| entry.body.clone()).collect())
     }
 
     fn append(

@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use tokio_util::sync::CancellationToken;
 use tradepost_document::catalog::Vocabulary as _;
 
 use crate::agent::{AgentOutcome, AgentRequest, Caller, SharedAgent};
+use crate::auth::agreement::{CardDisagreements, check_card};
 use crate::auth::{AuthRefusal, permit};
 use crate::clock::{self, Clock};
 use crate::directory::Directory;
@@ -54,6 +56,8 @@ pub struct AgentRegistry {
     tracer: OnceLock<Tracer>,
     ledger: OnceLock<Arc<dyn RefusalSink>>,
     certificate: RwLock<Vec<(&'static str, u64)>>,
+    /// Signal that streams have to end, because the process stops.
+    closing: CancellationToken,
 }
 
 /// Agents with their lookup by host.
@@ -123,6 +127,7 @@ impl AgentRegistry {
             tracer: OnceLock::new(),
             ledger: OnceLock::new(),
             certificate: RwLock::default(),
+            closing: CancellationToken::new(),
         };
         registry.replace(among);
         registry
@@ -212,6 +217,16 @@ impl AgentRegistry {
         *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }
 
+    /// Checks that the card of each agent declares the security schemes that the agent accepts, no others, and the
+    /// requirement that it enforces. [`http::serve`](crate::http::serve) calls it; a program with a router of its own
+    /// calls it before it serves.
+    ///
+    /// # Errors
+    /// Every difference of the first agent that has any.
+    pub fn check_cards(&self) -> Result<(), CardDisagreements> {
+        self.agents().all.iter().try_for_each(|agent| check_card(agent.card(), agent.auth()))
+    }
+
     /// Checks that requests can be answered.
     ///
     /// # Errors
@@ -276,6 +291,7 @@ impl AgentRegistry {
 
     /// Ends all streams, because a stopping process cannot serve them. Other requests continue.
     pub fn close_streams(&self) {
+        self.closing.cancel();
         self.questions.close();
         for agent in &self.agents().all {
             let closed = panics::catch_now("closing streams", || agent.close_streams());
@@ -284,6 +300,12 @@ impl AgentRegistry {
                 tracing::error!(agent = %agent.id_or_none(), cause = %fault.chain(), "streams stay open");
             }
         }
+    }
+
+    /// Returns the signal that streams have to end.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.closing
     }
 
     /// Waits for the turn of a caller's request (fair scheduling). A caller without permission does

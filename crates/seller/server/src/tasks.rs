@@ -2,16 +2,13 @@
 //! task reads its log from its own position, so a slow reader or a restart loses nothing.
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::request::invalid_param;
-use tradepost_a2a::{Event, ListTasks, Message, Role, Task, TaskState};
+use tradepost_a2a::{Event, ListTasks, Message, Task, TaskState};
 use tradepost_document::problem::clip;
 
 use crate::clock::Clock;
@@ -20,14 +17,17 @@ use crate::fault::InternalError;
 pub mod log;
 pub mod service;
 
+mod beginning;
 mod cursor;
 mod error;
 mod other_processes;
 mod progress;
+mod repeats;
 mod replay;
 mod stream;
 mod webhooks;
 
+pub use beginning::{Beginning, StartedTask, TaskMessage};
 pub(crate) use cursor::FOREIGN_TOKEN;
 pub use error::TaskError;
 use log::{EntryKind, LogWriter, PushPosition, TaskFilter, TaskLog, TaskOwner, TaskRow};
@@ -60,11 +60,6 @@ pub struct TaskPage {
 /// Page size when the caller names none (A2A 1.0 §3.1.4).
 const PAGE_SIZE: u32 = 50;
 
-/// Pauses between attempts to end a failed task.
-// No pause follows the last attempt.
-const END_PAUSES: [Duration; 4] =
-    [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::ZERO];
-
 /// The tasks of an agent.
 #[derive(Debug)]
 pub struct Tasks {
@@ -94,15 +89,6 @@ struct LiveTask {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// True when the task has ended without its work, which then stops.
     stop: Arc<watch::Sender<bool>>,
-}
-
-/// A task that was started or continued.
-#[derive(Debug)]
-pub struct StartedTask {
-    /// Id of the task.
-    pub task_id: String,
-    /// Number of the message's entry in the log.
-    pub seq: i64,
 }
 
 impl Tasks {
@@ -196,122 +182,6 @@ impl Tasks {
     /// Returns the owner's task.
     fn found(&self, owner: &TaskOwner, task_id: &str) -> Result<TaskRow, TaskError> {
         Ok(self.log.task(owner, task_id)?.ok_or_else(|| not_found(task_id))?)
-    }
-
-    /// Records a message, under a new task unless it continues one, and starts the work. A webhook
-    /// gets the events from here on.
-    ///
-    /// # Errors
-    /// When the task has ended, or when the log fails; then nothing was started.
-    pub async fn begin(
-        self: &Arc<Self>,
-        owner: &TaskOwner,
-        continues: Option<TaskRow>,
-        message: &Message,
-        webhook: Option<CheckedWebhook>,
-        work: TaskWork,
-    ) -> Result<StartedTask, TaskError> {
-        let now = self.clock.now();
-        let owner = owner.clone();
-        let is_new = continues.is_none();
-        let row = continues.unwrap_or_else(|| TaskRow {
-            task_id: uuid::Uuid::now_v7().to_string(),
-            context_id: message
-                .context_id
-                .clone()
-                .unwrap_or_else(|| uuid::Uuid::now_v7().to_string()),
-            state: TaskState::Submitted,
-            status_at: now,
-            last_seq: 0,
-        });
-        let said = Message {
-            task_id: Some(row.task_id.clone()),
-            context_id: Some(row.context_id.clone()),
-            role: Role::User,
-            ..message.clone()
-        };
-        let said = tradepost_document::json::to_string(&said)
-            .map_err(InternalError::on("writing a message"))?;
-        // A task that waited for this message continues.
-        let state = if is_new { TaskState::Submitted } else { TaskState::Working };
-        let moved = replay::status_event(&row, state, None, now)?;
-        let job_row = row.clone();
-        let tasks = Arc::clone(self);
-        // A caller that disconnects drops this future, but a stored task needs its work.
-        let begun = tokio::spawn(async move {
-            let logged = tasks.append(&row.task_id, move |tx| {
-                if is_new {
-                    tx.create_task(&owner, &job_row)?;
-                }
-                // The message is last: its number is where the caller's stream begins, which has
-                // the new state by then.
-                tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
-                let seq = tx.append(&job_row.task_id, EntryKind::Message, &said, None)?;
-                if let Some(webhook) = webhook.as_ref().filter(|_| seq.is_some()) {
-                    webhook.keep(tx, &owner, &job_row.task_id, now)?;
-                }
-                Ok(seq)
-            });
-            let ended = || ended("the task has ended and takes no further message");
-            let seq = logged.await?.ok_or_else(ended)?;
-            let task_id = row.task_id.clone();
-            let shared = |live: &LiveTask| (Arc::clone(&live.turn), Arc::clone(&live.stop));
-            let (turn, stop) = tasks.follow(&task_id, seq, shared);
-            let progress = TaskProgress::new(Arc::clone(&tasks), row, stop);
-            tokio::spawn(async move { tasks.work(turn, progress, work).await });
-            Ok(StartedTask { task_id, seq })
-        });
-        begun.await.map_err(InternalError::on("beginning a task"))?
-    }
-
-    /// Runs the work on a task when it is its turn. Any failure ends the task; the caller does not
-    /// see the cause.
-    async fn work(
-        &self,
-        turn: Arc<tokio::sync::Mutex<()>>,
-        progress: TaskProgress,
-        work: TaskWork,
-    ) {
-        let guard = turn.lock().await;
-        let copy = progress.clone();
-        let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind();
-        let worked = tokio::select! {
-            biased;
-            () = progress.stopped() => Ok(()),
-            worked = worked => worked
-                .unwrap_or_else(|_| Err(InternalError::new("working on a task", "the work panicked"))),
-        };
-        // The state is known only when all reports are on disk.
-        let flushed = progress.flush().await;
-        let cause = match worked.and(flushed) {
-            Ok(()) if progress.is_settled() => None,
-            Ok(()) => Some(InternalError::new("working on a task", "it was left")),
-            Err(fault) => Some(fault),
-        };
-        if let Some(cause) = cause {
-            self.fail(&progress, &cause).await;
-        }
-        // `release` counts the holders of the lock, so this one has to be dropped to free the
-        // memory.
-        drop(guard);
-        drop(turn);
-        self.release(progress.task_id());
-    }
-
-    /// Ends a task as failed. The log has the cause, under the caller's error id.
-    async fn fail(&self, progress: &TaskProgress, fault: &InternalError) {
-        let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
-        let agent = &self.agent_id;
-        let task = progress.task_id();
-        tracing::error!(%agent, %task, %error_id, cause = %fault.chain(), "a task failed");
-        let text = format!("The agent failed to work on this task. Error id: {error_id}");
-        // The failure may be the log's, and followers would wait forever for a task that never
-        // ends.
-        for pause in END_PAUSES {
-            let Err(fault) = progress.end_as_failed(&text).await else { return };
-            tracing::error!(cause = %fault.chain(), "a failed task could not be ended");
-            tokio::time::sleep(pause).await;
-        }
     }
 
     /// Appends to a task's log and wakes its followers, also after the caller has disconnected.

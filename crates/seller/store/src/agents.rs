@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use sha2::{Digest as _, Sha256};
+#[cfg(feature = "sellers")]
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_server::auth::key::KeyLookup;
@@ -17,8 +18,8 @@ use tradepost_server::signed_text::Secrets;
 use tradepost_server::tasks::log::{LogListener, TxCallback, TxJob};
 
 use super::{
-    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, StoreRemark, TaskFilter,
-    TaskLog, TaskOwner, TaskRow,
+    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, TaskFilter, TaskLog,
+    TaskOwner, TaskRow,
 };
 
 impl KeyLookup for Store {
@@ -62,13 +63,14 @@ impl Health for Store {
         self.health.intact()
     }
 
+    #[cfg(feature = "sellers")]
     fn remarks(&self) -> Vec<(&'static str, u64)> {
         let dead = self.dead_deliveries();
         let stale = self.stale_feeds();
         vec![
             // An unreadable store is reported by `check`.
-            (StoreRemark::DeadDeliveries.name(), dead.unwrap_or_default()),
-            (StoreRemark::StaleFeeds.name(), stale.unwrap_or_default()),
+            (super::StoreRemark::DeadDeliveries.name(), dead.unwrap_or_default()),
+            (super::StoreRemark::StaleFeeds.name(), stale.unwrap_or_default()),
         ]
     }
 }

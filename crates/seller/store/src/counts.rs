@@ -1,4 +1,4 @@
-//! Metrics of a store: queue length, commit times, and rows that operators have to watch.
+//! Metrics of a store: those of its writers, and rows that operators have to watch.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,58 +10,12 @@ use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
 use tradepost_document::fault::InternalError;
-use tradepost_server::metrics::histogram;
 
 use super::Store;
 use super::tables::counts::AgentRowCounts;
-
-/// Metrics of the writer.
-#[derive(Debug, Clone)]
-pub(super) struct WriterCounts {
-    /// Jobs that are waiting, and those of the batch that is being committed.
-    pub(super) queued: Gauge,
-    jobs: Counter,
-    failed: Counter,
-    commits: Histogram,
-}
-
-impl Default for WriterCounts {
-    fn default() -> Self {
-        let queued = Gauge::default();
-        let jobs = Counter::default();
-        let failed = Counter::default();
-        Self { queued, jobs, failed, commits: histogram() }
-    }
-}
-
-impl WriterCounts {
-    /// Counts a batch after its commit succeeded (`well`) or failed.
-    pub(super) fn committed(&self, jobs: usize, well: bool, took: Duration) {
-        self.queued.dec_by(i64::try_from(jobs).unwrap_or(i64::MAX));
-        self.jobs.inc_by(u64::try_from(jobs).unwrap_or(u64::MAX));
-        self.commits.observe(took.as_secs_f64());
-        if !well {
-            self.failed.inc();
-        }
-    }
-
-    fn register(&self, registry: &mut Registry) {
-        registry.register("store_queue", "Jobs that wait to be written", self.queued.clone());
-        registry.register("store_jobs", "Jobs that were written", self.jobs.clone());
-        registry.register("store_failed_commits", "Commits that failed", self.failed.clone());
-        registry.register_with_unit(
-            "store_commit_duration",
-            "How long commits took, each with the jobs in it",
-            Unit::Seconds,
-            self.commits.clone(),
-        );
-    }
-}
 
 impl Store {
     /// Registers the metrics of the store. Rows are counted when the metrics are read, for the agents whose ids are in

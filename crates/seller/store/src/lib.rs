@@ -1,73 +1,129 @@
-//! Data that must survive a crash: listings, leads, appointments, idempotency keys and agent cards. Every query is
-//! named for its intent; SQL is only in `tables`, in the modules that open a database, and in `inbox`.
+//! Data that must survive a crash: tasks with their webhooks and the keys of callers, and for dealers and publishers
+//! listings, leads, appointments, media buys and what else they are asked to keep. Every query is named for its intent;
+//! SQL is only in `tables`, in the modules that open a database, and in `inbox`.
 //!
 //! The data is kept in an SQLite file, which belongs to one process, or in PostgreSQL, which any number of processes
-//! share. A job is one transaction on both; see `writer` for the threads that run it.
+//! share. A job is one transaction on both; see `writer` for the threads that run it. What dealers and publishers store
+//! is behind the feature `sellers`, which is on by default; the tables are the same without it.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use tradepost_server::prelude::*;
+//! use tradepost_store::Store;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! // Or `Store::connect` with the address of a PostgreSQL.
+//! let store = Arc::new(Store::open(folder)?);
+//! let card = card::describe("Echo", "Says what it hears.", "http://127.0.0.1:8080");
+//! let agent = AgentBuilder::new("echo", card)
+//!     .with_store(store)
+//!     .build(|call| Ok(MessagePlan::Answer(call.message.parts.clone())))?;
+//! # Ok(())
+//! # }
+//! ```
 
-use std::collections::HashMap;
+#![cfg_attr(
+    not(feature = "sellers"),
+    expect(dead_code, reason = "the queries of dealers and publishers use the rest")
+)]
+
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use tradepost_aap::Vehicle;
-use tradepost_dealer::consent::{ConsentCheck, Sha256Hash};
-use tradepost_dealer::import::Units;
-use tradepost_dealer::inventory::Tombstone;
-use tradepost_dealer::record::{LeadHistory, LeadRecord};
+use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
-use tradepost_keys::replay::UsedSignature;
 
 mod agents;
 mod change_notice;
+#[cfg(feature = "sellers")]
 pub mod copies;
+#[cfg(feature = "sellers")]
 mod counts;
+#[cfg(feature = "sellers")]
 mod decide;
+#[cfg(feature = "sellers")]
 mod deliveries;
+#[cfg(feature = "sellers")]
 pub mod empty_searches;
+#[cfg(feature = "sellers")]
 mod erasure;
 mod health;
+#[cfg(feature = "sellers")]
 mod hosting;
+#[cfg(feature = "sellers")]
 pub mod inbox;
 mod key_cache;
+#[cfg(feature = "sellers")]
 pub mod lost_key;
 mod postgres;
 pub mod privacy;
+#[cfg(feature = "sellers")]
 mod publishers;
 mod readers;
+#[cfg(feature = "sellers")]
 pub mod refusals;
+#[cfg(feature = "sellers")]
+mod sellers;
+#[cfg(feature = "sellers")]
 pub mod sign_in;
+#[cfg(feature = "sellers")]
 mod snapshots;
 mod sql;
 mod sqlite;
+#[cfg(feature = "sellers")]
 pub mod staff;
+#[cfg(feature = "sellers")]
 pub mod staff_events;
+#[cfg(feature = "sellers")]
 pub mod step_results;
 mod tables;
+#[cfg(feature = "sellers")]
 mod transaction_error;
+#[cfg(feature = "sellers")]
 mod transfer;
+#[cfg(feature = "sellers")]
 pub mod verification;
+#[cfg(feature = "sellers")]
 pub mod week;
 mod writer;
+mod writer_counts;
+
+/// Examples of the server's README, which use a store.
+#[cfg(doctest)]
+#[doc = include_str!("../../server/README.md")]
+mod server_readme {}
 
 pub use change_notice::ChangeNotice;
+#[cfg(feature = "sellers")]
 pub use counts::{Amiss, Counted};
+#[cfg(feature = "sellers")]
 pub use erasure::{CustomerLeads, Old, Proof};
 pub use health::{DiskRoom, NotReady, StoreRemark, StoreTrouble, room};
+#[cfg(feature = "sellers")]
 pub use hosting::Hosted;
 pub use postgres::DatabaseUrl;
 use privacy::ColumnCipher;
+#[cfg(feature = "sellers")]
 pub use privacy::unlock::{Locked, Rekeyed, Sealing};
 use readers::Readers;
 use sql::{Connection, RowResult, SqlBackend, SqlRow, SqlValue};
 use tables::Database;
 pub use tables::StoreTransaction;
+#[cfg(feature = "sellers")]
 pub use tables::alerts::AlertNotice;
+#[cfg(feature = "sellers")]
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
+#[cfg(feature = "sellers")]
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
+#[cfg(feature = "sellers")]
 pub use tables::inventory::Replacement;
+#[cfg(feature = "sellers")]
 pub use tables::probes::ProbeReport;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
@@ -76,7 +132,9 @@ pub use tradepost_server::tasks::log::{
     BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
     TaskOwner, TaskRow,
 };
+#[cfg(feature = "sellers")]
 pub use transaction_error::TransactionError;
+#[cfg(feature = "sellers")]
 pub use transfer::{MovedRows, NotMoved};
 
 /// The database's name in the data folder.
@@ -97,6 +155,7 @@ pub struct Store {
     key_readers: Readers,
     looked_up: key_cache::LookedUp,
     /// Separate because publishers read for each request, too.
+    #[cfg(feature = "sellers")]
     publishers: publishers::PublisherAccess,
     /// Reads pending deliveries where only one of several processes delivers.
     courier: Option<Readers>,
@@ -104,6 +163,7 @@ pub struct Store {
     server: Option<Arc<postgres::PgServer>>,
     health: Arc<health::StoreHealth>,
     /// Snapshot files beside a database file; a server keeps snapshots in the database.
+    #[cfg(feature = "sellers")]
     snapshots: Option<snapshots::Snapshots>,
     /// Encrypts personal data.
     cipher: Arc<ColumnCipher>,
@@ -161,8 +221,9 @@ impl Store {
         };
         let readers = reading(1)?;
         let key_readers = reading(1)?;
-        let publisher_readers = reading(publishers::READERS)?;
-        let publishers = publishers::PublisherAccess::new(publisher_readers, reading(1)?);
+        #[cfg(feature = "sellers")]
+        let publishers =
+            publishers::PublisherAccess::new(reading(publishers::READERS)?, reading(1)?);
         let health = Arc::new(health::StoreHealth::new(Some(&path)));
         let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &cipher)?;
         Ok(Self {
@@ -170,10 +231,12 @@ impl Store {
             readers,
             key_readers,
             looked_up: key_cache::LookedUp::default(),
+            #[cfg(feature = "sellers")]
             publishers,
             courier: None,
             server: None,
             health,
+            #[cfg(feature = "sellers")]
             snapshots: Some(snapshots::Snapshots::new(directory)),
             cipher,
         })
@@ -197,10 +260,12 @@ impl Store {
             readers: readers(READERS),
             key_readers: readers(READERS),
             looked_up: key_cache::LookedUp::default(),
+            #[cfg(feature = "sellers")]
             publishers: publishers::PublisherAccess::new(readers(publishers::READERS), readers(1)),
             courier: Some(readers(1)),
             server: Some(Arc::clone(&server)),
             health,
+            #[cfg(feature = "sellers")]
             snapshots: None,
             cipher: Arc::clone(&cipher),
         })
@@ -358,69 +423,12 @@ impl Store {
         self.read_due(|_| Ok(true))
     }
 
-    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change. All or nothing.
-    ///
-    /// # Errors
-    /// When the database fails; nothing has changed then.
-    pub fn replace_inventory(
-        &self,
-        dealer_id: &str,
-        units: impl Into<Units>,
-        now: Timestamp,
-        dry_run: bool,
-    ) -> Result<Replacement, InternalError> {
-        let dealer_id = dealer_id.to_owned();
-        let units = units.into();
-        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
-    }
-
-    /// Returns a dealer's listings, and the tombstones that are younger than `lifetime`.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn inventory(
-        &self,
-        dealer_id: &str,
-        now: Timestamp,
-        lifetime: SignedDuration,
-    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
-        self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
-    }
-
-    /// Passes a dealer's listings to `take`, one after another.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn each_listing(
-        &self,
-        dealer_id: &str,
-        take: impl FnMut(Vehicle),
-    ) -> Result<(), InternalError> {
-        self.read(|db| db.each_listing(dealer_id, take))
-    }
-
     /// Frees the disk space that a large change took for the database's log.
     ///
     /// # Errors
     /// When the database fails.
     pub fn cut_log(&self) -> Result<(), InternalError> {
         self.read(|db| db.0.empty_log())
-    }
-
-    /// Returns a number that grows whenever the dealer's inventory is replaced, by any process.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, InternalError> {
-        Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
-    }
-
-    /// Returns the generations of all dealers that have an inventory, in one query.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn inventory_generations(&self) -> Result<HashMap<String, i64>, InternalError> {
-        Ok(self.read(|db| db.inventory_generations())?.into_iter().collect())
     }
 
     /// Returns the identity of a dealer's card with this content hash: a new one exactly when the content differs from
@@ -466,26 +474,6 @@ impl Store {
         self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
     }
 
-    /// Returns the signatures that were used at a publisher and have not expired.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn used_signatures(
-        &self,
-        publisher: &str,
-        now: Timestamp,
-    ) -> Result<Vec<UsedSignature>, InternalError> {
-        self.read(|db| db.used_signatures(publisher, now))
-    }
-
-    /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, InternalError> {
-        self.read(|db| db.leads(dealer_id))
-    }
-
     /// Queues `job` and returns at once; `done` is called after the commit, in the order of the queue.
     ///
     /// # Errors
@@ -513,47 +501,6 @@ impl Store {
             tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
         })
     }
-
-    /// Returns a lead with its full history.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
-        self.read(|db| db.lead_history(lead_id))
-    }
-
-    /// Records that a customer has withdrawn the consent of a lead. Returns true when there was one.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
-        self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
-    }
-
-    /// Checks the consent chains of every dealer, or of one.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn check_consents(
-        &self,
-        dealer_id: Option<&str>,
-        expected: Option<Sha256Hash>,
-    ) -> Result<Vec<ConsentCheck>, InternalError> {
-        self.read(|db| db.check_consents(dealer_id, expected))
-    }
-
-    /// Releases a lead that is held back. Returns true when there was one.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
-        self.write_blocking(move |tx| tx.release_lead(&lead_id, now))
-    }
-}
-
-/// Returns the cut-off time of tombstones: listings removed then or earlier are forgotten.
-fn oldest(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
-    now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN)
 }
 
 /// Creates a folder that only its owner can read: it holds personal data.

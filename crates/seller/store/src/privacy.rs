@@ -18,10 +18,11 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tradepost_document::fault::InternalError;
-use tradepost_document::format::{base64 as from_base64, hex};
+use tradepost_document::format::{base64 as from_base64, bytes_from_hex, hex};
 
 use super::sql::{RowError, RowResult};
 
+#[cfg(feature = "sellers")]
 pub(crate) mod unlock;
 
 /// Length of a key in bytes.
@@ -107,8 +108,7 @@ impl OperatorKeys {
         let words = lines.flat_map(|line| line.split([' ', '\t', ',']));
         let mut keys: Vec<OperatorKey> = Vec::new();
         for word in words.map(str::trim).filter(|word| !word.is_empty()) {
-            let bytes = tradepost_dealer::consent::from_hex(word)
-                .or_else(|| from_base64(word)?.try_into().ok());
+            let bytes = bytes_from_hex(word).or_else(|| from_base64(word)?.try_into().ok());
             let key = OperatorKey::new(&bytes.ok_or(FORM)?);
             if !keys.iter().any(|known| known.id == key.id) {
                 keys.push(key);

@@ -146,7 +146,7 @@ impl Store {
             }
         }
         let (generation, builder, gone) =
-            self.read(|db| db.gather_inventory(dealer_id, super::oldest(now, lifetime)))?;
+            self.read(|db| db.gather_inventory(dealer_id, super::sellers::oldest(now, lifetime)))?;
         let inventory = builder.build(gone)?;
         if generation > 0
             && let Err(fault) = self.keep_snapshot(dealer_id, generation, &inventory, now)

@@ -1,4 +1,5 @@
-//! The store's tables, one module each: every query, named for its intent, in SQL that both databases understand.
+//! The store's tables, one module each: every query, named for its intent, in SQL that both databases understand. Those
+//! of dealers and publishers are behind the feature `sellers`.
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
@@ -9,33 +10,56 @@ use super::sql::{Connection, params};
 #[macro_use]
 pub(super) mod processes;
 
+#[cfg(feature = "sellers")]
 pub(super) mod alerts;
+#[cfg(feature = "sellers")]
 pub(super) mod calendar_feeds;
+#[cfg(feature = "sellers")]
 pub(super) mod consents;
+#[cfg(feature = "sellers")]
 pub(super) mod counts;
+#[cfg(feature = "sellers")]
 mod delivery_places;
+#[cfg(feature = "sellers")]
 pub(super) mod empty_searches;
+#[cfg(feature = "sellers")]
 pub(super) mod feeds;
 pub(super) mod health;
+#[cfg(feature = "sellers")]
 pub(super) mod hosting;
+#[cfg(feature = "sellers")]
 pub(super) mod inventory;
 pub(super) mod keys;
+#[cfg(feature = "sellers")]
 pub(super) mod leads;
 pub(super) mod permits;
+#[cfg(feature = "sellers")]
 pub(super) mod privacy;
+#[cfg(feature = "sellers")]
 pub(super) mod probes;
+#[cfg(feature = "sellers")]
 pub(super) mod publisher;
 pub(super) mod push;
+#[cfg(feature = "sellers")]
 pub(super) mod refusals;
+#[cfg(feature = "sellers")]
 pub(super) mod second_factor;
+#[cfg(feature = "sellers")]
 pub(super) mod sign_in;
+#[cfg(feature = "sellers")]
 pub(super) mod signatures;
+#[cfg(feature = "sellers")]
 pub(super) mod staff;
+#[cfg(feature = "sellers")]
 pub(super) mod staff_events;
+#[cfg(feature = "sellers")]
 pub(super) mod step_results;
 pub(super) mod tasks;
+#[cfg(feature = "sellers")]
 pub(super) mod transfer;
+#[cfg(feature = "sellers")]
 pub(super) mod verification;
+#[cfg(feature = "sellers")]
 pub(super) mod week;
 
 /// A connection, for reading.
@@ -94,6 +118,7 @@ fn known_card(
 }
 
 #[cfg(test)]
+#[cfg(feature = "sellers")]
 impl Database {
     /// Runs `work` in a transaction, and commits it when it succeeds.
     pub(super) fn transaction<T>(

@@ -10,12 +10,12 @@ use rusqlite::ErrorCode;
 use tokio::time::Instant;
 use tradepost_document::fault::InternalError;
 
-use super::counts::WriterCounts;
 use super::health::{StoreHealth, code_of};
 use super::privacy::ColumnCipher;
 use super::sql::{Connection, SqlBackend};
 use super::sqlite;
 use super::tables::StoreTransaction;
+use super::writer_counts::WriterCounts;
 
 /// Maximum number of jobs that share a commit.
 const BATCH: usize = 64;
@@ -261,6 +261,7 @@ fn passing(fault: InternalError) -> InternalError {
 }
 
 #[cfg(test)]
+#[cfg(feature = "sellers")]
 mod tests {
     use jiff::{SignedDuration, Timestamp};
     use rusqlite::ffi;

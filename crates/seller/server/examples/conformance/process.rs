@@ -123,11 +123,12 @@ pub(crate) async fn run(arguments: Arguments, kept: Kept) -> Result<(), Box<dyn 
     });
     // Scripts wait for this line.
     writeln!(io::stdout(), "listening on {base_url}")?;
-    http::serve(listener, registry, stop).await;
+    let served = http::serve(listener, registry, stop).await;
     drop(stop_deliveries);
     if let Some(deliveries) = deliveries {
         deliveries.await?;
     }
+    served?;
     tracing::info!("stopped");
     Ok(())
 }

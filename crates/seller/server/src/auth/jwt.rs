@@ -69,7 +69,7 @@ impl From<TokenRefusal> for AuthRefusal {
 
 /// Reads the permissions in a claim: a string with spaces (RFC 9068 §2.2.3) or a list of strings.
 /// Unknown ones permit nothing.
-fn granted(claim: &Value) -> BTreeSet<Permission> {
+pub(super) fn granted(claim: &Value) -> BTreeSet<Permission> {
     let words = |text: &str| {
         let words = text.split(' ').filter(|word| !word.is_empty());
         words.map(|word| word.to_owned().into()).collect::<Vec<Permission>>()

@@ -71,6 +71,19 @@ pub struct ApiKey {
 }
 
 /// A new key, with the only copy of its text.
+///
+/// ```
+/// use tradepost_server::auth::key::{NewApiKey, is_name};
+/// use tradepost_server::clock::Clock;
+/// use tradepost_server::memory::MemoryStore;
+///
+/// let store = MemoryStore::default();
+/// let key = NewApiKey::generate()?;
+/// assert!(is_name("acme"));
+/// store.add_key(key.for_caller("echo", "acme", None, Clock::system().now()));
+/// assert!(key.text.starts_with("tp_"));
+/// # Ok::<(), tradepost_server::fault::InternalError>(())
+/// ```
 pub struct NewApiKey {
     /// Public part, by which it is listed and revoked.
     pub id: String,
@@ -96,6 +109,29 @@ impl NewApiKey {
         let text = format!("{PREFIX}{id}_{}", hex(secret));
         let hash = hash(&text);
         Ok(Self { id, text, hash })
+    }
+
+    /// Returns the key as an agent's store keeps it, for a caller with this name and these permissions (`None` for
+    /// all). The text is not in it.
+    #[must_use]
+    pub fn for_caller(
+        &self,
+        agent_id: &str,
+        name: &str,
+        scopes: Option<BTreeSet<Permission>>,
+        now: Timestamp,
+    ) -> ApiKey {
+        ApiKey {
+            id: self.id.clone(),
+            agent_id: agent_id.to_owned(),
+            name: name.to_owned(),
+            hash: self.hash,
+            scopes,
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+            last_used_on: None,
+        }
     }
 }
 

@@ -61,21 +61,31 @@ fn add_older(members: &mut Map, url: &str, extended: bool) {
     }
 }
 
-/// Returns a security scheme in the OpenAPI form of 0.3.
+/// Returns a security scheme in the OpenAPI form of 0.3. Its members have the same names as in 1.0, except those of a
+/// kind's own.
 fn older_scheme(scheme: &Value) -> Map {
     let mut older = Map::new();
-    let mut insert = |name: &str, value: Value| older.insert(name.to_owned(), value);
-    let Some(http) = scheme.get("httpAuthSecurityScheme") else {
-        // Our cards have two kinds of schemes, and this is the other one.
-        insert("type", "mutualTLS".into());
+    let Some((kind, members)) = scheme.as_object().and_then(|scheme| scheme.iter().next()) else {
         return older;
     };
-    insert("type", "http".into());
-    insert("scheme", "bearer".into());
-    for name in ["description", "bearerFormat"] {
-        if let Some(value) = http.get(name) {
-            insert(name, value.clone());
-        }
+    let kind_of_older = match kind.as_str() {
+        "apiKeySecurityScheme" => "apiKey",
+        "httpAuthSecurityScheme" => "http",
+        "oauth2SecurityScheme" => "oauth2",
+        "openIdConnectSecurityScheme" => "openIdConnect",
+        _ => "mutualTLS",
+    };
+    older.insert("type".to_owned(), kind_of_older.into());
+    let Some(members) = members.as_object().filter(|_| kind_of_older != "mutualTLS") else {
+        return older;
+    };
+    // Names of schemes are compared without case (RFC 9110 §11.1), and 0.3 shows them in lower case.
+    if let Some(scheme) = members.get("scheme").and_then(Value::as_str) {
+        older.insert("scheme".to_owned(), scheme.to_ascii_lowercase().into());
+    }
+    for (name, value) in members.iter().filter(|(name, _)| *name != "scheme") {
+        let name = if name == "location" { "in" } else { name.as_str() };
+        older.insert(name.to_owned(), value.clone());
     }
     older
 }

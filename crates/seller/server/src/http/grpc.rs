@@ -38,6 +38,7 @@ use crate::registry::AgentRegistry;
 
 mod call;
 mod errors;
+pub(super) mod health;
 mod stream;
 
 /// Path prefix of the methods: package and service, as published.
@@ -86,6 +87,9 @@ pub(super) async fn unknown(parts: &Parts) -> Response {
 
 /// Returns a path of this service for the log.
 pub(super) fn template(path: &str) -> Option<String> {
+    if let Some(known) = health::template(path) {
+        return Some(known);
+    }
     // Only known names, so that the log contains no text of a caller.
     Operation::from_name(path.strip_prefix(SERVICE)?).map(|_| path.to_owned())
 }

@@ -1,13 +1,14 @@
 //! Performing of parsed requests, which all A2A bindings share.
 
 use axum::response::Response;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tradepost_a2a::error::A2aRefusal;
 use tradepost_a2a::{A2aRelease, A2aRequest};
 
 use super::answers::{self, ErrorWriter};
 use super::exchange::{LoggedResponse, RawRequest};
 use super::{answer_check, denied, intake};
-use crate::agent::{AgentAnswer, AgentOutcome, AgentRequest, Caller};
+use crate::agent::{AgentAnswer, AgentOutcome, AgentRequest, Caller, RequestHeaders};
 use crate::fault::InternalError;
 
 /// Performs a request, unless parsing refused it. `activated` are the extensions that the caller
@@ -28,18 +29,24 @@ pub(super) async fn perform(
     let binding = dialect.binding();
     let sent = intake::sent(parts, bytes);
     let resume_after = intake::resume_after(&parts.headers);
+    let cancellation = CancellationToken::new();
+    // Gives the signal when this future is dropped, which is how a server learns that its caller has gone.
+    let caller_gone = cancellation.clone().drop_guard();
     let incoming = AgentRequest {
         binding,
         release,
         caller,
         activated,
         request,
+        headers: RequestHeaders::new(&parts.headers),
+        cancellation,
         sent,
         resume_after,
         patience: registry.settings.request_timeout,
         metrics: &registry.metrics,
     };
     let outcome = registry.perform(agent, incoming).await;
+    let outcome = watched(outcome, caller_gone);
     let agent = &**agent;
     let (mut response, stamp) = match outcome {
         AgentOutcome::Profile(refusal) => dialect.profile(*refusal),
@@ -61,4 +68,16 @@ pub(super) async fn perform(
     // "Activation"; X-04).
     answers::echo_extensions(&mut response, agent, activated, binding, release);
     (response, stamp)
+}
+
+/// Passes the signal that the caller has gone on to an answer that takes longer, and drops it with any other.
+fn watched(mut outcome: AgentOutcome, caller_gone: DropGuard) -> AgentOutcome {
+    if let AgentOutcome::Answer(answer) = &mut outcome
+        && let AgentAnswer::Stream(events) = &mut **answer
+    {
+        events.signal_by(caller_gone);
+    } else {
+        caller_gone.disarm();
+    }
+    outcome
 }

@@ -13,7 +13,7 @@ use crate::clock::{Clock, ManualClock};
 use crate::egress::{Egress, Resolver};
 use crate::memory::MemoryStore;
 use crate::tasks::log::TaskOwner;
-use crate::tasks::{TaskEnded, TaskProgress, Tasks, Webhooks};
+use crate::tasks::{Beginning, StartedTask, TaskEnded, TaskError, TaskProgress, Tasks, Webhooks};
 
 const AGENT: &str = "agent";
 const NOW: &str = "2026-04-30T12:00:00Z";
@@ -179,8 +179,8 @@ impl Fixture {
                 Ok(())
             })
         });
-        let begun = self.tasks.begin(&owner, None, &message(None), None, work).await;
-        let begun = begun.unwrap();
+        let said = message(None);
+        let begun = started(self.tasks.begin(&owner, None, (&said).into(), work).await);
         self.tasks.settled(&owner, &begun, None).await.unwrap();
         for hook in hooks {
             let config = config(&begun.task_id, hook);
@@ -200,7 +200,7 @@ impl Fixture {
                 Ok(())
             })
         });
-        let begun = self.tasks.begin(&owner, row, &said, None, work).await.unwrap();
+        let begun = started(self.tasks.begin(&owner, row, (&said).into(), work).await);
         self.tasks.settled(&owner, &begun, None).await.unwrap();
     }
 
@@ -404,4 +404,11 @@ async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
     assert_eq!(fixture.received("new"), [TASK, WORKING, DONE], "it begins with the task as it is");
     assert_eq!(fixture.seen("new")[0].headers, (None, Some("t".to_owned())));
     assert_eq!((fixture.seen("old").len(), fixture.seen("kept").len()), (1, 1));
+}
+
+fn started(begun: Result<Beginning, TaskError>) -> StartedTask {
+    match begun.unwrap() {
+        Beginning::Started(begun) => begun,
+        Beginning::Repeated => unreachable!("no message is recorded once"),
+    }
 }

@@ -276,11 +276,19 @@ pub trait TaskLog: Secrets {
 
 /// Operations on tasks in a transaction.
 pub trait TaskWriter {
-    /// Stores a new task without entries.
+    /// Stores a new task without entries. Returns false, and changes nothing, when there is a task with its id, of any
+    /// owner.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError>;
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<bool, InternalError>;
+
+    /// Returns the bodies of a task's messages, the oldest first. Until the transaction ends, no other transaction
+    /// appends to the task.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn messages(&self, task_id: &str) -> Result<Vec<String>, InternalError>;
 
     /// Appends an entry to a task's log, and changes the state if one is given; the task's waiting
     /// webhooks become due. Returns `None`, without appending, when the task has ended.

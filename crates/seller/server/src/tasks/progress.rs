@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tradepost_a2a::response_check::{artifact_problems, in_one_line};
-use tradepost_a2a::{Artifact, ArtifactUpdate, Event, TaskState};
+use tokio_util::sync::CancellationToken;
+use tradepost_a2a::error::FieldViolation;
+use tradepost_a2a::response_check::{artifact_problems, in_one_line, message_problems};
+use tradepost_a2a::{Artifact, ArtifactUpdate, Event, Message, Part, TaskState};
 
 use super::log::{self, EntryKind, LogWriter, TaskRow};
 use super::{Tasks, replay};
@@ -32,12 +34,18 @@ struct Inner {
     /// True when the task has ended without this work.
     ended: Arc<watch::Sender<bool>>,
     broken: Arc<AtomicBool>,
-    /// Problem of the first invalid artifact, for the log.
-    invalid: OnceLock<String>,
+    /// Problem of the first invalid artifact or message, for the log.
+    invalid: OnceLock<InvalidReport>,
+    cancellation: CancellationToken,
 }
 
 impl TaskProgress {
-    pub(super) fn new(tasks: Arc<Tasks>, row: TaskRow, ended: Arc<watch::Sender<bool>>) -> Self {
+    pub(super) fn new(
+        tasks: Arc<Tasks>,
+        row: TaskRow,
+        ended: Arc<watch::Sender<bool>>,
+        cancellation: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Inner {
             tasks,
             row,
@@ -46,6 +54,7 @@ impl TaskProgress {
             ended,
             broken: Arc::default(),
             invalid: OnceLock::new(),
+            cancellation,
         }))
     }
 
@@ -55,14 +64,40 @@ impl TaskProgress {
         &self.0.row.task_id
     }
 
+    /// Returns the signal that the work is no longer wanted: the task was canceled or has ended in another way, or the
+    /// caller that waited for it or followed it has gone. The work itself is dropped when the task has ended; the
+    /// signal is for what it has started elsewhere, such as a thread, and for work that is pointless without its caller.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.0.cancellation
+    }
+
     /// Reports a state, with an optional message.
     ///
     /// # Errors
     /// When the task has ended.
     pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), TaskEnded> {
+        let message = says.map(|text| replay::said(&self.0.row, vec![Part::text(text)]));
+        self.report(state, message).await
+    }
+
+    /// Reports a state with a message of these parts, at least one: text, data and files. A message that violates
+    /// A2A's data model ends the task as failed, and the log has the reason.
+    ///
+    /// # Errors
+    /// When the task has ended, or ends by this.
+    pub async fn status_with(&self, state: TaskState, parts: Vec<Part>) -> Result<(), TaskEnded> {
+        let message = replay::said(&self.0.row, parts);
+        let problems = message_problems(&message);
+        if !problems.is_empty() {
+            return Err(self.refuse("reporting a state", "message", &problems));
+        }
+        self.report(state, Some(message)).await
+    }
+
+    async fn report(&self, state: TaskState, message: Option<Message>) -> Result<(), TaskEnded> {
         let settled = state.terminal() || state.interrupted();
         let now = self.0.tasks.clock.now();
-        let message = says.map(|text| replay::said(&self.0.row, text));
         let body = replay::status_event(&self.0.row, state, message, now);
         let body = body.map_err(|_| self.lost())?;
         self.0.settled.store(settled, Ordering::SeqCst);
@@ -84,9 +119,7 @@ impl TaskProgress {
     ) -> Result<(), TaskEnded> {
         let problems = artifact_problems(&artifact);
         if !problems.is_empty() {
-            // Only the first problem is kept, because it ends the task.
-            let _ = self.0.invalid.set(in_one_line(&problems));
-            return Err(self.lost());
+            return Err(self.refuse("reporting an artifact", "artifact", &problems));
         }
         let event = Event::ArtifactUpdate(ArtifactUpdate {
             task_id: self.0.row.task_id.clone(),
@@ -97,6 +130,15 @@ impl TaskProgress {
         });
         let body = tradepost_document::json::to_string(&event).map_err(|_| self.lost())?;
         self.append(EntryKind::Artifact, body, None).await
+    }
+
+    /// Records why a report is not valid, which ends the task as failed.
+    fn refuse(&self, what: &'static str, report: &str, problems: &[FieldViolation]) -> TaskEnded {
+        let problems = in_one_line(problems);
+        let cause = format!("the {report} is not valid in A2A: {problems}");
+        // Only the first is kept, because it ends the task.
+        let _ = self.0.invalid.set(InvalidReport { what, cause });
+        self.lost()
     }
 
     /// Records that a report was lost, which ends the task as failed.
@@ -162,9 +204,8 @@ impl TaskProgress {
     pub(super) async fn flush(&self) -> Result<(), InternalError> {
         // Every pending entry holds a permit, so acquiring all of them means that none is pending.
         let _all = self.0.room.acquire_many(IN_FLIGHT).await;
-        if let Some(problems) = self.0.invalid.get() {
-            let cause = format!("the artifact is not valid in A2A: {problems}");
-            return Err(InternalError::new("reporting an artifact", cause));
+        if let Some(InvalidReport { what, cause }) = self.0.invalid.get() {
+            return Err(InternalError::new(what, cause.clone()));
         }
         if self.0.broken.load(Ordering::SeqCst) {
             return Err(InternalError::new("working on a task", "an event could not be stored"));
@@ -182,6 +223,13 @@ impl TaskProgress {
         let job = move |tx: &dyn LogWriter| tx.append(&job_id, EntryKind::Status, &body, failed);
         inner.tasks.append(&inner.row.task_id, job).await.map(|_| ())
     }
+}
+
+/// A report that violates A2A's data model.
+#[derive(Debug)]
+struct InvalidReport {
+    what: &'static str,
+    cause: String,
 }
 
 /// Permits of an entry while it is queued. A transaction that cannot begin is dropped silently, so

@@ -127,14 +127,14 @@ impl ReplayedTask {
 
 /// Writes the entry that ends a task as failed.
 pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, InternalError> {
-    status_event(row, TaskState::Failed, Some(said(row, text)), now)
+    status_event(row, TaskState::Failed, Some(said(row, vec![Part::text(text)])), now)
 }
 
 /// Creates a message of the agent about a task.
-pub(super) fn said(row: &TaskRow, text: &str) -> Message {
+pub(super) fn said(row: &TaskRow, parts: Vec<Part>) -> Message {
     let context_id = row.context_id.clone();
     let task_id = Some(row.task_id.clone());
-    by_agent(context_id, task_id, vec![Part::text(text)])
+    by_agent(context_id, task_id, parts)
 }
 
 /// Creates a message of the agent.

@@ -5,12 +5,16 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::request::RequestedPage;
 use tradepost_a2a::{A2aRequest, Message, Part, SendMessage, Task};
 
-use super::log::{TaskLog, TaskOwner};
-use super::{TaskEnded, TaskError, TaskProgress, TaskWork, Tasks, Webhooks, replay};
+use super::log::{TaskLog, TaskOwner, TaskRow};
+use super::{
+    Beginning, StartedTask, TaskEnded, TaskError, TaskMessage, TaskProgress, TaskWork, Tasks,
+    Webhooks, replay,
+};
 use crate::agent::{self, AgentAnswer, AgentRequest, Caller, PageTokens};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
@@ -50,6 +54,17 @@ pub struct TaskService {
     agent_id: String,
     tasks: Arc<Tasks>,
     webhooks: Webhooks,
+    records_once: bool,
+}
+
+/// How a message is answered.
+struct SendCall<'a> {
+    owner: TaskOwner,
+    streams: bool,
+    /// True when the same message again gets the same task.
+    is_once: bool,
+    cancellation: CancellationToken,
+    metrics: &'a Arc<Metrics>,
 }
 
 impl TaskService {
@@ -69,12 +84,24 @@ impl TaskService {
     /// Sets the guard for webhooks.
     #[must_use]
     pub fn calling(self, egress: Egress) -> Self {
-        Self::new(&self.agent_id, self.tasks, egress)
+        let records_once = self.records_once;
+        Self { records_once, ..Self::new(&self.agent_id, self.tasks, egress) }
+    }
+
+    /// Gives a message that a caller repeats the task of the first: the same `messageId` with the same content gets the
+    /// same task, without another decision, and with another content it is refused. A message that was answered without
+    /// a task is decided again.
+    ///
+    /// Messages of callers without a credential are not compared: those callers have one name, and ids of two clients
+    /// may be the same by chance.
+    #[must_use]
+    pub fn recording_once(self) -> Self {
+        Self { records_once: true, ..self }
     }
 
     fn new(agent_id: &str, tasks: Arc<Tasks>, egress: Egress) -> Self {
         let webhooks = Webhooks::new(Arc::clone(&tasks), egress);
-        Self { agent_id: agent_id.to_owned(), tasks, webhooks }
+        Self { agent_id: agent_id.to_owned(), tasks, webhooks, records_once: false }
     }
 
     /// Returns the tasks.
@@ -117,14 +144,18 @@ impl TaskService {
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
     ) -> Result<AgentAnswer, TaskError> {
         let owner = &self.owner(incoming.caller);
-        let metrics = incoming.metrics;
         let tasks = &self.tasks;
         let webhooks = &self.webhooks;
+        let call = |streams| SendCall {
+            owner: owner.clone(),
+            streams,
+            is_once: self.records_once && !incoming.caller.principal.is_anonymous(),
+            cancellation: incoming.cancellation.clone(),
+            metrics: incoming.metrics,
+        };
         Ok(match incoming.request {
-            A2aRequest::SendMessage(send) => self.send(owner, send, false, metrics, plan).await?,
-            A2aRequest::SendStreamingMessage(send) => {
-                self.send(owner, send, true, metrics, plan).await?
-            }
+            A2aRequest::SendMessage(send) => self.send(call(false), send, plan).await?,
+            A2aRequest::SendStreamingMessage(send) => self.send(call(true), send, plan).await?,
             A2aRequest::GetTask { id, history_length } => {
                 AgentAnswer::Task(tasks.get(owner, &id, history_length).await?)
             }
@@ -156,14 +187,19 @@ impl TaskService {
 
     async fn send(
         &self,
-        owner: &TaskOwner,
+        call: SendCall<'_>,
         send: SendMessage,
-        streams: bool,
-        metrics: &Arc<Metrics>,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
     ) -> Result<AgentAnswer, TaskError> {
         let message = &send.message;
+        let owner = &call.owner;
         let webhook = self.webhooks.of_message(&send)?;
+        // Before the task is looked at, which may have ended since the first time.
+        if call.is_once
+            && let Some(row) = self.tasks.repeated(owner, message).await?
+        {
+            return self.answer_again(&call, &send, row).await;
+        }
         let continues = self.tasks.addressed(owner, message)?;
         // After all checks that need no network.
         if let Some(webhook) = &webhook {
@@ -178,17 +214,49 @@ impl TaskService {
             None => None,
         };
         let work = match plan(message, earlier.as_ref())? {
-            MessagePlan::Work(work) => self.counted(Arc::clone(metrics), work),
+            MessagePlan::Work(work) => self.counted(Arc::clone(call.metrics), work),
             MessagePlan::Answer(parts) => {
                 // Without a task, a webhook would get nothing.
                 let reply = reply(message, parts);
                 let answer =
-                    if streams { AgentAnswer::MessageStream } else { AgentAnswer::Message };
+                    if call.streams { AgentAnswer::MessageStream } else { AgentAnswer::Message };
                 return Ok(answer(reply));
             }
         };
-        let begun = self.tasks.begin(owner, continues, message, webhook, work).await?;
-        if streams {
+        let cancellation = call.cancellation.clone();
+        let sent = TaskMessage { message, webhook, is_once: call.is_once, cancellation };
+        match self.tasks.begin(owner, continues, sent, work).await? {
+            Beginning::Started(begun) => self.answer_begun(&call, &send, begun).await,
+            // The same message has arrived at the same time.
+            Beginning::Repeated => match self.tasks.repeated(owner, message).await? {
+                Some(row) => self.answer_again(&call, &send, row).await,
+                None => {
+                    let fault = InternalError::new("beginning a task", "its id is taken");
+                    Err(fault.transient().into())
+                }
+            },
+        }
+    }
+
+    /// Answers a message that was sent before with its task as it is now.
+    async fn answer_again(
+        &self,
+        call: &SendCall<'_>,
+        send: &SendMessage,
+        row: TaskRow,
+    ) -> Result<AgentAnswer, TaskError> {
+        let begun = StartedTask { task_id: row.task_id, seq: row.last_seq };
+        self.answer_begun(call, send, begun).await
+    }
+
+    async fn answer_begun(
+        &self,
+        call: &SendCall<'_>,
+        send: &SendMessage,
+        begun: StartedTask,
+    ) -> Result<AgentAnswer, TaskError> {
+        let owner = &call.owner;
+        if call.streams {
             let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
             return Ok(AgentAnswer::Stream(stream));
         }

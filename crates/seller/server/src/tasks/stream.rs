@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio_util::sync::DropGuard;
 use tradepost_a2a::{Event, StatusUpdate, Task, TaskState};
 
 use super::Tasks;
@@ -42,18 +43,26 @@ pub struct TaskStream {
     closed: bool,
     /// Signals that the process stops; `None` for a stream that is followed to the end.
     closing: Option<watch::Receiver<bool>>,
+    /// Gives the signal that the caller has gone when it is dropped before the end.
+    caller: Option<DropGuard>,
 }
 
 impl TaskStream {
     pub(super) fn new(watch: LogWatch, task: Task, seen: i64, until: StreamEnd) -> Self {
         let closing = Some(watch.tasks.closing.subscribe());
         let read = VecDeque::new();
-        Self { watch, first: Some(task), seen, until, read, closed: false, closing }
+        let caller = None;
+        Self { watch, first: Some(task), seen, until, read, closed: false, closing, caller }
     }
 
     /// Returns a stream that does not end when the process stops.
     pub(super) fn unbounded(self) -> Self {
         Self { closing: None, ..self }
+    }
+
+    /// Gives this signal when it is dropped before it has ended.
+    pub(crate) fn signal_by(&mut self, caller: DropGuard) {
+        self.caller = Some(caller);
     }
 
     /// Waits for the next item. Returns `None` at the end: when the task pauses or ends, or when
@@ -62,6 +71,15 @@ impl TaskStream {
     /// # Errors
     /// When the log fails.
     pub async fn next(&mut self) -> Result<Option<StreamItem>, InternalError> {
+        let next = self.advance().await;
+        // Whoever has got the last item has not gone before the end.
+        if self.closed || !matches!(next, Ok(Some(_))) {
+            self.caller.take().map(DropGuard::disarm);
+        }
+        next
+    }
+
+    async fn advance(&mut self) -> Result<Option<StreamItem>, InternalError> {
         if let Some(task) = self.first.take() {
             // With more entries, those decide whether the stream is over.
             self.closed = self.is_over(task.status.state) && !self.lags();

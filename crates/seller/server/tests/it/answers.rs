@@ -120,19 +120,19 @@ async fn an_invalid_artifact_fails_its_task_and_is_logged() {
         (
             "nothing",
             expect![
-                "ERROR tradepost_server::tasks: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.parts must have at least one part"
+                "ERROR tradepost_server::tasks::beginning: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.parts must have at least one part"
             ],
         ),
         (
             "raw",
             expect![
-                "ERROR tradepost_server::tasks: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.parts[0].raw must be base64 (RFC 4648)"
+                "ERROR tradepost_server::tasks::beginning: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.parts[0].raw must be base64 (RFC 4648)"
             ],
         ),
         (
             "no id",
             expect![
-                "ERROR tradepost_server::tasks: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.artifactId must not be empty"
+                "ERROR tradepost_server::tasks::beginning: a task failed agent=scripted task=<id> error_id=err_<id> cause=reporting an artifact: the artifact is not valid in A2A: artifact.artifactId must not be empty"
             ],
         ),
     ] {

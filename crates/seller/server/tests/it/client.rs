@@ -83,7 +83,8 @@ impl Client {
         (Response::from_parts(parts, ()), body.to_bytes(), trailers)
     }
 
-    async fn begin(
+    /// Sends a request, and returns as soon as the answer begins.
+    pub async fn begin(
         &self,
         headers: &[(&str, &str)],
         method: Method,
@@ -129,10 +130,13 @@ impl Client {
 
     /// Calls a method of gRPC with a message.
     pub async fn send_grpc(&self, method: &str, message: &[u8]) -> Whole {
-        let path = format!("/lf.a2a.v1.A2AService/{method}");
-        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-        let framed = [&[0], length.as_slice(), message].concat();
-        self.send(Method::POST, &path, "application/grpc", framed).await
+        self.send_grpc_to(&format!("/lf.a2a.v1.A2AService/{method}"), message).await
+    }
+
+    /// Calls a method of any service of gRPC, by its path.
+    pub async fn send_grpc_to(&self, path: &str, message: &[u8]) -> Whole {
+        let framed = framed(message);
+        self.send(Method::POST, path, "application/grpc", framed).await
     }
 
     async fn send_http_json(&self, operation: Operation, params: Value) -> Whole {
@@ -195,6 +199,12 @@ impl Client {
         }
         Ok(answers)
     }
+}
+
+/// A message of gRPC with its prefix.
+pub fn framed(message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    [&[0], length.as_slice(), message].concat()
 }
 
 /// The documents of an answer: the data of its events, when it is a stream.

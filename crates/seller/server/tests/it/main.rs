@@ -9,11 +9,14 @@
 )]
 
 mod answers;
+mod built;
 mod client;
+mod credentials;
 #[expect(dead_code, reason = "a test serves on a listener of its own, and not where `main` does")]
 #[path = "../../examples/echo.rs"]
 mod echo;
 mod echoed;
+mod health;
 mod length;
 mod lists;
 mod media_types;

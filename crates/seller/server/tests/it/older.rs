@@ -53,16 +53,17 @@ async fn start(both: bool) -> Client {
     let mut card = card::describe("Teller", "Tells.", &format!("http://{address}"));
     card.capabilities.push_notifications = true;
     card.capabilities.extended_agent_card = true;
-    let now = Clock::system().now();
-    let card = match both {
-        true => PublishedCard::from_card(&card::for_both_releases(card), now),
-        false => PublishedCard::from_card(&card, now),
-    };
     let known = Principal { name: "ada".to_owned(), scopes: Scopes::All };
     let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
     let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
     let auth = Authenticator::open("teller", policy, &means).unwrap();
     let auth = auth.with_tokens(vec![("secret", known)]);
+    card.security_schemes = auth.schemes();
+    let now = Clock::system().now();
+    let card = match both {
+        true => PublishedCard::from_card(&card::for_both_releases(card), now),
+        false => PublishedCard::from_card(&card, now),
+    };
     let service = TaskService::in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
     let registry = AgentRegistry::from_agent(Arc::new(Teller(card, auth, service)));

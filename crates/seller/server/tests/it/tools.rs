@@ -96,7 +96,7 @@ fn tool(name: &'static str) -> ListedTool {
 async fn start() -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let card = card::describe("Adder", "Adds.", &format!("http://{address}"));
+    let mut card = card::describe("Adder", "Adds.", &format!("http://{address}"));
     let resource = Resource {
         uri: "adder://manual".to_owned(),
         name: "manual".to_owned(),
@@ -110,6 +110,7 @@ async fn start() -> Client {
     let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
     let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
     let auth = Authenticator::open("adder", policy, &means).unwrap();
+    card.security_schemes = auth.schemes();
     let agent = Adder {
         card: PublishedCard::from_card(&card, Clock::system().now()),
         auth: auth.with_tokens(vec![

@@ -25,7 +25,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ROOFTOP_CASE,
     publisher::INDEX,
     STAFF_EVENTS,
-    crate::tables::publisher::ORDER,
+    crate::sqlite::schema::sellers::PUBLISHER_ORDER,
     dealer::WEEK,
     dealer::STEP_RESULTS,
     dealer::LEAD_WORK,

@@ -10,6 +10,8 @@ use tradepost_document::fault::InternalError;
 use super::{Schema, transaction};
 use crate::tables;
 
+mod leads;
+pub(crate) mod sellers;
 pub(crate) mod steps;
 
 /// Number of statements that a connection keeps prepared: all that there are.
@@ -21,18 +23,18 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::KEYS,
     tables::tasks::SCHEMA,
     tables::push::SCHEMA,
-    tables::publisher::SCHEMA,
-    tables::leads::SCHEMA,
+    sellers::PUBLISHER,
+    leads::SCHEMA,
     tables::health::SCHEMA,
-    tables::consents::SCHEMA,
-    tables::signatures::SCHEMA,
-    tables::leads::deliveries::SCHEMA,
+    sellers::CONSENTS,
+    sellers::SIGNATURES,
+    sellers::DELIVERIES,
     steps::DESK,
     steps::STAFF,
     SNAPSHOTS,
     steps::FEEDS,
-    tables::privacy::SCHEMA,
-    tables::alerts::SCHEMA,
+    sellers::PRIVACY,
+    sellers::ALERTS,
     steps::HOSTING,
     tables::processes::SCHEMA,
     steps::REFUSALS,
@@ -44,7 +46,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::ROOFTOP_CASE,
     steps::PUBLISHER_INDEX,
     steps::STAFF_EVENTS,
-    tables::publisher::ORDER,
+    sellers::PUBLISHER_ORDER,
     steps::WEEK,
     steps::STEP_RESULTS,
     steps::LEAD_WORK,

@@ -6,19 +6,6 @@ use tradepost_document::fault::InternalError;
 use super::{Database, StoreTransaction};
 use crate::sql::params;
 
-/// The table, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE alerts (
-        destination TEXT NOT NULL,
-        key         TEXT NOT NULL,      -- what is amiss; empty: when it was last told anything
-        what        TEXT NOT NULL,      -- in words
-        level       INTEGER NOT NULL,   -- how much of it there was
-        since       INTEGER NOT NULL,
-        told_at     INTEGER NOT NULL,
-        PRIMARY KEY (destination, key)
-    ) WITHOUT ROWID;
-";
-
 /// Problem that a destination was notified of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertNotice {

@@ -19,36 +19,6 @@ use crate::privacy::{AadContext, readable};
 use crate::sql::{Connection, RowResult, SqlRow, params};
 use crate::{CustomerLeads, Proof};
 
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE consent_log (
-        dealer_id    TEXT NOT NULL,
-        seq          INTEGER NOT NULL,      -- from 1, without a gap
-        lead_id      TEXT NOT NULL,
-        kind         TEXT NOT NULL,
-        at           INTEGER NOT NULL,
-        consent_hash BLOB,
-        body_hash    BLOB,
-        caller_hash  BLOB,
-        hash         BLOB NOT NULL,         -- of all this and the hash before it
-        PRIMARY KEY (dealer_id, seq)
-    ) WITHOUT ROWID;
-    CREATE INDEX consent_log_by_lead ON consent_log (lead_id);
-    CREATE TABLE consent_evidence (         -- goes when the customer is erased
-        submission INTEGER PRIMARY KEY REFERENCES lead_submissions (seq),
-        dealer_id  TEXT NOT NULL,
-        seq        INTEGER NOT NULL,        -- of the record
-        at         INTEGER NOT NULL,
-        network    TEXT,                    -- of a caller without credentials, for its quota
-        size       INTEGER NOT NULL,
-        user_agent TEXT,
-        salt       BLOB NOT NULL,
-        body       BLOB NOT NULL
-    );
-    CREATE UNIQUE INDEX consent_evidence_by_record ON consent_evidence (dealer_id, seq);
-    CREATE INDEX consent_evidence_by_network ON consent_evidence (dealer_id, network, at, size);
-    CREATE INDEX leads_by_age ON leads (dealer_id, changed_at) WHERE state <> 'erased';
-";
-
 /// Total size of the evidence of a network. Rows from before there was a key are in clear; two look-ups, because with
 /// `IN` PostgreSQL may read all rows of the dealer.
 pub(super) const EVIDENCE: &str =

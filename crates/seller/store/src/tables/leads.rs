@@ -19,15 +19,12 @@ use crate::sql::{RowResult, SqlCell, SqlColumn as _, SqlRow, params};
 pub(crate) mod calendar;
 pub(crate) mod deliveries;
 mod listing;
-mod schema;
 mod search;
 pub(crate) mod staff;
 mod storing;
 #[cfg(test)]
 mod tests;
 mod work;
-
-pub(crate) use schema::SCHEMA;
 
 /// Maximum number of other leads of a person that are listed.
 const SAME_PERSON: u32 = 50;

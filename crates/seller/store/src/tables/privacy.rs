@@ -13,20 +13,6 @@ use crate::verification::Unreadable;
 mod lookups;
 pub(crate) mod lost;
 
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE privacy_keys (
-        key_id     TEXT PRIMARY KEY,    -- of a key that seals, or has sealed, what is here
-        index_key  TEXT NOT NULL,       -- the key of what is looked up, sealed by it
-        since      INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    ALTER TABLE lead_submissions ADD COLUMN sealed_by TEXT;     -- NULL: not at all
-    ALTER TABLE consent_evidence ADD COLUMN sealed_by TEXT;
-    ALTER TABLE lead_notes ADD COLUMN sealed_by TEXT;
-    ALTER TABLE idempotency_keys ADD COLUMN sealed_by TEXT;
-    ALTER TABLE idempotency_keys ADD COLUMN lead_id TEXT;       -- NULL: it stands in the reply
-    CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
-";
-
 /// Encrypted column of submissions.
 pub(super) const PAYLOAD: &str = "lead_submissions.payload";
 /// Encrypted column of submissions.

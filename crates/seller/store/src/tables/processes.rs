@@ -17,6 +17,9 @@ pub(crate) const SCHEMA: &str = "
     ALTER TABLE tasks ADD COLUMN worker TEXT;   -- the process that appended last
 ";
 
+/// Name of the lock for moving rows into a database, or starting to serve it. No tenant has such an id.
+pub(super) const MOVES: &str = "*moves";
+
 /// Returns the statement that registers a process as alive.
 pub(crate) fn beat() -> String {
     format!(
@@ -55,5 +58,26 @@ impl StoreTransaction<'_> {
         let served =
             format!("SELECT EXISTS (SELECT 1 FROM processes WHERE seen_at > {NOW} - 30000)");
         self.0.one("looking for processes", &served, &[], |row| row.only())
+    }
+
+    /// Returns an error while a move to this database has not ended.
+    pub(crate) fn refuse_half_moved(&self) -> Result<(), InternalError> {
+        self.0.lock(MOVES)?;
+        match self.moved_from()? {
+            Some((_, false)) => {
+                let cause = "a move to it has not ended; run `tradepost migrate-store` again, or name \
+                             another database";
+                Err(InternalError::new("opening the database", cause))
+            }
+            Some((_, true)) | None => Ok(()),
+        }
+    }
+
+    /// Returns the move to this database, if any: its digest, and true when all rows have arrived.
+    pub(super) fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, InternalError> {
+        let sql = "SELECT digest, is_whole FROM moved_from";
+        self.0.first("reading what was moved", sql, &[], |row| {
+            Ok((row.get("digest")?, row.get("is_whole")?))
+        })
     }
 }

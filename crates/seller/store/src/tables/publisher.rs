@@ -20,55 +20,6 @@ mod listing;
 
 use listing::{COLUMNS, Listing, any_of, narrow};
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE publisher_things (
-        place      INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order of making
-        publisher  TEXT NOT NULL,
-        kind       TEXT NOT NULL,
-        id         TEXT NOT NULL,
-        owner      TEXT NOT NULL,
-        account    TEXT,
-        state      TEXT NOT NULL,
-        revision   INTEGER NOT NULL,
-        created_at INTEGER NOT NULL,    -- microseconds since 1970
-        updated_at INTEGER NOT NULL,
-        body       TEXT NOT NULL        -- JSON
-    );
-    CREATE UNIQUE INDEX publisher_things_by_id ON publisher_things (publisher, kind, id);
-    CREATE INDEX publisher_things_whose
-        ON publisher_things (publisher, kind, id, owner, account);
-    CREATE INDEX publisher_things_by_owner ON publisher_things (publisher, kind, owner, place);
-    CREATE INDEX publisher_things_by_state ON publisher_things (publisher, kind, state, place);
-    CREATE TABLE publisher_keys (
-        publisher TEXT NOT NULL,
-        scope     TEXT NOT NULL,        -- the tenant, and for messages the conversation
-        key       TEXT NOT NULL,
-        hash      BLOB NOT NULL,        -- SHA-256 of the canonical request
-        reply     TEXT NOT NULL,        -- JSON
-        used_at   INTEGER NOT NULL,     -- milliseconds since 1970
-        PRIMARY KEY (publisher, scope, key)
-    ) WITHOUT ROWID;
-    CREATE INDEX publisher_keys_by_age ON publisher_keys (publisher, used_at);
-";
-
-/// Indexes by creation for all lists of a publisher, so that a page begins at a time and not at an offset. A migration of
-/// both databases.
-pub(crate) const ORDER: &str = "
-    DROP INDEX publisher_things_by_owner;
-    CREATE INDEX publisher_things_by_owner
-        ON publisher_things (publisher, kind, owner, created_at, place, changes_at);
-    DROP INDEX publisher_things_by_account;
-    CREATE INDEX publisher_things_by_account
-        ON publisher_things (publisher, kind, account, created_at, place, changes_at, owner);
-    DROP INDEX publisher_things_by_state;
-    CREATE INDEX publisher_things_by_state
-        ON publisher_things (publisher, kind, state, created_at, place, changes_at);
-    DROP INDEX publisher_things_by_place;
-    CREATE INDEX publisher_things_by_creation
-        ON publisher_things (publisher, kind, created_at, place);
-";
-
 /// Store of a publisher in a transaction. A job that reads gets it as [`StoreRead`] alone.
 struct PublisherTx<'c> {
     connection: &'c Connection,

@@ -7,18 +7,6 @@ use tradepost_keys::replay::UsedSignature;
 use super::{Database, StoreTransaction};
 use crate::sql::params;
 
-/// The table, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE used_signatures (
-        publisher TEXT NOT NULL,
-        key       TEXT NOT NULL,        -- the agent and the name of its key
-        nonce     BLOB NOT NULL,        -- a hash
-        until     INTEGER NOT NULL,     -- milliseconds since 1970
-        PRIMARY KEY (publisher, key, nonce)
-    ) WITHOUT ROWID;
-    CREATE INDEX used_signatures_by_end ON used_signatures (publisher, until);
-";
-
 impl Database {
     /// Returns the signatures that were used at a publisher and have not expired.
     pub(crate) fn used_signatures(

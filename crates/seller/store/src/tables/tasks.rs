@@ -48,12 +48,12 @@ const fn number(kind: EntryKind) -> i64 {
 }
 
 impl TaskWriter for StoreTransaction<'_> {
-    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError> {
-        self.0.execute(
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<bool, InternalError> {
+        self.0.changes(
             "writing a task",
             "INSERT INTO tasks
                  (task_id, agent_id, owner, context_id, state, status_at, last_seq, worker)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (task_id) DO NOTHING",
             params![
                 task.task_id,
                 owner.agent_id,
@@ -105,6 +105,14 @@ impl TaskWriter for StoreTransaction<'_> {
         self.stir_push_configs(task_id)?;
         self.0.tell(ChangeNotice::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
+    }
+
+    fn messages(&self, task_id: &str) -> Result<Vec<String>, InternalError> {
+        // Locked first, so that the next statement sees what others have appended before.
+        let lock = format!("SELECT task_id FROM tasks WHERE task_id = $1{}", self.0.for_update());
+        self.0.first("locking a task", &lock, params![task_id], |row| row.only::<String>())?;
+        let query = "SELECT body FROM task_events WHERE task_id = $1 AND kind = 0 ORDER BY seq";
+        self.0.all("reading a task's messages", query, params![task_id], |row| row.only())
     }
 
     fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {

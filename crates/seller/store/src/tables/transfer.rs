@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_document::fault::InternalError;
 
 use super::inventory::Bodies;
+use super::processes::MOVES;
 use super::{Database, StoreTransaction};
 use crate::sql::{Bind as _, Connection, RowResult, SqlRow, SqlValue, params};
 
@@ -13,9 +14,6 @@ const FIRST: [&str; 5] = ["lead_submissions", "appointments", "leads", "tasks", 
 /// Tables that every database keeps for itself.
 const OWN: [&str; 6] =
     ["tradepost_schema", "processes", "permits", "snapshots", "health", "moved_from"];
-
-/// Name of the lock for moving rows into a database, or starting to serve it. No tenant has such an id.
-const MOVES: &str = "*moves";
 
 /// Result of claiming a database as the target of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -283,27 +281,6 @@ impl StoreTransaction<'_> {
     pub(crate) fn note_moved(&self) -> Result<(), InternalError> {
         let sql = "UPDATE moved_from SET is_whole = TRUE";
         self.0.execute("noting what was moved", sql, &[])
-    }
-
-    /// Returns an error while a move to this database has not ended.
-    pub(crate) fn refuse_half_moved(&self) -> Result<(), InternalError> {
-        self.0.lock(MOVES)?;
-        match self.moved_from()? {
-            Some((_, false)) => {
-                let cause = "a move to it has not ended; run `tradepost migrate-store` again, or name \
-                             another database";
-                Err(InternalError::new("opening the database", cause))
-            }
-            Some((_, true)) | None => Ok(()),
-        }
-    }
-
-    /// Returns the move to this database, if any: its digest, and true when all rows have arrived.
-    fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, InternalError> {
-        let sql = "SELECT digest, is_whole FROM moved_from";
-        self.0.first("reading what was moved", sql, &[], |row| {
-            Ok((row.get("digest")?, row.get("is_whole")?))
-        })
     }
 
     /// Adds rows to a table, unless it has more or fewer rows than `after`.

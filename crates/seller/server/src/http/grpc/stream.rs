@@ -54,7 +54,7 @@ fn event(item: &StreamItem) -> Result<Vec<u8>, InternalError> {
         .map_err(InternalError::on("writing an event"))
 }
 
-fn response(
+pub(super) fn response(
     frames: impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
 ) -> Response {
     super::head(Body::new(StreamBody::new(frames)))

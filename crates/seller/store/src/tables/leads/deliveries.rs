@@ -14,32 +14,6 @@ use super::super::{Database, StoreTransaction};
 use super::word;
 use crate::sql::{RowResult, SqlRow, params};
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE lead_deliveries (
-        key         INTEGER PRIMARY KEY AUTOINCREMENT,  -- receivers know a delivery by it
-        dealer_id   TEXT NOT NULL,
-        lead_id     TEXT NOT NULL,
-        destination TEXT NOT NULL,
-        event       INTEGER NOT NULL,       -- of lead_events
-        state       TEXT NOT NULL,
-        attempts    INTEGER NOT NULL DEFAULT 0,
-        doubtful    INTEGER NOT NULL DEFAULT 0,         -- an attempt may have arrived
-        answer      TEXT,                   -- the last one, in short
-        created_at  INTEGER NOT NULL,
-        due_at      INTEGER,                -- while it is sent: when the attempt counts as lost
-        ended_at    INTEGER
-    );
-    CREATE INDEX lead_deliveries_due ON lead_deliveries (due_at) WHERE due_at IS NOT NULL;
-    CREATE INDEX lead_deliveries_by_lead ON lead_deliveries (lead_id, destination, key);
-    CREATE INDEX lead_deliveries_by_state ON lead_deliveries (state, key);
-    CREATE TABLE lead_delivery_places (
-        dealer_id   TEXT PRIMARY KEY,
-        event       INTEGER NOT NULL        -- what came up to it has been looked at
-    ) WITHOUT ROWID;
-    CREATE INDEX lead_events_by_dealer ON lead_events (dealer_id, seq);
-";
-
 const PLACES: DeliveryPlaces =
     DeliveryPlaces { table: "lead_delivery_places", owner: "dealer_id", event: "event" };
 
