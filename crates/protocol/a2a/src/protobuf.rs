@@ -11,6 +11,8 @@
 
 use crate::error::A2aCode;
 
+#[rustfmt::skip]
+pub mod descriptors;
 mod read;
 #[rustfmt::skip]
 pub mod schema;
@@ -19,6 +21,17 @@ mod write;
 pub use read::read;
 pub(crate) use write::is_default;
 pub use write::{Mismatch, write};
+
+/// A file of the definition, as reflection tells it.
+#[derive(Debug)]
+pub struct FileDescription {
+    /// The name by which other files import it.
+    pub name: &'static str,
+    /// The full names of its services, methods, messages and enums.
+    pub symbols: &'static [&'static str],
+    /// The file as `google.protobuf.FileDescriptorProto`.
+    pub bytes: &'static [u8],
+}
 
 /// A message with its fields.
 #[derive(Debug)]

@@ -144,6 +144,10 @@ fn grpc_routes() -> Router<Arc<AgentRegistry>> {
     let router = router
         .route(grpc::ROUTE, any(grpc::handle))
         .route(grpc::health::HEALTH_ROUTE, any(grpc::health::handle));
+    #[cfg(feature = "grpc")]
+    let router = grpc::reflection::REFLECTION_ROUTES
+        .into_iter()
+        .fold(router, |router, path| router.route(path, any(grpc::reflection::handle)));
     router
 }
 

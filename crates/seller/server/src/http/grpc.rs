@@ -39,6 +39,7 @@ use crate::registry::AgentRegistry;
 mod call;
 mod errors;
 pub(super) mod health;
+pub(super) mod reflection;
 mod stream;
 
 /// Path prefix of the methods: package and service, as published.
@@ -87,7 +88,7 @@ pub(super) async fn unknown(parts: &Parts) -> Response {
 
 /// Returns a path of this service for the log.
 pub(super) fn template(path: &str) -> Option<String> {
-    if let Some(known) = health::template(path) {
+    if let Some(known) = health::template(path).or_else(|| reflection::template(path)) {
         return Some(known);
     }
     // Only known names, so that the log contains no text of a caller.

@@ -92,6 +92,8 @@ impl TaskService {
     /// same task, without another decision, and with another content it is refused. A message that was answered without
     /// a task is decided again.
     ///
+    /// Ids are compared among the messages that begin tasks, and among those of one task.
+    ///
     /// Messages of callers without a credential are not compared: those callers have one name, and ids of two clients
     /// may be the same by chance.
     #[must_use]

@@ -23,6 +23,7 @@ mod media_types;
 mod nested;
 mod older;
 mod panics;
+mod reflection;
 mod refusals;
 mod scripted;
 mod tools;

@@ -5,8 +5,12 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
-use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
+use prost_types::{
+    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto,
+    FileDescriptorSet,
+};
 
 use crate::published;
 
@@ -19,6 +23,7 @@ fn what_is_generated_is_what_the_definition_says() {
     let set = protox::compile(FILES, [&definition]).unwrap();
     let outcome = [
         ("crates/protocol/a2a/src/protobuf/schema.rs", tables(&set)),
+        ("crates/protocol/a2a/src/protobuf/descriptors.rs", descriptions(&set)),
         ("crates/protocol/tests/tests/it/protobuf/types.rs", types(&set)),
     ];
     for (path, text) in outcome {
@@ -116,6 +121,42 @@ fn tables(set: &FileDescriptorSet) -> String {
         }
         out.push_str("    }\n}\n");
     }
+    out
+}
+
+/// The definition for gRPC reflection, without that of errors, which no method names.
+fn descriptions(set: &FileDescriptorSet) -> String {
+    let mut out = "//! The definition of A2A and what it imports, for gRPC reflection. Generated from `proto/` by the test\n\
+                   //! `what_is_generated_is_what_the_definition_says`; do not edit.\n\n\
+                   use super::FileDescription;\n\n\
+                   /// Every file.\npub static ALL: &[FileDescription] = &[\n"
+        .to_owned();
+    for file in set.file.iter().filter(|file| file.package() != "google.rpc") {
+        // Comments and places are for people who have the definition.
+        let file = FileDescriptorProto { source_code_info: None, ..file.clone() };
+        let mut symbols = Vec::new();
+        for service in &file.service {
+            let name = format!("{}.{}", file.package(), service.name());
+            symbols.extend(service.method.iter().map(|method| format!("{name}.{}", method.name())));
+            symbols.push(name);
+        }
+        let mut messages = Vec::new();
+        for message in &file.message_type {
+            collect(&format!("{}.{}", file.package(), message.name()), message, &mut messages);
+        }
+        symbols.extend(messages.into_iter().map(|(name, _)| name));
+        let enums = file.enum_type.iter();
+        symbols.extend(enums.map(|known| format!("{}.{}", file.package(), known.name())));
+        let bytes: String = file.encode_to_vec().escape_ascii().to_string();
+        writeln!(
+            out,
+            "    FileDescription {{\n        name: {:?},\n        symbols: &{symbols:?},\n        \
+             bytes: b\"{bytes}\",\n    }},",
+            file.name()
+        )
+        .unwrap();
+    }
+    out.push_str("];\n");
     out
 }
 
