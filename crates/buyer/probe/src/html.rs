@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use tradepost_document::catalog::Vocabulary as _;
 
+use super::badge;
 use super::check::{CheckVerdict, RequirementLevel};
 use super::exchange::RecordedExchange;
 use super::grade::Grade;
@@ -63,6 +64,7 @@ fn head(out: &mut String, report: &AgentReport, title: &str) {
     let moment =
         moment.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
     let _ = writeln!(out, " · {} UTC · {} requests</p>", escape(&moment), report.requests);
+    let _ = writeln!(out, "<p class=\"badge\">{}</p>", badge::svg(report).trim_end());
     if let Some(why) = &report.stopped {
         let _ = writeln!(out, "<p class=\"meaning\">ended early: {}</p>", escape(why));
     }

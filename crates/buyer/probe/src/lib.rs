@@ -5,6 +5,7 @@ use tradepost_client::failure::CallFailure;
 use tradepost_client::transport::HttpTransport;
 use tradepost_document::json::Value;
 
+pub mod badge;
 pub mod check;
 pub mod exchange;
 pub mod github;
@@ -14,6 +15,7 @@ pub mod junit;
 pub mod markdown;
 pub mod rehearsal;
 pub mod report;
+pub mod sarif;
 
 mod a2a;
 mod aap;

@@ -260,3 +260,139 @@ fn the_page_begins_with_what_to_mend_and_explains_verdicts() {
     place("<pre>HTTP 200\n\n&lt;/pre&gt;</pre>");
     place("&lt;b&gt;\\u001b[31m &amp; &quot;x&quot;");
 }
+
+/// Returns the mistakes of a document by the rules of SARIF 2.1.0 (§3.13 and on) for what this format uses.
+fn sarif_mistakes(log: &Value) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let mut require = |is_kept: bool, rule: &str| {
+        if !is_kept {
+            mistakes.push(rule.to_owned());
+        }
+    };
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    require(text(log.get("version")).as_deref() == Some("2.1.0"), "§3.13.2 version is 2.1.0");
+    let runs = list(log.get("runs"));
+    require(!runs.is_empty(), "§3.13.4 runs");
+    for run in &runs {
+        let driver = run.pointer("/tool/driver");
+        let name = text(driver.and_then(|driver| driver.get("name")));
+        require(name.is_some_and(|name| !name.is_empty()), "§3.19.8 the driver has a name");
+        let rules = list(driver.and_then(|driver| driver.get("rules")));
+        let ids: Vec<_> = rules.iter().map(|rule| text(rule.get("id"))).collect();
+        let once = |id| ids.iter().filter(|other| *other == id).count() == 1;
+        require(ids.iter().all(|id| id.is_some() && once(id)), "§3.49.3 ids of rules are unique");
+        for rule in &rules {
+            for member in ["shortDescription", "fullDescription", "help"] {
+                let said = text(rule.pointer(&format!("/{member}/text")));
+                require(said.is_some_and(|said| !said.is_empty()), "§3.12.3 messages have a text");
+            }
+        }
+        for invocation in list(run.get("invocations")) {
+            let done = invocation.get("executionSuccessful").and_then(Value::as_bool);
+            require(done.is_some(), "§3.20.14 executionSuccessful is a boolean");
+            let end = text(invocation.get("endTimeUtc")).unwrap_or_default();
+            require(
+                end.ends_with('Z') && end.parse::<Timestamp>().is_ok(),
+                "§3.9 times are in UTC",
+            );
+        }
+        require(run.get("results").is_some_and(Value::is_array), "§3.14.23 results");
+        for result in list(run.get("results")) {
+            let said = text(result.pointer("/message/text"));
+            require(said.is_some_and(|said| !said.is_empty()), "§3.27.11 results have a message");
+            let rule = result
+                .get("ruleIndex")
+                .and_then(Value::as_u64)
+                .and_then(|index| ids.get(usize::try_from(index).unwrap()).cloned().flatten());
+            require(rule.is_some() && rule == text(result.get("ruleId")), "§3.27.6 ruleIndex");
+            let level = text(result.get("level")).unwrap_or_default();
+            require(["none", "note", "warning", "error"].contains(&&*level), "§3.27.10 level");
+            for location in list(result.get("locations")) {
+                let place = location.pointer("/physicalLocation/artifactLocation");
+                let uri = text(place.and_then(|place| place.get("uri"))).unwrap_or_default();
+                let is_uri = !uri.is_empty() && uri.bytes().all(|byte| byte.is_ascii_graphic());
+                require(is_uri && !uri.contains(['<', '>', '"', '\\']), "§3.4.3 uri");
+                let based = place.is_some_and(|place| place.get("uriBaseId").is_some());
+                require(!(based && uri.contains("://")), "§3.4.4 a base is for relative URIs");
+            }
+            for suppression in list(result.get("suppressions")) {
+                let kind = text(suppression.get("kind")).unwrap_or_default();
+                require(["inSource", "external"].contains(&&*kind), "§3.35.2 kind");
+            }
+        }
+    }
+    mistakes
+}
+
+#[test]
+fn sarif_has_a_rule_for_each_check_and_a_result_for_each_failure() {
+    let mut report = report();
+    report.findings[1].waived = Some("ours".to_owned());
+    report.stopped = Some("the deadline passed".to_owned());
+    for file in [None, Some("agents/a <b>.toml")] {
+        let log: Value = tradepost_document::json::from_str(&sarif::write(&report, file)).unwrap();
+        assert_eq!(sarif_mistakes(&log), Vec::<String>::new(), "{log:#?}");
+    }
+    let log: Value = tradepost_document::json::from_str(&sarif::write(&report, None)).unwrap();
+    let results = log.pointer("/runs/0/results").and_then(Value::as_array).unwrap();
+    let facts: Vec<_> = results
+        .iter()
+        .map(|result| {
+            let text =
+                |member: &str| result.get(member).and_then(Value::as_str).unwrap().to_owned();
+            (text("ruleId"), text("level"), result.get("suppressions").is_some())
+        })
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            ("a2a.card.last-modified".to_owned(), "note".to_owned(), false),
+            ("a2a.card.content-type".to_owned(), "warning".to_owned(), true),
+            ("a2a.card.served".to_owned(), "error".to_owned(), false),
+        ]
+    );
+    // A text of the agent cannot become a link.
+    report.findings = vec![failed(RequirementLevel::Must, "[x](https://evil.example)")];
+    assert!(sarif::write(&report, None).contains(r"\\[x\\](https://evil.example)"));
+    let rules = log.pointer("/runs/0/tool/driver/rules").and_then(Value::as_array).unwrap();
+    assert_eq!(rules.len(), 3, "two checks were run twice");
+}
+
+#[test]
+fn the_rules_of_sarif_find_what_breaks_them() {
+    let sound = sarif::write(&report(), None);
+    for (from, to) in [
+        ("\"version\": \"2.1.0\"", "\"version\": \"2.0\""),
+        ("\"level\": \"error\"", "\"level\": \"fatal\""),
+        ("\"ruleIndex\": 0", "\"ruleIndex\": 2"),
+        ("\"executionSuccessful\": true", "\"executionSuccessful\": \"yes\""),
+        ("\"uri\": \"https://a.example\"", "\"uri\": \"a b\""),
+        ("\"id\": \"a2a.card.served\"", "\"id\": \"a2a.card.content-type\""),
+    ] {
+        let damaged = sound.replace(from, to);
+        assert_ne!(damaged, sound, "{from}");
+        let log: Value = tradepost_document::json::from_str(&damaged).unwrap();
+        assert!(!sarif_mistakes(&log).is_empty(), "{to}");
+    }
+}
+
+#[test]
+fn a_badge_has_the_grade_in_both_forms() {
+    let mut report = report();
+    expect![[r##"
+        {
+          "schemaVersion": 1,
+          "label": "agent conformance",
+          "message": "grade C",
+          "color": "8a6d00"
+        }
+    "##]]
+    .assert_eq(&badge::endpoint(&report));
+    let svg = badge::svg(&report);
+    assert!(svg.contains("aria-label=\"agent conformance: grade C\"") && svg.contains("#8a6d00"));
+    assert!(html::write(&report).contains(svg.trim_end()), "the page has the badge");
+    report.grade = None;
+    let svg = badge::svg(&report);
+    assert!(svg.contains(">no grade</text>") && !svg.contains("#8a6d00"), "{svg}");
+}
