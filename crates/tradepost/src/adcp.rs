@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use tradepost_adcp::signing::SignedKind;
 use tradepost_client::signed::Checklist;
 use tradepost_client::signed::signers::{Signers, SigningAgent};
+use tradepost_commands::published::GuardedWeb;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{PublisherProfile, ToolEndpoint, ToolTransport};
@@ -40,7 +41,6 @@ pub mod notices;
 pub mod offline;
 pub mod orders;
 pub mod product_findings;
-pub mod published;
 pub mod replay;
 pub mod sales;
 pub mod seller;
@@ -104,12 +104,12 @@ pub fn open(
         let url = whose.url.clone();
         Some(SigningAgent { whose: Arc::clone(whose), id, url, keys })
     });
-    let web = published::GuardedWeb::new(egress.apart(), clock.clone());
+    let web = GuardedWeb::new(egress.apart(), clock.clone());
     let set_up = seller::PublisherSetUp {
         base_url: base_url.clone(),
         destinations: destinations.into_iter().map(|wanted| wanted.delivery).collect(),
         has_upstream,
-        web: published::GuardedWeb::new(egress.apart(), clock.clone()),
+        web: GuardedWeb::new(egress.apart(), clock.clone()),
     };
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
     let publisher_store = store::SqlPublisherStore::new(Arc::clone(store), &profile.id);
@@ -186,7 +186,7 @@ fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Intern
 fn identity(
     profile: &PublisherProfile,
     agents: Vec<SigningAgent<Arc<BuyerAgent>>>,
-    web: published::GuardedWeb,
+    web: GuardedWeb,
     store: &Arc<Store>,
     now: Timestamp,
     addresses: &[String],

@@ -1,58 +1,48 @@
 //! Command line: the table of commands, and the exit codes.
 //!
 //! Standard output is data, standard error is messages. Each command is a module with an
-//! `Arguments` type and a `run` function; shared code is in [`output`].
+//! `Arguments` type and a `run` function; those of buyers, and what all commands share, are in
+//! [`tradepost_commands`].
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-pub mod adcp;
 pub mod appointments;
-mod attempts;
 pub mod audit;
 pub mod backup;
-pub mod call;
-pub mod card;
 pub mod check_config;
 pub mod console;
-pub mod context;
 pub mod dealer;
 pub mod dealers;
 mod deliveries;
-pub mod discover;
 pub mod doctor;
-pub mod explain;
 pub mod feeds;
 pub mod import;
 pub mod init;
 pub mod keys;
 pub mod leads;
-pub mod manual;
-pub mod mcp;
 pub mod migrate;
 pub mod migrate_store;
-mod nearest;
-pub mod network;
 mod operator;
-pub mod output;
+mod own_codes;
 pub mod privacy;
-pub mod probe;
 pub mod publisher;
 pub mod push;
-pub mod receive;
 pub mod refusals;
-pub mod report_file;
 pub mod restore;
 pub mod sandbox;
 pub mod serve;
 pub mod store_location;
-mod token;
 pub mod week;
 
-pub use context::{Context, Outcome};
-use output::{CommandFailure, Output};
+use output::Output;
+use tradepost_commands::program::{self, BuyerCommand, Program};
+pub use tradepost_commands::{Context, Outcome};
+use tradepost_commands::{
+    context, data_folder, discover, listening, nearest, output, report_file, token, toml_file,
+};
 
 /// Sell to AI agents, and buy from sellers that do.
 #[derive(Debug, Parser)]
@@ -122,31 +112,10 @@ enum Command {
     /// List failed webhooks and retry them.
     #[command(subcommand)]
     Push(push::Command),
-    /// Read a seller's agent card.
-    Discover(discover::Arguments),
-    /// Call a skill of a dealer, or send a message to an agent of any kind.
-    Call(Box<call::Arguments>),
-    /// List the tasks that an AdCP seller offers, and call them.
-    #[command(subcommand)]
-    Adcp(adcp::Command),
-    /// Run an MCP server, through which a language model searches and contacts dealers.
-    Mcp(mcp::Arguments),
-    /// Check an agent for A2A, AAP and AdCP conformance, and grade it.
-    Probe(Box<probe::Arguments>),
-    /// Receive push deliveries of sellers, store each once, and pass them on.
-    Receive(Box<receive::Arguments>),
     /// Run a scripted seller that grades the buyers that call it.
     Sandbox(sandbox::Arguments),
-    /// Sign or verify an agent card, or create a key for it.
-    #[command(subcommand)]
-    Card(card::Command),
-    /// Explain an error code.
-    Explain(explain::Arguments),
-    /// Write the completion script of a shell to standard output, for installation in the shell's
-    /// folder.
-    Completions(manual::Completions),
-    /// Write the manual pages to a folder.
-    Man(manual::Man),
+    #[command(flatten)]
+    Buyer(BuyerCommand),
 }
 
 /// Runs the command that the arguments name.
@@ -155,19 +124,9 @@ pub fn run(
     arguments: impl Iterator<Item = OsString>,
     environment: Vec<(String, String)>,
 ) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.collect();
-    // Looked for before parsing: a program gets JSON even for a command line that cannot be parsed.
-    let wants_json = arguments.iter().any(|argument| argument == "--json");
-    let command_line = match CommandLine::try_parse_from(arguments) {
+    let command_line: CommandLine = match program::parse(arguments.collect(), &[]) {
         Ok(command_line) => command_line,
-        Err(error) if wants_json && error.use_stderr() => {
-            return Output::new(true).fail(&misread(&error));
-        }
-        Err(error) => {
-            // clap prints help and version to stdout with 0, mistakes to stderr with 2.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(exit) => return exit,
     };
     let context = Context { environment, output: Output::new(command_line.json) };
     let outcome = match command_line.command {
@@ -192,32 +151,46 @@ pub fn run(
         Command::Backup(arguments) => backup::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Push(command) => push::run(command, &context),
-        Command::Discover(arguments) => discover::run(arguments, &context),
-        Command::Call(arguments) => call::run(*arguments, &context),
-        Command::Adcp(command) => adcp::run(command, &context),
-        Command::Mcp(arguments) => mcp::run(arguments, &context),
-        Command::Probe(arguments) => probe::run(*arguments, &context),
-        Command::Receive(arguments) => receive::run(*arguments, &context),
         Command::Sandbox(arguments) => sandbox::run(arguments, &context),
-        Command::Card(command) => card::run(command, &context),
-        Command::Explain(arguments) => explain::run(arguments, &context),
-        Command::Completions(arguments) => {
-            manual::completions(&arguments, CommandLine::command(), context.output)
+        Command::Buyer(command) => {
+            let program = Program { command: CommandLine::command(), codes: own_codes::entries() };
+            command.run(program, &context)
         }
-        Command::Man(arguments) => manual::man(&arguments, CommandLine::command()),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => context.output.fail(&failure),
-    }
+    program::exit(outcome, context.output)
 }
 
-/// Converts a mistake on the command line to a failure for programs.
-fn misread(error: &clap::Error) -> CommandFailure {
-    // The first paragraph is the message; usage follows.
-    let text = error.to_string();
-    let first = text.split("\n\n").next().unwrap_or_default();
-    let first = first.strip_prefix("error: ").unwrap_or(first);
-    let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    CommandFailure::usage(message).hint("run tradepost --help, or --help after a command")
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Subcommand as _;
+    use tradepost_commands::manual::{Man, man};
+    use tradepost_commands::program::FULL_ONLY;
+
+    use super::*;
+
+    #[test]
+    fn the_buyers_program_names_every_command_that_it_lacks() {
+        let names = |command: &clap::Command| -> BTreeSet<String> {
+            command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+        };
+        let buyer = names(&BuyerCommand::augment_subcommands(clap::Command::new("tradepost")));
+        let lacking: BTreeSet<_> = FULL_ONLY.iter().map(|name| (*name).to_owned()).collect();
+        let full = names(&CommandLine::command());
+        assert_eq!(full.difference(&buyer).cloned().collect::<BTreeSet<_>>(), lacking);
+        assert!(buyer.is_subset(&full), "{buyer:?}");
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options() {
+        let folder = tempfile::tempdir().unwrap();
+        man(&Man::into_folder(folder.path()), CommandLine::command()).unwrap();
+        for command in CommandLine::command().get_subcommands() {
+            let name = command.get_name();
+            let page = folder.path().join(format!("tradepost-{name}.1"));
+            let page = std::fs::read_to_string(page).unwrap();
+            assert!(page.contains(r"\-\-json"), "{name}");
+        }
+    }
 }

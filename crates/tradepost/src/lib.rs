@@ -23,8 +23,6 @@ pub mod gate;
 pub mod hosting;
 pub mod icalendar;
 pub mod lead_export;
-pub mod log;
-pub mod private_file;
 pub mod publisher_steps;
 pub mod recorder;
 pub mod refusals;

@@ -90,22 +90,19 @@ fn result(
         }),
         None => json!({"artifactLocation": {"uri": uri(&report.address)}}),
     };
-    Some(
-        object!({
-            "ruleId": check.id,
-            "ruleIndex": index,
-            "level": level(check.level),
-            "message": {"text": plain(&message)},
-            "locations": [{
-                "physicalLocation": place,
-                "logicalLocations": [{"name": finding.on, "kind": "resource"}],
-            }],
-            // Code scanning knows a finding again by this, however its text changes.
-            "partialFingerprints": {"check/v1": format!("{} {}", check.id, finding.on)},
-            "suppressions"?: waived,
-        })
-        .into(),
-    )
+    Some(object!({
+        "ruleId": check.id,
+        "ruleIndex": index,
+        "level": level(check.level),
+        "message": {"text": plain(&message)},
+        "locations": [{
+            "physicalLocation": place,
+            "logicalLocations": [{"name": finding.on, "kind": "resource"}],
+        }],
+        // Code scanning knows a finding again by this, however its text changes.
+        "partialFingerprints": {"check/v1": format!("{} {}", check.id, finding.on)},
+        "suppressions"?: waived,
+    }))
 }
 
 fn level(level: RequirementLevel) -> &'static str {

@@ -35,6 +35,7 @@ pub mod clock;
 pub mod fault;
 pub mod health;
 mod panics;
+pub mod private_file;
 mod questions;
 
 /// The types that an agent usually needs.

@@ -14,11 +14,12 @@ use rusqlite::{ErrorCode, OpenFlags};
 use tradepost_dealer::consent::ConsentCheck;
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_document::fault::InternalError;
+use tradepost_server::private_file::{create_folder, files_of_database};
 
 use super::privacy::{ColumnCipher, OperatorKeys};
 use super::sql::{Connection, SqlBackend};
 use super::tables::Database;
-use super::{FILE, create_private, health, sqlite};
+use super::{FILE, sqlite};
 
 mod schema;
 
@@ -162,7 +163,7 @@ pub fn is_begun(data: &Path) -> bool {
 /// Returns every file that SQLite would take for a part of this database, the database first. A process that was killed
 /// while leaving the write-ahead log also leaves a journal, which must not be applied to another database.
 fn files_of(database: &Path) -> [PathBuf; 4] {
-    let [file, log, index] = health::files_of(database);
+    let [file, log, index] = files_of_database(database);
     let mut journal = file.clone().into_os_string();
     journal.push("-journal");
     [file, log, index, journal.into()]
@@ -197,7 +198,7 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     const WHAT: &str = "keeping what was there";
     let files = files_of(target);
     let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
-    create_private(before).map_err(InternalError::on(WHAT))?;
+    create_folder(before).map_err(InternalError::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
         // A hard link copies nothing, and if the process ends here nothing is lost.
         fs::hard_link(file, kept(file)).map_err(InternalError::on(WHAT))?;

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use tradepost_document::catalog;
 use tradepost_document::fault::InternalError;
 use tradepost_server::background::piece;
+use tradepost_server::private_file::files_of_database;
 
 use super::sqlite;
 use super::writer::StoreWriter;
@@ -115,7 +116,8 @@ impl StoreHealth {
     /// Creates the health state of an open file, or of a database server.
     pub(super) fn new(database: Option<&Path>) -> Self {
         let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
-        let files = database.map(files_of).into_iter().flatten().filter_map(known).collect();
+        let files =
+            database.map(files_of_database).into_iter().flatten().filter_map(known).collect();
         Self {
             database: database.map(Path::to_owned),
             files,
@@ -303,15 +305,6 @@ pub(super) fn code_of(fault: &InternalError) -> Option<ErrorCode> {
         cause = error.source();
     }
     None
-}
-
-/// Returns a database's files: the database, its log and the index of its log.
-pub(super) fn files_of(database: &Path) -> [PathBuf; 3] {
-    ["", "-wal", "-shm"].map(|end| {
-        let mut name = database.as_os_str().to_owned();
-        name.push(end);
-        name.into()
-    })
 }
 
 fn identity(path: &Path) -> std::io::Result<Identity> {

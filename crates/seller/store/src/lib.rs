@@ -1,6 +1,6 @@
 //! Data that must survive a crash: tasks with their webhooks and the keys of callers, and for dealers and publishers
 //! listings, leads, appointments, media buys and what else they are asked to keep. Every query is named for its intent;
-//! SQL is only in `tables`, in the modules that open a database, and in `inbox`.
+//! SQL is only in `tables` and in the modules that open a database.
 //!
 //! The data is kept in an SQLite file, which belongs to one process, or in PostgreSQL, which any number of processes
 //! share. A job is one transaction on both; see `writer` for the threads that run it. What dealers and publishers store
@@ -30,9 +30,6 @@
     expect(dead_code, reason = "the queries of dealers and publishers use the rest")
 )]
 
-use std::fs::{self, File, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,8 +53,6 @@ mod erasure;
 mod health;
 #[cfg(feature = "sellers")]
 mod hosting;
-#[cfg(feature = "sellers")]
-pub mod inbox;
 mod key_cache;
 #[cfg(feature = "sellers")]
 pub mod lost_key;
@@ -128,6 +123,7 @@ pub use tables::probes::ProbeReport;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
 use tradepost_server::limit::Permits;
+use tradepost_server::private_file::{create_folder, restrict_database};
 pub use tradepost_server::tasks::log::{
     BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
     TaskOwner, TaskRow,
@@ -206,9 +202,9 @@ impl Store {
     }
 
     fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, InternalError> {
-        create_private(directory).map_err(InternalError::on("creating the data folder"))?;
+        create_folder(directory).map_err(InternalError::on("creating the data folder"))?;
         let path = directory.join(FILE);
-        restrict(&path).map_err(InternalError::on("creating the database"))?;
+        restrict_database(&path).map_err(InternalError::on("creating the database"))?;
         let connection = sqlite::schema::open(&path, schema)?;
         let cipher = Arc::new(ColumnCipher::default());
         let reading = |count: usize| {
@@ -501,36 +497,4 @@ impl Store {
             tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
         })
     }
-}
-
-/// Creates a folder that only its owner can read: it holds personal data.
-///
-/// # Errors
-/// When it cannot be created.
-pub fn create_private(directory: &Path) -> io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
-    }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-/// Creates a database file that only its owner can read, and removes the permissions of all other users on existing
-/// files, whatever the folder permits. SQLite gives its other files the mode of the first.
-fn restrict(database: &Path) -> io::Result<()> {
-    // An existing file must not be opened here: closing it again would release the locks that SQLite holds on it
-    // (sqlite.org/howtocorrupt.html §2.2).
-    match File::options().write(true).create_new(true).mode(0o600).open(database) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(_) | Err(_) => {}
-    }
-    for file in health::files_of(database) {
-        let mode = fs::metadata(&file).map(|metadata| metadata.permissions().mode() & 0o777);
-        // Only the owner of a file can change its mode.
-        if mode.is_ok_and(|mode| mode != 0o600)
-            && let Err(error) = fs::set_permissions(&file, Permissions::from_mode(0o600))
-        {
-            tracing::warn!(%error, "a file of the data folder can be read by others");
-        }
-    }
-    Ok(())
 }

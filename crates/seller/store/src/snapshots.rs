@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_dealer::inventory::Inventory;
 use tradepost_document::fault::InternalError;
 use tradepost_document::format::hex;
+use tradepost_server::private_file::create_folder;
 
 use super::Store;
 
@@ -55,7 +56,7 @@ impl Snapshots {
     ) -> Result<(), InternalError> {
         let path = self.path(name)?;
         let write = || {
-            super::create_private(&self.0)?;
+            create_folder(&self.0)?;
             // Readers see the whole file or none. Two processes may write the same at once.
             let half = self.0.join(format!("{name}.{}", uuid::Uuid::new_v4()));
             let file =

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_document::json;
+use tradepost_server::private_file::{create_folder, write_new};
 
 use super::failure::{AcmeError, AcmeErrorCode};
-use crate::private_file::write_new;
 
 /// File with the history of orders.
 const STANDING: &str = "orders.json";
@@ -47,7 +47,7 @@ impl AcmeFolder {
 
     /// Creates the folder unless it exists, and denies other users access.
     pub(super) fn prepare(&self) -> Result<(), AcmeError> {
-        tradepost_store::create_private(&self.0)
+        create_folder(&self.0)
             .map_err(|error| AcmeError::of_file("server.tls.acme.folder", error.kind()))
     }
 

@@ -12,6 +12,7 @@ use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::request::invalid_param;
 use tradepost_a2a::{A2aRequest, Message, Operation, Task};
 use tradepost_adcp::{AdcpAnswer, AdcpTool};
+use tradepost_commands::published::GuardedWeb;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::agent::BuyerAgent;
@@ -40,7 +41,6 @@ use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
 use super::orders::RemoteOrders;
-use super::published::GuardedWeb;
 use crate::config::Front;
 use crate::config::delivery::DeliveryConfig;
 

@@ -24,7 +24,7 @@ use tradepost_store::Store;
 
 use super::leads::consent::despite;
 use super::leads::{export_recorded, list_recorded, since, unreadable};
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::table::Cells;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::{CommandFailure, one_of};
@@ -240,7 +240,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let store = place.open(None, context)?;
             let admin = admin(&store, &[]);
             let input = UnblockTime { block_id: id };
-            let block = done(unblock_time(&admin, &context.operator(), input), admin.now)?;
+            let block = done(unblock_time(&admin, &operator(context), input), admin.now)?;
             let line = format!("unblocked {}", block.block_id);
             context.output.answer(&json!({"unblocked": block_document(&block)}), line);
             Ok(())
@@ -280,7 +280,7 @@ fn changed(
     let admin = admin(store, dealers);
     let AppointmentVersion { id: appointment_id, version: seen_version } = which;
     let input = ChangeAppointment { appointment_id, seen_version, change: wanted };
-    let visit = done(change_appointment(&admin, &context.operator(), input), admin.now)?;
+    let visit = done(change_appointment(&admin, &operator(context), input), admin.now)?;
     let id = &visit.appointment.appointment_id;
     let summary = when_and_state(&visit, admin.now);
     context.output.answer(&visit_document(&visit), format!("{id}: {summary}"));
@@ -318,7 +318,7 @@ fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
         }
     };
     let block =
-        block_time(&admin, &context.operator(), input).map_err(|error| failure(error, not_done))?;
+        block_time(&admin, &operator(context), input).map_err(|error| failure(error, not_done))?;
     let line = format!("blocked {}", block.block_id);
     context.output.answer(&json!({"blocked": block_document(&block)}), line);
     Ok(())

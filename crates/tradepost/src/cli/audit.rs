@@ -18,7 +18,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::table::{Cells, TableColumn};
 use super::output::{CommandFailure, read_text, save};
 use super::store_location::StoreOptions;
@@ -146,7 +146,7 @@ fn list(
         (None, None) => RecordScope::All,
     };
     let input = ListRecord { scope, limit };
-    let found = list_record(&admin(store, &[]), &context.operator(), input);
+    let found = list_record(&admin(store, &[]), &operator(context), input);
     let found = found.map_err(not_done)?;
     let record: Cells<'_, AuditEntry> =
         (TableColumn::Text("RECORD"), &|entry| entry.said.chain.clone());
@@ -163,7 +163,7 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
         text.push('\n');
     };
     let input = ExportRecord { chain: dealer.map(str::to_owned) };
-    let exported = export_record(&admin(store, &[]), &context.operator(), input, &mut take);
+    let exported = export_record(&admin(store, &[]), &operator(context), input, &mut take);
     exported.map_err(not_done)?;
     save(out, text.as_bytes(), context.output)
 }
@@ -178,7 +178,7 @@ pub(super) fn not_done(error: AdminError<RecordRefusal>) -> CommandFailure {
 }
 
 fn heads(store: &Store, context: &Context) -> Result<Value, CommandFailure> {
-    let exported = export_heads(&admin(store, &[]), &context.operator());
+    let exported = export_heads(&admin(store, &[]), &operator(context));
     let ChainChecks { records, consents } = exported.map_err(not_done)?;
     Ok(json!({
         "format": HEADS,
@@ -234,7 +234,7 @@ fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
 /// Checks every chain, and that each head noted earlier is still part of its chain.
 fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcome {
     let input = VerifyRecord { heads };
-    let verdict = verify_record(&admin(store, &[]), &context.operator(), input);
+    let verdict = verify_record(&admin(store, &[]), &operator(context), input);
     let verdict = verdict.map_err(not_done)?;
     let RecordVerdict { chains, missing_entries, missing_consents, contents } = verdict;
     let ChainChecks { records, consents } = chains;
@@ -349,7 +349,7 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     if let Some(store) = store {
         let lead_id = checked.lead_id.clone();
         let input = VerifyEvidence { lead_id, digest: checked.digest };
-        let is_recorded = verify_evidence(&admin(store, &[]), &context.operator(), input);
+        let is_recorded = verify_evidence(&admin(store, &[]), &operator(context), input);
         if !is_recorded.map_err(not_done)? {
             faults.push("the audit log names no file with this content".to_owned());
         }

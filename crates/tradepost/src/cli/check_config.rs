@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::{Value, json};
-use tradepost_document::toml::{self, TomlMistake};
+use tradepost_document::toml;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
@@ -13,7 +13,7 @@ use tradepost_server::tls::{self, ServerIdentity};
 
 use super::output::CommandFailure;
 use super::store_location::load_keys;
-use super::{Context, Outcome};
+use super::{Context, Outcome, toml_file};
 
 mod warnings;
 
@@ -127,7 +127,7 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Com
         std::fs::read(path).map_err(|error| unreadable(format!("cannot read {name}: {error}")))?;
     let text =
         String::from_utf8(bytes).map_err(|_| unreadable(format!("{name} is not UTF-8 text")))?;
-    read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
+    read::read(&text, environment).map_err(|mistakes| toml_file::failure(path, &mistakes))
 }
 
 /// Checks the mapping files of feeds.
@@ -281,29 +281,6 @@ pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
         .hint("the files must be PEM; paths are relative to the working directory")
         .data(json!({"tls": lines}))
         .lines(lines)
-}
-
-/// Returns the failure with every mistake in a file, each with its line.
-pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
-    let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
-    let listed = mistakes.iter().map(
-        |mistake| json!({"line": mistake.line, "key": mistake.key, "message": mistake.message}),
-    );
-    let listed: Vec<Value> = listed.collect();
-    CommandFailure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
-        .lines(lines(path, mistakes))
-        .hint("correct each line; `tradepost init` writes a file that explains every key")
-        .data(json!({"code": "config_invalid", "path": path, "mistakes": listed}))
-}
-
-/// Formats mistakes in a file for people.
-pub(super) fn lines(path: &Path, mistakes: &[TomlMistake]) -> Vec<String> {
-    let name = path.display();
-    let line = |mistake: &TomlMistake| match mistake.line {
-        Some(line) => format!("{name}:{line}: {mistake}"),
-        None => format!("{name}: {mistake}"),
-    };
-    mistakes.iter().map(line).collect()
 }
 
 /// Warning with its line in the file, unless it is about a variable or a default.

@@ -23,7 +23,7 @@ use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
 
 use super::audit::not_done;
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
@@ -174,7 +174,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
                 let input = AddMember { name, employer, role, password };
-                let added = add_member(&admin(&store, &[]), &context.operator(), input);
+                let added = add_member(&admin(&store, &[]), &operator(context), input);
                 added.map_err(|error| failure(error, refused))?;
                 tell(&text, is_shown, context)
             }
@@ -185,14 +185,14 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let password = password::hash(&text)?;
                 let sign_in_budget = name_bucket(&name.to_lowercase());
                 let input = SetPassword { name, password, sign_in_budget };
-                let set = set_password(&admin(&store, &[]), &context.operator(), input);
+                let set = set_password(&admin(&store, &[]), &operator(context), input);
                 set.map_err(|error| failure(error, refused))?;
                 tell(&text, is_shown, context)
             }
             User::ResetSecondFactor { name, place } => {
                 let store = place.open(None, context)?;
                 let input = ResetSecondFactor { name: name.clone() };
-                let reset = reset_second_factor(&admin(&store, &[]), &context.operator(), input);
+                let reset = reset_second_factor(&admin(&store, &[]), &operator(context), input);
                 reset.map_err(|error| failure(error, refused))?;
                 let name = name.to_lowercase();
                 let said = "signs in with only the password until a new second factor is set up";
@@ -202,7 +202,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
                 let input = RemoveMember { name: name.clone() };
-                let removed = remove_member(&admin(&store, &[]), &context.operator(), input);
+                let removed = remove_member(&admin(&store, &[]), &operator(context), input);
                 removed.map_err(|error| failure(error, refused))?;
                 context.output.talk(format!("{name} was removed"));
                 Ok(())
@@ -326,7 +326,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
 
 fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
     let input = PageRecord { chain: chain.to_owned(), before: None, limit: ENTRIES };
-    let entries = page_record(&admin(store, &[]), &context.operator(), input);
+    let entries = page_record(&admin(store, &[]), &operator(context), input);
     let entries = entries.map_err(not_done)?;
     let document = |entry: &AuditEntry| {
         json!({
@@ -362,7 +362,7 @@ pub(super) fn entries_of(
 }
 
 fn check(store: &Store, context: &Context) -> Outcome {
-    let checks = verify_chains(&admin(store, &[]), &context.operator()).map_err(not_done)?;
+    let checks = verify_chains(&admin(store, &[]), &operator(context)).map_err(not_done)?;
     if context.output.is_json() {
         let document = |check: &RecordCheck| {
             json!({

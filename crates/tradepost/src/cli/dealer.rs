@@ -12,11 +12,11 @@ use tradepost_document::toml::{self, Variables};
 use tradepost_server::clock::Clock;
 use tradepost_store::HostedState;
 
-use super::check_config;
 use super::output::table::{self, Cells, TableColumn, TableWidth};
 use super::output::{CommandFailure, unreadable};
 use super::store_location::StoreOptions;
-use super::{Context, Outcome, dealers};
+use super::{Context, Outcome, dealers, toml_file};
+use crate::cli::operator::operator;
 use crate::hosting::{Fixed, HostingError, HostingRefusal, House};
 
 mod remote;
@@ -199,7 +199,7 @@ impl Whereto {
             store: Arc::new(store),
             fixed: Arc::new(config.as_ref().map(Fixed::from_config).unwrap_or_default()),
             clock: Clock::system(),
-            actor: context.operator(),
+            actor: operator(context),
             is_local: true,
         }))
     }
@@ -255,7 +255,7 @@ fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
     if path.extension().is_some_and(|extension| extension == "toml") {
         let any = |value: &Value, _: &mut Problems| Some(value.clone());
         let value = toml::read(&text, Variables::default(), any)
-            .map_err(|mistakes| check_config::failure(path, &mistakes))?;
+            .map_err(|mistakes| toml_file::failure(path, &mistakes))?;
         let dealers = value.get("dealers").and_then(Value::as_array).cloned();
         return dealers.ok_or_else(|| {
             CommandFailure::usage(format!("{name} has no section [[dealers]]"))

@@ -12,9 +12,6 @@ use super::store_location::StoreOptions;
 use crate::config::{Config, read};
 use crate::hosting::{self, Fixed};
 
-/// Default data folder.
-pub const DATA: &str = "tradepost-data";
-
 /// Default configuration file.
 pub const CONFIG: &str = "tradepost.toml";
 

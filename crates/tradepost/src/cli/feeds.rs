@@ -20,7 +20,7 @@ use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
 use super::context::runtime;
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, unreadable, word};
@@ -162,7 +162,7 @@ fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context
     let store = place.create(Some(&config), context)?;
     let sources = sources(&config.dealers)?;
     let input = ListFeeds { feeds: sources.iter().map(FeedSource::name).collect() };
-    let standings = list_feeds(&admin(&store, &[]), &context.operator(), input);
+    let standings = list_feeds(&admin(&store, &[]), &operator(context), input);
     let standings = standings.map_err(refused)?;
     let found = sources.into_iter().zip(standings);
     let found: Vec<_> = found.map(|(source, standing)| KnownFeed { source, standing }).collect();
@@ -221,7 +221,7 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
 fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
     let input = ShowFeed { name: source.name(), run_id: wanted.map(str::to_owned) };
-    let history = show_feed(&admin(&store, &[]), &context.operator(), input);
+    let history = show_feed(&admin(&store, &[]), &operator(context), input);
     let FeedHistory { runs, shown, state: _ } = history.map_err(refused)?;
     let listed: Vec<_> = runs.iter().take(RUNS).collect();
     if context.output.is_json() {
@@ -291,7 +291,7 @@ fn run_now(
         }
     };
     let input = RunFeed { name: source.name() };
-    let done = run_feed(&admin(store, &[]), &context.operator(), input, |record| {
+    let done = run_feed(&admin(store, &[]), &operator(context), input, |record| {
         // A running server takes the same lease: two runs never replace one inventory at once.
         run::leased(store, &clock, &[&source.dealer.terms.id], || {
             let sink = run::FeedResultSink { store, clock: &clock, source };

@@ -19,7 +19,7 @@ use tradepost_store::{Replacement, Store};
 use super::output::table::{TableColumn, TableWidth, rows};
 use super::output::{CommandFailure, Output, word};
 use super::store_location::StoreOptions;
-use super::{Context, Outcome, check_config, dealers};
+use super::{Context, Outcome, dealers, toml_file};
 use crate::config::feeds::Guard;
 use crate::config::{Config, DealerConfig};
 use crate::feeds::guard::reasons;
@@ -265,7 +265,7 @@ pub(super) fn load_mapping(path: &Path) -> Result<Mapping, CommandFailure> {
         let hint =
             "write one with tradepost import FEED --dry-run --save-mapping FILE and change it";
         let failure = CommandFailure::usage("the mapping has mistakes").hint(hint);
-        failure.lines(check_config::lines(path, &mistakes))
+        failure.lines(toml_file::lines(path, &mistakes))
     })
 }
 

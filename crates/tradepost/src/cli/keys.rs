@@ -20,7 +20,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
 
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
@@ -96,7 +96,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let store = place.open(None, context)?;
             dealers::check_known(dealer.as_deref(), &store, &place, context)?;
             let input = ListKeys { seller_id: dealer };
-            let keys = list_keys(&admin(&store, &[]), &context.operator(), input);
+            let keys = list_keys(&admin(&store, &[]), &operator(context), input);
             let keys = keys.map_err(|error| failure(error, refused))?;
             list(&keys, context, Clock::system().now());
             Ok(())
@@ -132,7 +132,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         last_used_on: None,
     };
     let input = CreateKey { key: key.clone(), same_caller: arguments.same_caller };
-    let created = create_key(&admin(&store, &[]), &context.operator(), input);
+    let created = create_key(&admin(&store, &[]), &operator(context), input);
     created.map_err(|error| failure(error, refused))?;
     if context.output.is_json() {
         let document = document(&key, Some(fresh.text), now);
@@ -172,7 +172,7 @@ fn refused(refusal: KeyRefusal) -> CommandFailure {
 fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome {
     context.output.hand_over(text.as_bytes()).inspect_err(|_| {
         let input = RevokeKey { id: id.to_owned() };
-        context.output.talk(match revoke_key(&admin(store, &[]), &context.operator(), input) {
+        context.output.talk(match revoke_key(&admin(store, &[]), &operator(context), input) {
             Ok(_) => {
                 format!("the key {id} could not be shown, so it was revoked; create another one")
             }
@@ -235,7 +235,7 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
 fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> Outcome {
     let store = place.open(None, context)?;
     let input = RevokeKey { id: id.to_owned() };
-    let revoked = revoke_key(&admin(&store, &[]), &context.operator(), input);
+    let revoked = revoke_key(&admin(&store, &[]), &operator(context), input);
     let RevokedKey { key, is_changed } = revoked.map_err(|error| failure(error, refused))?;
     let said = match is_changed {
         true => format!("the key {} of {} is revoked", key.id, key.name),

@@ -23,7 +23,7 @@ use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
 use self::selection::{LeadStateOption, SelectedLeads, Selection, select};
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::table::TableWidth;
 use super::output::{CommandFailure, explained};
 use super::store_location::StoreOptions;
@@ -181,7 +181,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
             let admin = admin(&store, &[]);
-            let history = show_lead(&admin, &context.operator(), ShowLead { lead_id: id });
+            let history = show_lead(&admin, &operator(context), ShowLead { lead_id: id });
             let history = history.map_err(|error| failure(error, refused))?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
@@ -229,7 +229,7 @@ pub(in crate::cli) fn export_recorded<'l>(
     context: &Context,
 ) -> Outcome {
     let input = ExportLeads { leads: leads.into_iter().collect(), format };
-    let recorded = record_export(&admin(store, &[]), &context.operator(), input);
+    let recorded = record_export(&admin(store, &[]), &operator(context), input);
     recorded.map_err(|error| failure(error, refused))
 }
 
@@ -240,7 +240,7 @@ pub(in crate::cli) fn list_recorded<'l>(
     context: &Context,
 ) -> Outcome {
     let input = ListLeads { leads: leads.into_iter().collect() };
-    let recorded = record_list(&admin(store, &[]), &context.operator(), input);
+    let recorded = record_list(&admin(store, &[]), &operator(context), input);
     recorded.map_err(|error| failure(error, refused))
 }
 
@@ -337,7 +337,7 @@ fn each(
     operation: LeadOperation,
 ) -> Outcome {
     let store = leads.place.open(None, context)?;
-    let actor = context.operator();
+    let actor = operator(context);
     let mut missing = Vec::new();
     let mut done = Vec::new();
     for id in leads.ids {

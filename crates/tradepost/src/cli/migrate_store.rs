@@ -8,13 +8,13 @@ use tradepost_store::{DatabaseUrl, MovedRows, NotMoved, Store};
 use super::output::CommandFailure;
 use super::serve::lock::lock;
 use super::store_location::{self, StoreOptions};
-use super::{Context, Outcome, dealers};
+use super::{Context, Outcome, data_folder};
 
 /// Arguments of `tradepost migrate-store`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Data folder of `serve`. The command does not change its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    #[arg(long, value_name = "DIR", default_value = data_folder::DATA)]
     data: PathBuf,
     /// Target PostgreSQL database: an empty one, or the target of an interrupted move. Other users
     /// of the machine can read a password in this option, but not in the environment variable

@@ -10,12 +10,9 @@ use tradepost_store::Store;
 use super::Context;
 use super::output::CommandFailure;
 
-impl Context {
-    /// Returns the operator of the server, who may do everything.
-    #[must_use]
-    pub fn operator(&self) -> Actor {
-        Actor::operator(self.actor())
-    }
+/// Returns the operator of the server, who may do everything.
+pub(super) fn operator(context: &Context) -> Actor {
+    Actor::operator(context.actor())
 }
 
 /// Returns the surroundings of an operation now.

@@ -20,7 +20,7 @@ use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::verification::{RowOwner, Unreadable};
 
 use super::leads::consent::{self, CustomerOptions};
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::table::{self, TableColumn, TableWidth};
 use super::output::{CommandFailure, save};
 use super::serve::lock::lock;
@@ -124,7 +124,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 fn status(store: &Store, context: &Context) -> Outcome {
-    let sealing = show_encryption(&admin(store, &[]), &context.operator());
+    let sealing = show_encryption(&admin(store, &[]), &operator(context));
     let sealing = sealing.map_err(not_done)?;
     let clear: u64 = sealing.rows.iter().filter(|(key, _)| key.is_none()).map(|(_, n)| n).sum();
     if context.output.is_json() {
@@ -169,7 +169,7 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     let mut said = 0;
     let clock = Clock::system();
     let input = ChangeKey { keys: &keys, clock: &|| clock.now() };
-    let changed = change_key(&admin(&store, &[]), &context.operator(), input, |rows| {
+    let changed = change_key(&admin(&store, &[]), &operator(context), input, |rows| {
         if rows >= said + 10_000 {
             said = rows;
             context.output.talk(format!("{rows} rows"));
@@ -229,7 +229,7 @@ fn export(
         contacts: customer.contacts(),
         dealer_id: dealer.map(str::to_owned),
     };
-    let data = export_customer(&surroundings, &context.operator(), input).map_err(not_done)?;
+    let data = export_customer(&surroundings, &operator(context), input).map_err(not_done)?;
     let CustomerData { leads, unreadable } = data;
     if leads.is_empty() {
         context.output.talk("no lead names this customer, except erased ones");

@@ -14,13 +14,13 @@ use tradepost_server::clock::Clock;
 use tradepost_server::http::mcp::PATH;
 
 use super::context::runtime;
+use super::listening::{bind, stop_signal};
 use super::nearest;
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, Output, unreadable};
 use super::report_file::{Also, save};
-use super::serve::{bind, stop_signal};
-use super::{Context, Outcome, check_config};
+use super::{Context, Outcome, toml_file};
 use crate::wiring::demo::{DemoCast, TOKENS};
 
 /// Exit code when the buyer made a mistake.
@@ -205,7 +205,7 @@ fn read(path: &Path) -> Result<Script, CommandFailure> {
     let hint = "docs/sandbox.md explains the file; `--scenario list` lists the built-in scenarios";
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| unreadable(path)(error).hint(hint))?;
-    script::read(&text).map_err(|mistakes| check_config::failure(path, &mistakes))
+    script::read(&text).map_err(|mistakes| toml_file::failure(path, &mistakes))
 }
 
 fn built_in(name: &str) -> Result<Script, CommandFailure> {

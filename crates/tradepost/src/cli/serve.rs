@@ -3,12 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lock::lock;
 use reload::Reload;
-use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -24,6 +22,7 @@ use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
 use super::context::runtime;
+use super::listening::{bind, ignore_user_signals, start_log, stop_signal};
 use super::output::CommandFailure;
 use super::store_location::{self, StoreOptions};
 use super::{Context, Outcome, check_config, dealers};
@@ -33,7 +32,6 @@ use crate::alerts::watch::AlertWatch;
 use crate::config::acme::Acme;
 use crate::config::{self, Config, ServerConfig};
 use crate::hosting;
-use crate::log::Log;
 use crate::traces;
 use crate::wiring::Wiring;
 
@@ -91,7 +89,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     check_config::check_keys(&config)?;
     check_config::load_catalogues(&mut config)?;
     // Dropped last, so that the final lines are written.
-    let log = Arc::new(start_log(&config.server)?);
+    let log = Arc::new(start_log(&config.server.log_filter, config.server.log_json)?);
     if source {
         for warning in check_config::warnings(&config) {
             let warning = warning.message;
@@ -392,69 +390,4 @@ async fn keep_fresh(
         }
     })
     .await;
-}
-
-/// Binds an address; with port 0 the returned address has the port that was assigned.
-///
-/// # Errors
-/// Fails when the address cannot be bound.
-pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandFailure> {
-    bind_by("--listen", wanted).await
-}
-
-/// Does the same for an address of the named option.
-pub(super) async fn bind_by(
-    option: &str,
-    wanted: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), CommandFailure> {
-    let listener = TcpListener::bind(wanted).await.map_err(|error| {
-        CommandFailure::new(1, format!("cannot listen on {wanted}: {error}"))
-            .hint(format!("choose another address with {option}"))
-    })?;
-    let address = listener.local_addr().map_err(CommandFailure::fault)?;
-    Ok((listener, address))
-}
-
-/// Makes SIGUSR1 and SIGUSR2, which have no meaning here and would end the process, only be logged.
-///
-/// # Errors
-/// Fails when signals cannot be received on this machine.
-fn ignore_user_signals() -> Result<(), CommandFailure> {
-    static IS_DONE: AtomicBool = AtomicBool::new(false);
-    if IS_DONE.swap(true, Ordering::Relaxed) {
-        return Ok(());
-    }
-    for (kind, name) in
-        [(SignalKind::user_defined1(), "SIGUSR1"), (SignalKind::user_defined2(), "SIGUSR2")]
-    {
-        let mut signals = signal(kind).map_err(CommandFailure::fault)?;
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                tracing::info!(signal = name, "a signal without a meaning here was ignored");
-            }
-        });
-    }
-    Ok(())
-}
-
-/// Resolves when the process is asked to stop. Signals without a meaning are ignored from then on.
-///
-/// # Errors
-/// Fails when signals cannot be received on this machine.
-pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, CommandFailure> {
-    ignore_user_signals()?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(CommandFailure::fault)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(CommandFailure::fault)?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("stopping");
-    })
-}
-
-/// Starts the log on standard error, so that standard output stays data.
-pub(super) fn start_log(server: &ServerConfig) -> Result<Log, CommandFailure> {
-    Log::start(server).map_err(|error| CommandFailure::new(1, format!("starting the log: {error}")))
 }

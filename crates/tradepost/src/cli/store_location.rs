@@ -16,7 +16,7 @@ use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::{DatabaseUrl, Locked, Store};
 
 use super::output::CommandFailure;
-use super::{Context, check_config, dealers};
+use super::{Context, check_config, data_folder, dealers};
 use crate::config::Config;
 
 /// Environment variable with the database, for all commands.
@@ -36,7 +36,7 @@ pub struct StoreOptions {
     /// Data folder of `serve`. It is used only if no database is named by --database, by the
     /// environment variable TRADEPOST_SERVER__DATABASE or by server.database of the configuration,
     /// which are checked in this order.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    #[arg(long, value_name = "DIR", default_value = data_folder::DATA)]
     pub data: PathBuf,
     /// PostgreSQL database to use instead of a folder or of the configured database. Other users of
     /// the machine can read this option, but not the environment variable
@@ -192,7 +192,7 @@ impl StoreOptions {
 
     /// Warns that a folder was named but is unused, because a database is configured.
     fn note_unused_folder(&self, database: Option<&DatabaseUrl>, context: &Context) {
-        if let Some(url) = database.filter(|_| self.data != Path::new(dealers::DATA)) {
+        if let Some(url) = database.filter(|_| self.data != Path::new(data_folder::DATA)) {
             context.output.talk(format!(
                 "note: --data is not used: {VARIABLE} or the configuration names the database {url}"
             ));
@@ -277,11 +277,7 @@ impl StoreOptions {
 
     /// Returns the failure of an unusable folder.
     pub(super) fn unusable(&self, fault: &InternalError) -> CommandFailure {
-        let message =
-            format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
-        CommandFailure::new(1, message)
-            .hint("name a writable folder with --data")
-            .data(json!({"code": "store_unusable"}))
+        data_folder::unusable(&self.data, fault)
     }
 }
 

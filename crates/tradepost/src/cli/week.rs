@@ -11,7 +11,7 @@ use tradepost_store::week::{
     DayCounts, EmptySearchRow, EmptySearchWeek, WaitingTime, WaitingTimes, WeekFigures, total,
 };
 
-use super::operator::{admin, failure};
+use super::operator::{admin, failure, operator};
 use super::output::CommandFailure;
 use super::output::table::TableColumn::{Number, Text};
 use super::output::table::{self, Cells, TableColumn, TableWidth};
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let mut weeks = Vec::with_capacity(ids.len());
     for dealer_id in ids {
         let input = ShowWeek { dealer_id: dealer_id.clone(), week: *week };
-        let report = show_week(&admin(&store, &scopes), &context.operator(), input);
+        let report = show_week(&admin(&store, &scopes), &operator(context), input);
         weeks.push(DealerWeek {
             dealer_id,
             report: report.map_err(|error| failure(error, refused))?,

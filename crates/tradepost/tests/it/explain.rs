@@ -212,7 +212,8 @@ fn command_codes(source: &str) -> BTreeSet<String> {
 #[test]
 fn codes_of_commands_can_be_explained() {
     let known = explained();
-    let sources = files(&beside::workspace().join("crates/tradepost/src/cli"), "rs");
+    let mut sources = files(&beside::workspace().join("crates/tradepost/src/cli"), "rs");
+    sources.extend(files(&beside::workspace().join("crates/buyer/commands/src"), "rs"));
     let mut codes: BTreeSet<String> = sources
         .iter()
         .flat_map(|path| command_codes(&std::fs::read_to_string(path).unwrap()))

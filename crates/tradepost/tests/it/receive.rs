@@ -11,9 +11,9 @@ use std::sync::Mutex;
 use crate::conformance::Profile;
 use tradepost_client::receiver::delivery::ReceivedDelivery;
 use tradepost_client::receiver::{Inbox as _, Put};
+use tradepost_commands::receive::inbox::DurableInbox;
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
-use tradepost_store::inbox::DurableInbox;
 
 use crate::support::client;
 use crate::support::conformance::start_conformance;

@@ -168,10 +168,10 @@ const SENTENCES: &[Sentence] = &[
             "SELECT ",
         ],
     },
-    // What servers, dealers, publishers and receivers ask to be kept. SQL is here and nowhere else.
+    // What servers, dealers and publishers ask to be kept. Their SQL is here and nowhere else.
     Sentence {
         folder: "seller/store",
-        knows: &["a2a", "aap", "client", "dealer", "document", "keys", "publisher", "server"],
+        knows: &["a2a", "aap", "dealer", "document", "keys", "publisher", "server"],
         without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
@@ -191,6 +191,14 @@ const SENTENCES: &[Sentence] = &[
             "sqlx", "postgres", "tonic", "tracing", "clap", "anstream", "askama",
         ],
         unsaid: &["std::fs", "std::env::", "std::process", "TcpStream", "Timestamp::now()"],
+    },
+    // The commands of a buyer and the program that has only those. It listens by the server's library, and keeps an
+    // inbox of pushed deliveries; it has never heard of what sellers do or keep.
+    Sentence {
+        folder: "buyer/commands",
+        knows: &["a2a", "aap", "adcp", "bridge", "client", "document", "keys", "probe", "server"],
+        without: &["openssl", "native-tls", "sqlx", "postgres", "tonic", "rmcp", "askama"],
+        unsaid: &["tradepost_dealer", "tradepost_publisher", "tradepost_store", "tradepost_demo"],
     },
     // The scripted seller, on dealer and server. Has never heard of a database.
     Sentence {
@@ -220,8 +228,8 @@ const SENTENCES: &[Sentence] = &[
             "ad-server",
             "adcp",
             "admin",
-            "bridge",
             "client",
+            "commands",
             "dealer",
             "demo",
             "document",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use axum::http::HeaderName;
 use tradepost_adcp::signing::DigestRule;
 use tradepost_client::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
+use tradepost_commands::published::GuardedWeb;
 use tradepost_document::json::json;
 use tradepost_keys::Algorithm as Jws;
 use tradepost_keys::adcp::PostToSign;
@@ -14,7 +15,6 @@ use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;
 
 use super::*;
-use crate::adcp::published::GuardedWeb;
 
 const NOW: i64 = 1_777_550_400;
 const URL: &str = "https://ads.example/mcp";

@@ -15,7 +15,7 @@ use tradepost_store::Store;
 
 use super::rooftop_hint;
 use crate::calendar_feed::FeedSecret;
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::output::table::Cells;
 use crate::cli::output::table::TableColumn::Text;
@@ -101,7 +101,7 @@ fn create(arguments: Create, context: &Context) -> Outcome {
     let hint = rooftop_hint(&rooftop, Some(&dealer.terms));
     let dealer_id = dealer.terms.id.clone();
     let input = CreateCalendarFeed { dealer_id, rooftop, hash: fresh.hash, renew };
-    let created = create_calendar_feed(&admin(&store, &dealers), &context.operator(), input);
+    let created = create_calendar_feed(&admin(&store, &dealers), &operator(context), input);
     let created = created.map_err(|error| failure(error, |refusal| refused(refusal, &hint)))?;
     let address = address(&config, &fresh);
     let document = document(&created.feed, Some(&address));
@@ -136,7 +136,7 @@ fn hand_over(text: &str, feed: &CalendarFeed, store: &Store, context: &Context) 
     context.output.hand_over(text.as_bytes()).inspect_err(|_| {
         let dealer_id = feed.dealer_id.clone();
         let input = RevokeCalendarFeed { dealer_id, rooftop: feed.rooftop.clone() };
-        let revoked = revoke_calendar_feed(&admin(store, &[]), &context.operator(), input);
+        let revoked = revoke_calendar_feed(&admin(store, &[]), &operator(context), input);
         context.output.talk(match revoked {
             Ok(_) => "the address could not be shown, so the feed was revoked; create another one",
             Err(_) => "the address could not be shown: revoke the feed, and create another one",
@@ -148,7 +148,7 @@ fn list(arguments: &List, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     dealers::check_known(arguments.dealer.as_deref(), &store, &arguments.place, context)?;
     let input = ListCalendarFeeds { dealer_id: arguments.dealer.clone() };
-    let feeds = list_calendar_feeds(&admin(&store, &[]), &context.operator(), input);
+    let feeds = list_calendar_feeds(&admin(&store, &[]), &operator(context), input);
     let mut feeds = feeds.map_err(|error| failure(error, |refusal| refused(refusal, "")))?;
     if let Some(name) = &arguments.rooftop {
         feeds.retain(|feed| is_named(feed, name));
@@ -173,7 +173,7 @@ fn revoke(arguments: Revoke, context: &Context) -> Outcome {
     let store = place.open(None, context)?;
     dealers::check_known(dealer.as_deref(), &store, &place, context)?;
     let input = ListCalendarFeeds { dealer_id: dealer.clone() };
-    let feeds = list_calendar_feeds(&admin(&store, &[]), &context.operator(), input);
+    let feeds = list_calendar_feeds(&admin(&store, &[]), &operator(context), input);
     let mut feeds = feeds.map_err(|error| failure(error, |refusal| refused(refusal, "")))?;
     feeds.retain(|feed| feed.revoked_at.is_none());
     let names: Vec<String> = feeds.iter().map(|feed| feed.rooftop.clone()).collect();
@@ -191,7 +191,7 @@ fn revoke(arguments: Revoke, context: &Context) -> Outcome {
         }
     };
     let input = RevokeCalendarFeed { dealer_id, rooftop };
-    let revoked = revoke_calendar_feed(&admin(&store, &[]), &context.operator(), input);
+    let revoked = revoke_calendar_feed(&admin(&store, &[]), &operator(context), input);
     let revoked = revoked.map_err(|error| failure(error, |refusal| refused(refusal, &hint)))?;
     let line = format!("the calendar feed of {} is revoked", revoked.rooftop);
     context.output.answer(&document(&revoked, None), line);

@@ -8,7 +8,7 @@ use tradepost_store::step_results::StepOutcome;
 
 use crate::aap::card::base_url;
 use crate::cli::context::runtime;
-use crate::cli::operator::failure;
+use crate::cli::operator::{failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::token::TOKEN_VARIABLE;
@@ -50,7 +50,7 @@ pub(super) fn examine(
         clock: clock.clone(),
         base_url: base_url(&dealer, config.server.origin(here)),
         dealer: Arc::clone(&dealer),
-        actor: context.operator(),
+        actor: operator(context),
         patience: DELIVERED_WITHIN,
     };
     let token = context.filled(TOKEN_VARIABLE).map(str::to_owned);

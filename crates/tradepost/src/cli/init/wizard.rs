@@ -10,10 +10,10 @@ use tradepost_document::json::{Value, json};
 
 use self::draft::{Draft, WrittenDraft};
 use self::prompt::{Dialogue, Question};
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
-use crate::cli::{Context, Outcome, check_config, console, dealers};
+use crate::cli::{Context, Outcome, check_config, console, data_folder, dealers};
 use crate::console::password;
 
 mod draft;
@@ -310,7 +310,7 @@ fn add_first_member(
     context: &Context,
 ) -> Outcome {
     let FirstMember { name, password, is_made } = member;
-    let place = StoreOptions::folder(&folder.join(dealers::DATA));
+    let place = StoreOptions::folder(&folder.join(data_folder::DATA));
     let place = place.with_config(Some(PathBuf::from(config)));
     let store = place.create(None, context)?;
     let input = AddMember {
@@ -319,7 +319,7 @@ fn add_first_member(
         role: StaffRole::Manager,
         password: password::hash(&password)?,
     };
-    let added = add_member(&admin(&store, &[]), &context.operator(), input);
+    let added = add_member(&admin(&store, &[]), &operator(context), input);
     added.map_err(|error| failure(error, console::refused))?;
     context.output.line(format!("manager {name} can sign in to the console"));
     if is_made {

@@ -10,7 +10,7 @@ use tradepost_document::json::json;
 use tradepost_store::{CustomerLeads, Store};
 
 use super::{StoreOptions, refused};
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 
@@ -74,7 +74,7 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
         contacts: customer.contacts(),
         dealer_id: dealer.clone(),
     };
-    let erased = erase_customer(&admin(&store, &[]), &context.operator(), input);
+    let erased = erase_customer(&admin(&store, &[]), &operator(context), input);
     let CustomerLeads { leads: erased, unreadable } = erased.map_err(|error| {
         failure(error, |refusal| {
             let LeadRefusal::NotFound(id) = &refusal else { return refused(refusal) };
@@ -119,7 +119,7 @@ pub(super) fn verify(
     context: &Context,
 ) -> Outcome {
     let input = VerifyConsents { dealer_id: dealer, expected: head };
-    let checks = verify_consents(&admin(store, &[]), &context.operator(), input);
+    let checks = verify_consents(&admin(store, &[]), &operator(context), input);
     let checks = checks.map_err(|error| {
         failure(error, |refusal| match refusal {
             RecordRefusal::UnknownChain(id) => {

@@ -8,7 +8,7 @@ use tradepost_document::json::{Value, json};
 
 use super::{StoreOptions, refused};
 use crate::cli::deliveries::{self, DeliveryWords};
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::delivery::DeliveryConfig;
@@ -96,7 +96,7 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let dealers: Vec<_> = config.dealers.iter().map(DealerConfig::scope).collect();
     let input = ResendLead { lead_id: arguments.lead.clone(), destination: arguments.to.clone() };
-    let names = resend_lead(&admin(&store, &dealers), &context.operator(), input);
+    let names = resend_lead(&admin(&store, &dealers), &operator(context), input);
     let names = names.map_err(|error| failure(error, |refusal| not_resent(refusal, &config)))?;
     let lead_id = &arguments.lead;
     let document = json!({"lead_id": lead_id, "to": names});

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tradepost_admin::leads::{TakeEvidence, record_evidence};
 
 use super::{StoreOptions, absent, refused};
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
 use crate::evidence;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Arguments {
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let admin = admin(&store, &[]);
-    let actor = context.operator();
+    let actor = operator(context);
     let gathered = evidence::gather(&store, &arguments.id, actor.name(), admin.now)?;
     let document = gathered.ok_or_else(absent)?;
     let lead_id = arguments.id.clone();

@@ -14,7 +14,7 @@ use tradepost_store::Store;
 
 use super::selection::Selection;
 use super::{StoreOptions, refused, since};
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::{CommandFailure, explained};
 use crate::cli::{Context, Outcome};
 
@@ -104,7 +104,7 @@ pub(super) fn assign(arguments: Assign, context: &Context) -> Outcome {
     let context_of_admin = admin(&store, &[]);
     let selected = leads.selected(&store, context_of_admin.now, context)?;
     let input = AssignLeads { leads: selected, owner: to.clone(), expected };
-    let result = assign_leads(&context_of_admin, &context.operator(), input);
+    let result = assign_leads(&context_of_admin, &operator(context), input);
     let result = result.map_err(|error| failure(error, refused))?;
     let word = to.map_or("now nobody's".to_owned(), |name| format!("assigned to {name}"));
     tell(&result, &word, context)
@@ -117,7 +117,7 @@ pub(super) fn stage(arguments: Stage, context: &Context) -> Outcome {
     let context_of_admin = admin(&store, &[]);
     let selected = leads.selected(&store, context_of_admin.now, context)?;
     let input = SetLeadStages { leads: selected, stage, lost_reason: reason };
-    let result = set_lead_stages(&context_of_admin, &context.operator(), input);
+    let result = set_lead_stages(&context_of_admin, &operator(context), input);
     let result = result.map_err(|error| failure(error, refused))?;
     tell(&result, &format!("now {stage}"), context)
 }
@@ -127,7 +127,7 @@ pub(super) fn next(arguments: Next, context: &Context) -> Outcome {
     let Next { id, step, at, done, remove: _, place } = arguments;
     let store = place.open(None, context)?;
     let admin = admin(&store, &[]);
-    let actor = context.operator();
+    let actor = operator(context);
     let step = step.zip(at).map(|(kind, at)| NextStep { kind, at });
     let changed = match step {
         Some(step) => set_next_step(&admin, &actor, SetNextStep { lead_id: id, step }),

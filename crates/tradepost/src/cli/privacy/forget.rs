@@ -6,7 +6,7 @@ use tradepost_admin::privacy::{ForgetKeys, LostKeys, PrivacyRefusal, find_lost_d
 use tradepost_document::json::json;
 use tradepost_store::lost_key::OnlyBy;
 
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::serve::lock::lock;
 use crate::cli::store_location::StoreOptions;
@@ -24,7 +24,7 @@ pub(super) fn run(lost: &[String], place: &StoreOptions, context: &Context) -> O
     }
     let _lock = is_folder.then(|| lock(place)).transpose()?;
     let store = place.connect(None, context)?;
-    let actor = context.operator();
+    let actor = operator(context);
     let found = find_lost_data(&admin(&store, &[]), &actor, input);
     let found = found.map_err(|error| failure(error, refused))?;
     let names = lost.join(" and ");

@@ -16,7 +16,7 @@ use super::PublisherOptions;
 use super::decider::Decider;
 use crate::adcp::{ad_server, orders};
 use crate::cli::discover::block_on;
-use crate::cli::operator::{admin, failure};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, one_of};
 use crate::cli::{Context, Outcome};
@@ -109,7 +109,7 @@ fn status(phase: Option<RemotePhase>, place: &PublisherOptions, context: &Contex
     let mut found = Vec::new();
     for (publisher_store, publisher) in place.publishers(context)? {
         let input = ListOrders { publisher: &publisher, phase, limit: 0 };
-        let listed = list_orders(&admin(publisher_store.store(), &[]), &context.operator(), input);
+        let listed = list_orders(&admin(publisher_store.store(), &[]), &operator(context), input);
         let listed = listed.map_err(|error| failure(error, refused))?;
         let rows = listed.iter().map(|order| row(&publisher.profile.id, &order.thing));
         found.extend(rows);
@@ -144,7 +144,7 @@ fn reconcile(media_buy: Option<&str>, place: &PublisherOptions, context: &Contex
     let terms = ad_server::order_terms(&wanted, &publisher.profile.catalogue);
     let input = ReconcileOrders { publisher: &publisher, terms: &terms, media_buy_id: media_buy };
     let compared =
-        orders_to_compare(&admin(publisher_store.store(), &[]), &context.operator(), input);
+        orders_to_compare(&admin(publisher_store.store(), &[]), &operator(context), input);
     let compared = compared.map_err(|error| failure(error, refused))?;
     let connected = ad_server::connect(&wanted).map_err(|why| {
         CommandFailure::usage(format!("the ad server cannot be used: {why}"))

@@ -5,6 +5,7 @@ use tradepost_document::json::json;
 use tradepost_store::Store;
 
 use crate::cli::Context;
+use crate::cli::operator::operator;
 use crate::cli::output::CommandFailure;
 
 /// Person who decides, and the reason.
@@ -32,7 +33,7 @@ impl Decider {
         publisher_id: &str,
         context: &Context,
     ) -> Result<Actor, CommandFailure> {
-        let Some(by) = &self.by else { return Ok(context.operator()) };
+        let Some(by) = &self.by else { return Ok(operator(context)) };
         let member = store.member(&by.to_lowercase())?;
         let member = member.ok_or_else(|| self.stranger(publisher_id))?;
         Ok(Actor::for_member(&member, &context.actor()))

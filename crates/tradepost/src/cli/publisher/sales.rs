@@ -16,6 +16,7 @@ use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Row, Subje
 use tradepost_publisher::staff::show::NotShown;
 use tradepost_publisher::store::PublisherStore;
 use tradepost_server::clock::Clock;
+use tradepost_server::private_file::create_new;
 
 use super::{PublisherOptions, details};
 use crate::adcp::sales::{self, Format};
@@ -24,7 +25,6 @@ use crate::cli::leads::since;
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, explained, unsaved};
 use crate::cli::{Context, Outcome};
-use crate::private_file::create_new;
 
 /// Number of rows that an export reads at once.
 const EXPORTED_AT_ONCE: usize = 500;

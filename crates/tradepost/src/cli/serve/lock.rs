@@ -32,7 +32,7 @@ fn lock_file(
 ) -> Result<Option<File>, CommandFailure> {
     let data = &place.data;
     let open = || {
-        tradepost_store::create_private(data)?;
+        tradepost_server::private_file::create_folder(data)?;
         let mut options = File::options();
         options.create(true).truncate(false).write(true).mode(0o600).open(data.join(name))
     };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
+use tradepost_commands::log::Log;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::fault::chain;
 use tradepost_server::tls::ServerIdentity;
@@ -13,7 +14,6 @@ use crate::acme::Orders;
 use crate::cli::check_config;
 use crate::cli::output::CommandFailure;
 use crate::config::{AlertConfig, ServerConfig, Traces};
-use crate::log::Log;
 use crate::wiring::Wiring;
 
 /// State that can be reloaded.

@@ -218,7 +218,9 @@ fn further_reports_are_written_beside_the_first() {
     let junit = format!("junit={}", file("a.xml"));
     let markdown = format!("markdown={}", file("b.md"));
     let arguments = ["probe", &address, "--rate", "0", "--profile", "a2a", "--format", "github"];
-    let more = ["--also", &junit, "--also", &markdown];
+    let sarif = format!("sarif={}", file("d.sarif"));
+    let badge = file("e.svg");
+    let more = ["--also", &junit, "--also", &markdown, "--also", &sarif, "--badge", &badge];
     let output = tradepost(&[arguments.as_slice(), &more].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let shown = String::from_utf8(output.stdout).unwrap();
@@ -230,6 +232,14 @@ fn further_reports_are_written_beside_the_first() {
         read("a.xml").contains("failures=\"0\"") && read("a.xml").contains("SHOULD not kept: ")
     );
     assert!(read("b.md").contains("| **SHOULD** | The card says how long it may be kept"));
+    assert!(read("d.sarif").contains("\"ruleId\": \"a2a.card.cache-control\""));
+    assert!(read("e.svg").contains("agent conformance: grade B"));
+    // The grade is a B, so whoever wants an A is not content.
+    let output = tradepost(&[arguments.as_slice(), &["--worst-grade", "a"]].concat()).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(10));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("grade B, and --worst-grade is A"), "{said}");
 }
 
 /// The beginning of the sentence that is said to agents.

@@ -15,11 +15,11 @@ use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use tradepost_client::receiver::delivery::ReceivedDelivery;
 use tradepost_client::receiver::{Inbox as _, Put};
+use tradepost_commands::receive::inbox::DurableInbox;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private as key;
 use tradepost_server::clock::Clock;
-use tradepost_store::inbox::DurableInbox;
 
 use super::receive;
 use crate::process::{Process, data};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::toml::{TomlMistake, dotted_key};
+use tradepost_server::private_file::{create_folder, write_new};
 
 use crate::config::{DealerConfig, read};
-use crate::private_file::write_new;
 
 /// Folder for secrets, beside the configuration.
 const SECRETS: &str = "secrets";
@@ -208,18 +208,13 @@ fn put_secrets_aside(
     for key in SECRET_KEYS {
         let Some(Value::String(secret)) = members.get(*key).cloned() else { continue };
         let folder = folder.join(SECRETS);
-        create_private_folder(&folder)?;
+        create_folder(&folder)?;
         let path = write_secret(&folder, &format!("{name}-{}", key.replace('_', "-")), &secret)?;
         written.push(path.clone());
         members.shift_remove(*key);
         members.insert(format!("{key}_file"), Value::String(path.display().to_string()));
     }
     Ok(())
-}
-
-fn create_private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Writes a secret to a new file; an earlier one keeps its name.
