@@ -30,6 +30,7 @@ const NOT_CODES: &[&str] = &[
     "REQUEST_METHOD",
     "ROLE_USER",
     "SELLER_URL",
+    "SOURCE_DATE_EPOCH",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "TASK_ID",
