@@ -30,6 +30,10 @@ pub(super) struct RemoteSection {
     pub(super) steps: Vec<StepRow>,
     /// True when the visitor may have it worked on again.
     pub(super) may_retry: bool,
+    /// True when it stopped, something was refused, or people at the ad server have to approve it.
+    pub(super) is_unsettled: bool,
+    /// True while people at the ad server have to approve it.
+    pub(super) waits: bool,
 }
 
 /// What a person has to look at.
@@ -79,8 +83,12 @@ impl RemoteSection {
             })
         });
         let remote = order.order.as_ref();
+        let refusals: Vec<_> = refusals.chain(refused_lines).collect();
         let steps = order.done.iter().rev();
+        let waits = order.phase == RemotePhase::Waits;
         Self {
+            is_unsettled: waits || order.problem.is_some() || !refusals.is_empty(),
+            waits,
             phase: phase_text(order.phase),
             class: phase_class(order.phase),
             order: remote.map(|remote| remote.id.0.clone()),
@@ -90,7 +98,7 @@ impl RemoteSection {
                 remedy: problem.kind.remedy(),
                 when: here.when(problem.at),
             }),
-            refusals: refusals.chain(refused_lines).collect(),
+            refusals,
             next_at: order.next_at().map(|at| here.when(at)),
             reported_at: order.reported_at.map(|at| here.when(at)),
             steps: steps
