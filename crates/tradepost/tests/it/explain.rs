@@ -14,6 +14,7 @@ use crate::beside;
 /// What is written like a code and is none: variables of the environment and of scripts, names of
 /// bindings and roles, placeholders, and words of other programs.
 const NOT_CODES: &[&str] = &[
+    "UCP_SPECIFICATION",
     "ADCP_CHECKOUT",
     "ALL_PROXY",
     "CAP_NET_BIND_SERVICE",

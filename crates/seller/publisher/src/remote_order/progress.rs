@@ -21,7 +21,7 @@ pub const TOLD_FAILURES: u32 = 8;
 /// Maximum length of a text of the ad server that is stored, in characters.
 const MAX_DETAIL: usize = 500;
 
-/// Time between a flight's start and the first request for its delivery, and between two requests.
+/// Usual time between two requests for the delivery of a flight.
 pub const REPORT_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// Time after a flight for which its delivery is asked for, because ad servers correct it.
@@ -195,8 +195,9 @@ impl RemoteOrder {
             item.approved = true;
         }
         self.read_state(state, now);
+        // The first report as soon as the flight has begun; the settings say when the next ones follow.
         let first = self.order.as_ref().map_or(now, |order| order.sent.start_time.max(now));
-        self.report_due_at = self.report_due_at.or(first.checked_add(REPORT_EVERY).ok());
+        self.report_due_at = self.report_due_at.or(Some(first));
     }
 
     fn read_state(&mut self, state: RemoteState, now: Timestamp) {

@@ -1,8 +1,11 @@
 //! Delivery that the ad server reports: asked for on a schedule, and stored by package and day. A later report
 //! of a day replaces the earlier one, so that a correction is never counted twice.
 
+use std::time::Duration;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use tradepost_ad_server::AdServerError;
 use tradepost_publisher::ad_server::RemoteDelivery;
 use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::remote_order::delivery::store_rows;
@@ -13,6 +16,9 @@ use super::{RemoteOrders, pause};
 
 /// Number of days before the last report that are asked for again, because ad servers correct them.
 const CORRECTED_DAYS: i64 = 8;
+
+/// Time after which a report that the ad server has queued is asked for, where it names none.
+const QUEUED_REPORT: Duration = Duration::from_secs(30);
 
 impl RemoteOrders {
     /// Asks for the delivery of an order, if it is due, and stores it.
@@ -35,21 +41,27 @@ impl RemoteOrders {
         let from = corrected.map_or(first, |corrected| corrected.max(first));
         let called = self.ad_server.delivery(&order.id, from, day(now));
         let reported = tokio::time::timeout(self.patience, called).await;
-        let every = self.report_every;
         match reported {
             Ok(Ok(rows)) => self.store_delivery(id, rows).await,
+            // A report that was queued there takes its time.
+            Ok(Err(AdServerError::NotYet { retry_after })) => {
+                self.report_later(id, retry_after.unwrap_or(QUEUED_REPORT)).await
+            }
             Ok(Err(_)) | Err(_) => {
                 let publisher = &self.publisher;
                 tracing::warn!(%publisher, media_buy = id, "the ad server has not reported");
-                let wait = pause(self.pauses)(8);
-                let wait = SignedDuration::try_from(wait).unwrap_or(every).min(every);
-                self.store(id, move |order, now| {
-                    order.report_due_at = order.report_after(now, wait);
-                })
-                .await?;
-                Ok(())
+                self.report_later(id, pause(self.pauses)(8)).await
             }
         }
+    }
+
+    /// Asks for the delivery again after a while, at the latest with the next regular report.
+    async fn report_later(&self, id: &str, wait: Duration) -> Result<(), InternalError> {
+        let every = self.report_every;
+        let wait = SignedDuration::try_from(wait).unwrap_or(every).min(every);
+        self.store(id, move |order, now| order.report_due_at = order.report_after(now, wait))
+            .await?;
+        Ok(())
     }
 
     /// Stores the rows of a report with the time of the next one.

@@ -498,6 +498,22 @@ fn an_ad_server_that_loses_everything_is_for_people() {
 }
 
 #[test]
+fn delivery_is_asked_for_when_the_flight_begins_and_then_as_the_settings_say() {
+    let house = House::on_sqlite();
+    let (id, _) = house.buy(1);
+    let order = house.settle(&id);
+    let begins = order.order.unwrap().sent.start_time;
+    assert_eq!(order.report_due_at, Some(begins));
+    house.hand.advance(begins.duration_since(house.clock.now()));
+    let mut worker = house.worker();
+    worker.report_every = SignedDuration::from_mins(7);
+    house.runtime.block_on(worker.carry(&id)).unwrap();
+    let order = house.order(&id);
+    let asked_at = order.reported_at.expect("a report");
+    assert_eq!(order.report_due_at, Some(asked_at + SignedDuration::from_mins(7)));
+}
+
+#[test]
 fn delivery_is_stored_by_day_and_never_counted_twice() {
     let house = House::on_sqlite();
     let (id, packages) = house.buy(1);

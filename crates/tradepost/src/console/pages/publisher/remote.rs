@@ -23,7 +23,7 @@ pub(super) struct RemoteSection {
     /// Creatives that it has refused, with its words.
     pub(super) refusals: Vec<String>,
     /// Time of the next step or report.
-    pub(super) next_at: Option<ShownMoment>,
+    pub(super) next_at: Option<String>,
     /// Time of the last report.
     pub(super) reported_at: Option<ShownMoment>,
     /// Steps done, the latest first.
@@ -99,7 +99,7 @@ impl RemoteSection {
                 when: here.when(problem.at),
             }),
             refusals,
-            next_at: order.next_at().map(|at| here.when(at)),
+            next_at: order.next_at().map(|at| here.spoken(at)),
             reported_at: order.reported_at.map(|at| here.when(at)),
             steps: steps
                 .map(|step| StepRow { what: step.step.clone(), when: here.when(step.at) })
