@@ -14,7 +14,6 @@ use crate::beside;
 /// What is written like a code and is none: variables of the environment and of scripts, names of
 /// bindings and roles, placeholders, and words of other programs.
 const NOT_CODES: &[&str] = &[
-    "UCP_SPECIFICATION",
     "ADCP_CHECKOUT",
     "ALL_PROXY",
     "CAP_NET_BIND_SERVICE",
@@ -36,6 +35,7 @@ const NOT_CODES: &[&str] = &[
     "SSL_CERT_FILE",
     "TASK_ID",
     "TASK_STATE_UNSPECIFIED",
+    "UCP_SPECIFICATION",
     "UPDATE_DOCS",
     "UPDATE_EXPECT",
     "UPDATE_PROTO",
