@@ -290,8 +290,10 @@ fn reports_escape_what_an_agent_wrote() {
     let page = html::write(&report);
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;\\u202e"));
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
+    // The badge refers to parts of itself.
+    let elsewhere = page.replace("url(#", "");
     for resource in ["src=", "href=", "url(", "@import", "http-equiv=\"refresh"] {
-        assert!(!page.contains(resource), "the page needs {resource}");
+        assert!(!elsewhere.contains(resource), "the page needs {resource}");
     }
 }
 
