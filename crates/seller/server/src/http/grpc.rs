@@ -54,13 +54,11 @@ pub(super) async fn handle(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = registry.agent(host(&parts.uri, &parts.headers));
-    let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::Grpc)) else {
-        return unknown(&parts).await;
+    let agent = match called_agent(&registry, &parts).await {
+        Ok(agent) => agent,
+        Err(refused) => return *refused,
     };
-    if let Some(refused) = respond_not_grpc(&parts) {
-        return refused;
-    }
+    let agent = &agent;
     let (response, stamp) = match Deadline::from_headers(&parts.headers) {
         Ok(deadline) => {
             let answered = answer(&registry, agent, &parts, body, deadline);
@@ -75,6 +73,22 @@ pub(super) async fn handle(
             .into_logged_response(),
     };
     stamped(response, stamp, agent)
+}
+
+/// Returns the agent of the host that was called, or the answer where it does not speak this binding or the request is no
+/// gRPC call.
+async fn called_agent(
+    registry: &AgentRegistry,
+    parts: &Parts,
+) -> Result<SharedAgent, Box<Response>> {
+    let agent = registry.agent(host(&parts.uri, &parts.headers));
+    let Some(agent) = agent.filter(|agent| agent.speaks(Binding::Grpc)) else {
+        return Err(Box::new(unknown(parts).await));
+    };
+    match respond_not_grpc(parts) {
+        Some(refused) => Err(Box::new(refused)),
+        None => Ok(agent),
+    }
 }
 
 /// Answers an unknown service: in the format of gRPC where the caller uses it.

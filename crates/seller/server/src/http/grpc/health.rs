@@ -20,10 +20,8 @@ use tradepost_document::json::{Value, json};
 use super::call::{self, Deadline, framed};
 use super::errors::{self, GrpcFailure};
 use super::stream::{one_message, response};
-use super::{SERVICE, respond_not_grpc, unknown};
-use crate::card::Binding;
+use super::{SERVICE, called_agent};
 use crate::fault::InternalError;
-use crate::http::head::host;
 use crate::registry::AgentRegistry;
 
 /// Path prefix of the methods.
@@ -83,12 +81,8 @@ pub(in crate::http) async fn handle(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = registry.agent(host(&parts.uri, &parts.headers));
-    if !agent.is_some_and(|agent| agent.speaks(Binding::Grpc)) {
-        return unknown(&parts).await;
-    }
-    if let Some(refused) = respond_not_grpc(&parts) {
-        return refused;
+    if let Err(refused) = called_agent(&registry, &parts).await {
+        return *refused;
     }
     answer(&registry, &parts, body).await.unwrap_or_else(|failure| failure.into_logged_response().0)
 }

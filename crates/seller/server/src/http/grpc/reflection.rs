@@ -24,9 +24,7 @@ use tradepost_document::json::{Value, json};
 use super::call::{PREFIX, framed};
 use super::errors::{self, GrpcFailure};
 use super::stream::response;
-use super::{SERVICE, respond_not_grpc, unknown};
-use crate::card::Binding;
-use crate::http::head::host;
+use super::{SERVICE, called_agent};
 use crate::registry::AgentRegistry;
 
 /// Paths of the one method, for the router.
@@ -132,12 +130,8 @@ pub(in crate::http) async fn handle(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let agent = registry.agent(host(&parts.uri, &parts.headers));
-    if !agent.is_some_and(|agent| agent.speaks(Binding::Grpc)) {
-        return unknown(&parts).await;
-    }
-    if let Some(refused) = respond_not_grpc(&parts) {
-        return refused;
+    if let Err(refused) = called_agent(&registry, &parts).await {
+        return *refused;
     }
     let questions = Questions { body, bytes: Vec::new() };
     response(stream::unfold(Some((registry, questions)), async |state| {
