@@ -27,6 +27,8 @@ pub use openid::OpenIdConnect;
 
 use axum::http::{HeaderMap, header};
 
+use super::{AuthRefusal, SCHEME};
+
 /// Returns what follows the name of a scheme in the header `Authorization`, when there is exactly one with this scheme.
 fn authorization<'h>(headers: &'h HeaderMap, scheme: &str) -> Option<&'h str> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
@@ -35,6 +37,11 @@ fn authorization<'h>(headers: &'h HeaderMap, scheme: &str) -> Option<&'h str> {
     let text = value.to_str().ok()?.trim();
     let shown = text.split_once(' ').filter(|(name, _)| name.eq_ignore_ascii_case(scheme))?.1;
     Some(shown.trim()).filter(|shown| !shown.is_empty())
+}
+
+/// Returns the bearer token of a request whose header names that scheme.
+fn bearer_token(headers: &HeaderMap) -> Result<&str, AuthRefusal> {
+    authorization(headers, SCHEME).ok_or(AuthRefusal::Invalid { reason: "malformed header" })
 }
 
 /// Returns true when the header `Authorization` names a scheme.

@@ -12,7 +12,7 @@ use tradepost_a2a::card::{OAuth2Auth, OAuthFlow, SecurityScheme};
 use tradepost_document::json::{self, Value};
 
 use super::issuer_client::IssuerClient;
-use super::{authorization, challenge, names_scheme};
+use super::{bearer_token, challenge, names_scheme};
 use crate::auth::jwt::granted;
 use crate::auth::method::{AuthMethod, AuthRequest, NamedScheme};
 use crate::auth::{AuthRefusal, Principal, SCHEME};
@@ -144,8 +144,7 @@ impl AuthMethod for TokenIntrospection {
         request: AuthRequest<'a>,
     ) -> BoxFuture<'a, Result<Principal, AuthRefusal>> {
         Box::pin(async move {
-            let token = authorization(request.headers, SCHEME);
-            let token = token.ok_or(AuthRefusal::Invalid { reason: "malformed header" })?;
+            let token = bearer_token(request.headers)?;
             self.judge(token, request.now).await
         })
     }

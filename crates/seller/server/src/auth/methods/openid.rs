@@ -9,7 +9,7 @@ use tradepost_a2a::card::{OpenIdConnectAuth, SecurityScheme};
 use tradepost_document::json::{self, Value};
 
 use super::issuer_client::IssuerClient;
-use super::{authorization, challenge, names_scheme};
+use super::{bearer_token, challenge, names_scheme};
 use crate::auth::jwks::Fetch;
 use crate::auth::key::NoKeys;
 use crate::auth::method::{AuthMethod, AuthRequest, NamedScheme};
@@ -81,8 +81,7 @@ impl AuthMethod for OpenIdConnect {
         request: AuthRequest<'a>,
     ) -> BoxFuture<'a, Result<Principal, AuthRefusal>> {
         Box::pin(async move {
-            let token = authorization(request.headers, SCHEME);
-            let token = token.ok_or(AuthRefusal::Invalid { reason: "malformed header" })?;
+            let token = bearer_token(request.headers)?;
             self.tokens.authenticate(token, request.now).await
         })
     }
