@@ -6,7 +6,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::remote_order::wanted::{OrderTerms, WantedOrder, read_wanted};
 use tradepost_publisher::remote_order::{RemoteOrder, RemotePhase};
-use tradepost_publisher::store::{Query, StoreRead, StoreTx, Stored};
+use tradepost_publisher::store::{Entity as _, Query, StoreRead, StoreTx, Stored};
 use tradepost_store::TransactionError;
 
 use crate::actor::Actor;
@@ -50,6 +50,22 @@ pub fn list_orders(
     let states = input.phase.map(|phase| phase.to_string()).into_iter().collect();
     let query = Query { states, limit: input.limit, ..Query::default() };
     Ok(read(context, input.publisher, |reader| reader.all::<RemoteOrder>(&query))?)
+}
+
+/// Returns the number of media buys at the ad server in a phase, without reading them.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or is a stranger, or the store fails.
+pub fn count_orders(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    publisher: &Publisher,
+    phase: RemotePhase,
+) -> OrderResult<u64> {
+    permitted(context, actor, publisher, AdminOperation::ListOrders)?;
+    let query = Query { states: vec![phase.to_string()], ..Query::default() };
+    let tallies = read(context, publisher, |reader| reader.count(RemoteOrder::KIND, &query))?;
+    Ok(tallies.iter().map(|tally| tally.things).sum())
 }
 
 /// Returns what there is of a media buy at the ad server; `None` for one that is not carried into it.

@@ -2,7 +2,6 @@
 //! They show what the lists of [`tradepost_publisher::staff`] return, as the command line does.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_document::format::timestamp;
 use tradepost_document::json::Value;
 use tradepost_publisher::publisher::Publisher;
@@ -190,9 +189,8 @@ impl Console {
         let page = agent.publisher_store().look(|reader| {
             waiting(StaffView { publisher: &publisher, reader, now }, None, MAX_COUNTED)
         })?;
-        let stopped =
-            self.stopped_buys(visitor, &publisher, &Local { zone: TimeZone::UTC, now })?;
-        let waiting = (page.items.len() + stopped.len()).min(MAX_COUNTED);
+        let stopped = self.stopped_count(visitor, &publisher)?;
+        let waiting = (page.items.len() + stopped).min(MAX_COUNTED);
         Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 

@@ -161,7 +161,7 @@ impl Console {
             figures,
             chart,
             packages: packages(fields, remote.as_ref()),
-            remote: remote.as_ref().map(|order| Self::remote_section(visitor, order, &here)),
+            remote: remote.as_ref().map(|order| RemoteSection::new(order, visitor, &here)),
             terms: terms(fields.get("terms")),
             facts: known_facts([
                 ("Media buy", Some(id.clone())),

@@ -1,7 +1,7 @@
 //! What the pages of a publisher show of its ad server.
 
 use tradepost_admin::AdminOperation;
-use tradepost_admin::remote_orders::{ListOrders, find_order, list_orders};
+use tradepost_admin::remote_orders::{ListOrders, count_orders, find_order, list_orders};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::remote_order::{RemoteOrder, RemotePhase, RemoteProblem};
@@ -71,7 +71,8 @@ pub(super) struct StoppedBuy {
 }
 
 impl RemoteSection {
-    fn new(order: &RemoteOrder, here: &Local, may_retry: bool) -> Self {
+    /// Creates the section about the ad server of a media buy's page.
+    pub(super) fn new(order: &RemoteOrder, visitor: &Visitor<'_>, here: &Local) -> Self {
         let refusals = order.creatives.iter().filter_map(|(id, creative)| {
             let refusal = creative.refusal.as_ref()?;
             Some(format!("The creative {id} was refused: {refusal}"))
@@ -104,7 +105,7 @@ impl RemoteSection {
             steps: steps
                 .map(|step| StepRow { what: step.step.clone(), when: here.when(step.at) })
                 .collect(),
-            may_retry,
+            may_retry: AdminOperation::RetryOrder.permission().is_of(visitor.member.role),
         }
     }
 }
@@ -134,14 +135,15 @@ impl Console {
         found.map_err(Self::order_refused)
     }
 
-    /// Returns the section about the ad server of a media buy's page.
-    pub(super) fn remote_section(
+    /// Returns the number of media buys for which a person has to act because of the ad server.
+    pub(super) fn stopped_count(
+        &self,
         visitor: &Visitor<'_>,
-        order: &RemoteOrder,
-        here: &Local,
-    ) -> RemoteSection {
-        let may_retry = AdminOperation::RetryOrder.permission().is_of(visitor.member.role);
-        RemoteSection::new(order, here, may_retry)
+        publisher: &Publisher,
+    ) -> Result<usize, PageError> {
+        let phase = RemotePhase::Stopped;
+        let stopped = count_orders(&self.admin(&[]), &visitor.actor(), publisher, phase);
+        Ok(usize::try_from(stopped.map_err(Self::order_refused)?).unwrap_or(usize::MAX))
     }
 
     /// Returns the media buys for which a person has to act because of the ad server, the oldest first.
