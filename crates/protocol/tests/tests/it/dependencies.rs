@@ -344,6 +344,14 @@ fn every_crate_has_a_sentence() {
 }
 
 #[test]
+fn cargo_run_starts_the_full_program_alone() {
+    // The README's first command names no program, so that cargo takes the only default of the workspace.
+    let mut defaults = crate_folders();
+    defaults.retain(|folder| manifest(folder).contains("default-run"));
+    assert_eq!(defaults, ["tradepost"]);
+}
+
+#[test]
 fn no_crate_depends_on_what_it_has_never_heard_of() {
     for sentence in SENTENCES {
         let name = name_of(sentence.folder);
