@@ -167,6 +167,7 @@ pub fn write(
     Some(xml.out)
 }
 
+/// Writes a `prospect`, with `status="resend"` where the receiver may have the lead already.
 fn prospect(xml: &mut Xml, seller: &ProspectSeller<'_>, sent: &Prospect<'_>, options: &AdfOptions) {
     let record = sent.lead;
     let lead = LeadView::new(sent.lead);

@@ -326,8 +326,8 @@ impl LeadSubmission<'_> {
         appointment.is_some_and(|appointment| appointment.kind == AppointmentType::TestDrive)
     }
 
-    /// Returns true for a test drive without a vehicle, where the dealer requires one (AAP 1.1
-    /// `lead.submit`, `E-097`).
+    /// Returns true for a test drive without a vehicle, where the dealer requires one: the lead is
+    /// refused with `MISSING_REQUIRED_FIELD` (AAP 1.1 `lead.submit`, `E-097`).
     fn is_test_drive_without_vehicle(&self) -> bool {
         self.dealer.leads.test_drive_needs_vehicle
             && self.is_test_drive()

@@ -107,7 +107,8 @@ pub trait Permits: fmt::Debug + Send + Sync {
 pub struct Lease {
     /// Number of permits.
     pub permits: u32,
-    /// Time until the next permit, when there is none.
+    /// Time until the next permit, when there is none. `Store::lease` in the `agents` module of
+    /// `tradepost-store` computes it.
     pub wait: Duration,
     /// Number of processes that share the bucket.
     pub processes: u32,

@@ -168,7 +168,7 @@ impl PgServer {
                 let values: Vec<_> = values.into_iter().zip(types).collect();
                 let row = client.query_typed(&lease(), &values).await?;
                 let row =
-                    row.first().map(|row| (row.get("leased"), row.get("wait"), row.get("live")));
+                    row.first().map(|row| (row.get("leased"), row.get("full_in"), row.get("live")));
                 Ok(row.unwrap_or_default())
             })
         });

@@ -21,7 +21,7 @@ pub(crate) fn lease() -> String {
              LATERAL (SELECT GREATEST(0, (now + $2 * $3 - base) / $3) AS rest) AS rest,
              LATERAL (SELECT LEAST(rest, GREATEST(1, rest / (10 * live))) AS part) AS part
     )
-    RETURNING leased, full_at - (SELECT now FROM given) AS wait, (SELECT live FROM given) AS live"
+    RETURNING leased, full_at - (SELECT now FROM given) AS full_in, (SELECT live FROM given) AS live"
     )
 }
 
