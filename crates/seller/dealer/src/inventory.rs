@@ -187,12 +187,12 @@ impl Inventory {
     ///
     /// # Errors
     /// Those of `work`.
-    pub(super) fn again(
+    pub(super) fn cached_or(
         &self,
         question: &CacheKey,
         work: impl FnOnce() -> Result<AapReply, SnapshotError>,
     ) -> Result<AapReply, SnapshotError> {
-        self.listings.again(question, work)
+        self.listings.cached_or(question, work)
     }
 
     /// Returns a page of matches in the requested order, with notes about the answer.

@@ -64,7 +64,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
 /// # Errors
 /// When the inventory's snapshot is damaged.
 pub fn repeat(inventory: &Inventory, question: &CacheKey) -> Result<AapReply, SnapshotError> {
-    inventory.again(question, || answer(inventory, question))
+    inventory.cached_or(question, || answer(inventory, question))
 }
 
 /// Answers a question without the cache.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::column::TextColumn;
 use super::texts::partition_point;
-use crate::query::fold::squeeze;
+use crate::query::fold::phrase_key;
 
 /// Identifiers in further orders.
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ pub(super) struct IdentifierOrders {
 
 impl IdentifierOrders {
     pub(super) fn new(stock: &TextColumn, vin: &TextColumn) -> Self {
-        let squeezed = stock.keys.iter().map(squeeze).zip(0..);
-        let mut stocks: Vec<(String, u32)> = squeezed.filter(|(key, _)| !key.is_empty()).collect();
+        let keyed = stock.keys.iter().map(phrase_key).zip(0..);
+        let mut stocks: Vec<(String, u32)> = keyed.filter(|(key, _)| !key.is_empty()).collect();
         stocks.sort_unstable();
         let mut backwards: Vec<u32> = vin.keys.iter().zip(0..).map(|(_, code)| code).collect();
         let key = |code: &u32| vin.keys.get(*code as usize);
@@ -33,13 +33,13 @@ impl IdentifierOrders {
         stock: &'a TextColumn,
         key: &'a str,
     ) -> impl Iterator<Item = u32> {
-        // Punctuation is removed at each of the few steps of a search, so that the squeezed texts
+        // Punctuation is removed at each of the few steps of a search, so that the phrase keys
         // need no memory.
-        let squeezed = |code: u32| squeeze(stock.keys.get(code as usize));
+        let key_of = |code: u32| phrase_key(stock.keys.get(code as usize));
         let code = |place: usize| self.stocks.get(place).copied().unwrap_or_default();
-        let from = partition_point(self.stocks.len(), |place| *squeezed(code(place)) < *key);
+        let from = partition_point(self.stocks.len(), |place| *key_of(code(place)) < *key);
         let rest = self.stocks.get(from..).unwrap_or_default().iter();
-        rest.copied().take_while(move |code| squeezed(*code) == *key)
+        rest.copied().take_while(move |code| key_of(*code) == *key)
     }
 
     /// Returns the codes of the VINs with this ending.

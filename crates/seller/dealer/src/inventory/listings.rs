@@ -65,7 +65,7 @@ impl Listings {
     }
 
     /// Returns the cached answer, or the answer of `work`.
-    pub(super) fn again(
+    pub(super) fn cached_or(
         &self,
         question: &CacheKey,
         work: impl FnOnce() -> Result<AapReply, SnapshotError>,

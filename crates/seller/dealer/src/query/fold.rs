@@ -28,14 +28,14 @@ pub(crate) enum TextKind {
 pub(crate) fn fold(field: TextKind, text: &str) -> String {
     let key = match field {
         TextKind::Identifier => return lower(text.trim()),
-        TextKind::Colour => squeeze(text).replace("grey", "gray"),
+        TextKind::Colour => phrase_key(text).replace("grey", "gray"),
         TextKind::Plain
         | TextKind::Make
         | TextKind::Body
         | TextKind::Fuel
         | TextKind::Transmission
         | TextKind::Driveline
-        | TextKind::Condition => squeeze(text),
+        | TextKind::Condition => phrase_key(text),
     };
     vocabulary().whole(field, &key).map_or(key, str::to_owned)
 }
@@ -62,7 +62,7 @@ pub(crate) fn tidy(text: &str) -> String {
 
 /// Keeps letters and digits in lower case, with two exceptions that distinguish cars: a plus
 /// (`SE+`) and a decimal point between digits (`2.0T`). `&` becomes `and`.
-pub(crate) fn squeeze(text: &str) -> String {
+pub(crate) fn phrase_key(text: &str) -> String {
     let mut key = String::with_capacity(text.len());
     let mut before = None;
     let mut rest = text.chars().peekable();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tradepost_document::catalog;
 
 use super::concepts::concepts;
-use super::fold::{TextKind, squeeze};
+use super::fold::{TextKind, phrase_key};
 use super::vocabulary::vocabulary;
 
 /// Maximum number of neighbouring words of a value that are also found when written as one: `cr v`
@@ -107,7 +107,7 @@ impl Lexicon {
         self.names.insert(value, text.into());
         self.classify(value, text);
         if value.attribute.is_coded() {
-            self.term(&squeeze(text), PhraseMeaning::Value(value, ValuePart::Whole));
+            self.term(&phrase_key(text), PhraseMeaning::Value(value, ValuePart::Whole));
         } else {
             self.add_runs(value, text);
         }
@@ -115,12 +115,12 @@ impl Lexicon {
 
     /// Adds a pair of make and model.
     pub(crate) fn add_pair(&mut self, make: u32, make_text: &str, model: u32, model_text: &str) {
-        let key = squeeze(model_text);
+        let key = phrase_key(model_text);
         if key.is_empty() {
             return;
         }
         if key.chars().count() <= 2 || key.chars().all(|c| c.is_ascii_digit()) {
-            self.term(&format!("{}{key}", squeeze(make_text)), PhraseMeaning::Pair(make, model));
+            self.term(&format!("{}{key}", phrase_key(make_text)), PhraseMeaning::Pair(make, model));
         }
     }
 
@@ -290,9 +290,9 @@ fn parts(text: &str) -> Vec<String> {
     for word in words {
         let pieces: Vec<&str> = word.split('-').collect();
         if pieces.iter().all(|piece| piece.chars().count() > 2) {
-            parts.extend(pieces.into_iter().map(squeeze));
+            parts.extend(pieces.into_iter().map(phrase_key));
         } else {
-            parts.push(squeeze(word));
+            parts.push(phrase_key(word));
         }
     }
     parts.retain(|part| !part.is_empty());

@@ -94,7 +94,7 @@ pub(crate) fn nearest<'a>(
     texts: &[(&'a str, usize)],
     most: usize,
 ) -> Vec<(&'a str, usize)> {
-    let fold = |text: &str| super::fold::squeeze(text);
+    let fold = |text: &str| super::fold::phrase_key(text);
     let wanted = fold(wanted);
     let alike = |text: &str| {
         let text = fold(text);

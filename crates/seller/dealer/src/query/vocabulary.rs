@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::fold::{TextKind, squeeze, words};
+use super::fold::{TextKind, phrase_key, words};
 
 const VOCABULARY: &str = include_str!("../../data/words/vocabulary.txt");
 const COLOURS: &str = include_str!("../../data/words/colours.txt");
@@ -44,7 +44,7 @@ pub(crate) enum NameGroupKind {
 pub(crate) struct NameGroup {
     pub(super) kind: NameGroupKind,
     pub(super) name: &'static str,
-    /// The squeezed name.
+    /// The name as a phrase key.
     pub(super) key: String,
     /// Squeezed names of its members.
     pub(super) members: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct NameGroup {
 /// The tables of `data/words`.
 #[derive(Debug, Default)]
 pub(crate) struct QueryVocabulary {
-    /// Meanings of squeezed phrases in queries. Most words of a query have none, so that one lookup
+    /// Meanings of phrase keys in queries. Most words of a query have none, so that one lookup
     /// answers for all kinds.
     meanings: HashMap<String, Vec<KindMeaning>>,
     /// Squeezed phrases that are written as several words.
@@ -77,7 +77,7 @@ pub(crate) struct QueryVocabulary {
     /// Usual number of doors by body.
     doors: HashMap<&'static str, u32>,
     groups: Vec<NameGroup>,
-    /// Places in `groups` by squeezed name.
+    /// Places in `groups` by the phrase key of the name.
     group_names: HashMap<String, usize>,
 }
 
@@ -87,23 +87,23 @@ pub(crate) fn vocabulary() -> &'static QueryVocabulary {
 }
 
 impl QueryVocabulary {
-    /// Returns the meaning of a whole value of an attribute, by its squeezed text.
+    /// Returns the meaning of a whole value of an attribute, by its phrase key.
     pub(crate) fn whole(&self, field: TextKind, key: &str) -> Option<&'static str> {
         self.whole.get(field.kind()?)?.get(key).copied()
     }
 
-    /// Returns the meaning of a squeezed phrase in a query.
+    /// Returns the meaning of a phrase key in a query.
     pub(crate) fn meaning_of(&self, kind: &str, key: &str) -> Option<&'static str> {
         let mut meanings = self.meanings.get(key)?.iter();
         meanings.find(|meaning| meaning.kind == kind).map(|meaning| meaning.meaning)
     }
 
-    /// Returns true when a squeezed phrase has a meaning of any kind in a query.
+    /// Returns true when a phrase key has a meaning of any kind in a query.
     pub(super) fn has_meaning(&self, key: &str) -> bool {
         self.meanings.contains_key(key)
     }
 
-    /// Returns true when a squeezed phrase is written as several words.
+    /// Returns true when a phrase key stands for what is written as several words.
     pub(super) fn is_spaced(&self, key: &str) -> bool {
         self.spaced.contains(key)
     }
@@ -114,12 +114,12 @@ impl QueryVocabulary {
         classes.chain(self.colours.keys()).map(String::as_str)
     }
 
-    /// Returns true when a squeezed text is a phrase about cars.
+    /// Returns true when a phrase key is a phrase about cars.
     pub(super) fn is_phrase(&self, key: &str) -> bool {
         self.is_class(key) || self.colours.contains_key(key)
     }
 
-    /// Returns true when a squeezed text is a word of the trade, other than a colour.
+    /// Returns true when a phrase key is a word of the trade, other than a colour.
     pub(super) fn is_class(&self, key: &str) -> bool {
         let meanings = self.meanings.get(key).map_or(&[][..], Vec::as_slice);
         meanings.iter().any(|meaning| KINDS.iter().any(|(kind, _)| *kind == meaning.kind))
@@ -133,7 +133,7 @@ impl QueryVocabulary {
 
     /// Returns the class of a value: of the whole text, or of the first classifying phrase in it.
     pub(crate) fn class(&self, field: TextKind, text: &str) -> Option<&'static str> {
-        self.whole(field, &squeeze(text)).or_else(|| self.mark(field, text))
+        self.whole(field, &phrase_key(text)).or_else(|| self.mark(field, text))
     }
 
     /// Returns the class that a model's name implies: never gas, because hybrids burn it too.
@@ -207,7 +207,7 @@ impl QueryVocabulary {
         self.doors.get(body).copied()
     }
 
-    /// Returns the group of a squeezed name.
+    /// Returns the group of a name by its phrase key.
     pub(crate) fn group(&self, key: &str) -> Option<&NameGroup> {
         self.groups.get(*self.group_names.get(key)?)
     }
@@ -225,7 +225,7 @@ impl QueryVocabulary {
         this.read_groups();
         for (make, models) in lines(MODELS) {
             for name in std::iter::once(make).chain(list(models)) {
-                this.names.insert(squeeze(name), name);
+                this.names.insert(phrase_key(name), name);
             }
         }
         for (make, models) in lines(SEATS) {
@@ -240,9 +240,9 @@ impl QueryVocabulary {
                     this.seats.extend(seats.map(|seats| (body, seats)));
                 }
                 None => {
-                    let key = this.whole(TextKind::Make, &squeeze(make)).map(str::to_owned);
-                    let key = key.unwrap_or_else(|| squeeze(make));
-                    let models = list(models).map(|model| (key.clone(), squeeze(model)));
+                    let key = this.whole(TextKind::Make, &phrase_key(make)).map(str::to_owned);
+                    let key = key.unwrap_or_else(|| phrase_key(make));
+                    let models = list(models).map(|model| (key.clone(), phrase_key(model)));
                     this.rows.extend(models);
                 }
             }
@@ -255,18 +255,18 @@ impl QueryVocabulary {
         let marks = self.marks.entry(kind).or_default();
         for phrase in std::iter::once(meaning).chain(list(phrases)) {
             if phrase.contains(' ') {
-                self.spaced.insert(squeeze(phrase));
+                self.spaced.insert(phrase_key(phrase));
             }
             match phrase.strip_prefix('~') {
                 Some(alone) => {
-                    whole.insert(squeeze(alone), meaning);
+                    whole.insert(phrase_key(alone), meaning);
                 }
                 None => {
-                    let meanings = self.meanings.entry(squeeze(phrase)).or_default();
+                    let meanings = self.meanings.entry(phrase_key(phrase)).or_default();
                     // Of two lines of a kind the later counts.
                     meanings.retain(|known| known.kind != kind);
                     meanings.push(KindMeaning { kind, meaning });
-                    whole.insert(squeeze(phrase), meaning);
+                    whole.insert(phrase_key(phrase), meaning);
                     marks.push((words(phrase), meaning));
                 }
             }
@@ -291,17 +291,17 @@ impl QueryVocabulary {
             let (name, others) = names.split_once('|').unwrap_or((names, ""));
             let name = name.trim();
             for name in std::iter::once(name).chain(list(others)) {
-                self.group_names.insert(squeeze(name), self.groups.len());
+                self.group_names.insert(phrase_key(name), self.groups.len());
             }
-            let members = list(members).map(squeeze).collect();
-            self.groups.push(NameGroup { kind, name, key: squeeze(name), members });
+            let members = list(members).map(phrase_key).collect();
+            self.groups.push(NameGroup { kind, name, key: phrase_key(name), members });
         }
     }
 
     fn read_colours(&mut self) {
         for (family, phrases) in lines(COLOURS) {
             let (names, hints) = phrases.split_once('|').unwrap_or((phrases, ""));
-            self.colours.extend(list(names).map(|name| (squeeze(name), family)));
+            self.colours.extend(list(names).map(|name| (phrase_key(name), family)));
             self.hints.extend(list(hints).map(|hint| (words(hint), family)));
         }
     }
@@ -352,7 +352,7 @@ mod tests {
                     continue;
                 };
                 for phrase in std::iter::once(meaning).chain(list(phrases)) {
-                    let key = squeeze(phrase.trim_start_matches('~'));
+                    let key = phrase_key(phrase.trim_start_matches('~'));
                     // `mini van` and `minivan` are two phrases in values.
                     let before = seen.insert(key, meaning).unwrap_or(meaning);
                     assert_eq!(before, meaning, "{kind}: {phrase}");
@@ -367,7 +367,7 @@ mod tests {
         let mut seen: HashMap<String, &str> = HashMap::new();
         for (family, phrases) in lines(COLOURS) {
             assert_eq!(vocabulary().family(family), Some(family), "it names itself");
-            for phrase in phrases.split(['|', ',']).map(squeeze).filter(|key| !key.is_empty()) {
+            for phrase in phrases.split(['|', ',']).map(phrase_key).filter(|key| !key.is_empty()) {
                 let before = seen.insert(phrase.clone(), family).unwrap_or(family);
                 assert_eq!(before, family, "{phrase}");
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::query::economy::{combined_mpg, whole_miles};
-use crate::query::fold::squeeze;
+use crate::query::fold::phrase_key;
 use crate::query::seats::seats;
 use crate::query::stated::stated_numbers;
 use crate::query::{NumericAttribute, Predicate};
@@ -58,7 +58,9 @@ pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Predicate) -> 
             };
             value.is_some_and(|value| within(Some(value), *min, *max))
         }
-        Predicate::Stock(wanted) => v.stock.as_ref().is_some_and(|stock| squeeze(stock) == *wanted),
+        Predicate::Stock(wanted) => {
+            v.stock.as_ref().is_some_and(|stock| phrase_key(stock) == *wanted)
+        }
         Predicate::VinEnd(end) => {
             v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().ends_with(end))
         }
