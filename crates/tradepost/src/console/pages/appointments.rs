@@ -228,16 +228,16 @@ impl ShownTable {
             rooftop: Some(source.of.rooftop.profile.name.clone()),
             ..Self::none(period, asked).place
         };
-        let used = source.departments(&period.days);
         if period.view == CalendarView::Day {
-            let grid = Some(source.day(period.date, &used));
+            let grid = Some(source.day(period.date));
             return Self { place, departments: Vec::new(), grid };
         }
+        let used = source.used_departments();
         let first = used.first().copied().unwrap_or(Department::Sales);
         let department = asked.department.unwrap_or(first);
         let place = CalendarPlace { department: Some(department), ..place };
         let departments = department_links(&place, &used);
-        let grid = source.week(&period.days, department, |date| address_of_day(&place, date));
+        let grid = source.week(department, |date| address_of_day(&place, date));
         Self { departments, grid: Some(grid), place }
     }
 }
@@ -260,7 +260,7 @@ impl Console {
         };
         let table = match (shown, period.view) {
             ([of], CalendarView::Day | CalendarView::Week) => {
-                let source = GridSource { of: *of, calendar: &calendar, now };
+                let source = GridSource::new(*of, &calendar, &period.days, now);
                 ShownTable::new(&source, &period, &asked)
             }
             (_, CalendarView::Day | CalendarView::Week | CalendarView::List) => {

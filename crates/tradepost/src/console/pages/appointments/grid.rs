@@ -120,33 +120,60 @@ struct Lane<'a> {
     blocks: Vec<&'a BlockedTime>,
 }
 
-/// A rooftop with its calendar, from which tables are made.
+/// Days of a department.
+struct DepartmentLanes<'a> {
+    department: Department,
+    /// A lane for each day.
+    lanes: Vec<Lane<'a>>,
+}
+
+impl DepartmentLanes<'_> {
+    /// Returns true when there are hours or appointments on one of the days.
+    fn is_used(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.slots.is_empty() || !lane.visits.is_empty())
+    }
+}
+
+/// A rooftop with its calendar on some days, from which tables are made.
 pub(super) struct GridSource<'a> {
     pub(super) of: RooftopOf<'a>,
-    pub(super) calendar: &'a Calendar,
-    pub(super) now: Timestamp,
+    now: Timestamp,
+    /// In the order of [`Department::ALL`].
+    departments: Vec<DepartmentLanes<'a>>,
 }
 
 impl<'a> GridSource<'a> {
-    /// Returns the departments with hours or appointments on these days.
-    pub(super) fn departments(&self, days: &[Date]) -> Vec<Department> {
-        let is_used = |department: &Department| {
-            days.iter().any(|date| {
-                let lane = self.lane(*date, *department);
-                !lane.slots.is_empty() || !lane.visits.is_empty()
-            })
-        };
-        Department::ALL.iter().copied().filter(is_used).collect()
+    /// Reads these days of a rooftop from its calendar.
+    pub(super) fn new(
+        of: RooftopOf<'a>,
+        calendar: &'a Calendar,
+        days: &[Date],
+        now: Timestamp,
+    ) -> Self {
+        let visits = of.visits(calendar);
+        let blocks = of.blocks(calendar);
+        let mut source = Self { of, now, departments: Vec::new() };
+        for department in Department::ALL.iter().copied() {
+            let lane = |date: &Date| source.lane(*date, department, &visits, &blocks);
+            let lanes = days.iter().map(lane).collect();
+            source.departments.push(DepartmentLanes { department, lanes });
+        }
+        source
     }
 
-    /// Returns a week of a department, with a column for each day. `address` has the page of a day.
+    /// Returns the departments with hours or appointments on the days.
+    pub(super) fn used_departments(&self) -> Vec<Department> {
+        self.used().map(|one| one.department).collect()
+    }
+
+    /// Returns the days of a department, with a column for each. `address` has the page of a day.
     pub(super) fn week(
         &self,
-        days: &[Date],
         department: Department,
         address: impl Fn(Date) -> String,
     ) -> CalendarGrid {
-        let lanes: Vec<_> = days.iter().map(|date| self.lane(*date, department)).collect();
+        let chosen = self.departments.iter().filter(|one| one.department == department);
+        let lanes: Vec<_> = chosen.flat_map(|one| &one.lanes).collect();
         let columns = lanes.iter().map(|lane| GridColumn {
             label: lane.date.strftime("%a %b %-d").to_string(),
             href: Some(address(lane.date)),
@@ -163,9 +190,10 @@ impl<'a> GridSource<'a> {
         }
     }
 
-    /// Returns a day, with a column for each of these departments.
-    pub(super) fn day(&self, date: Date, departments: &[Department]) -> CalendarGrid {
-        let lanes: Vec<_> = departments.iter().map(|one| self.lane(date, *one)).collect();
+    /// Returns one of the days, with a column for each department that is used.
+    pub(super) fn day(&self, date: Date) -> CalendarGrid {
+        let lanes = self.used().flat_map(|one| &one.lanes).filter(|lane| lane.date == date);
+        let lanes: Vec<_> = lanes.collect();
         let columns = lanes.iter().map(|lane| GridColumn {
             label: headed(lane.department.name()),
             href: None,
@@ -180,6 +208,10 @@ impl<'a> GridSource<'a> {
             rows: self.rows(&lanes),
             is_by_department: true,
         }
+    }
+
+    fn used(&self) -> impl Iterator<Item = &DepartmentLanes<'a>> {
+        self.departments.iter().filter(|one| one.is_used())
     }
 
     fn zone(&self) -> &'a TimeZone {
@@ -208,15 +240,19 @@ impl<'a> GridSource<'a> {
         }
     }
 
-    fn lane(&self, date: Date, department: Department) -> Lane<'a> {
-        let visits = self.of.visits(self.calendar);
-        let blocks = self.of.blocks(self.calendar);
-        let occupied = occupied(department, &visits, &blocks);
+    fn lane(
+        &self,
+        date: Date,
+        department: Department,
+        visits: &[&'a Visit],
+        blocks: &[&'a BlockedTime],
+    ) -> Lane<'a> {
+        let occupied = occupied(department, visits, blocks);
         let slots = day_slots(self.of.rooftop, department.name(), date);
         let slots: BTreeMap<RowKey, Period> =
             slots.into_iter().map(|slot| (RowKey::new(&self.local(slot.0)), slot)).collect();
         let of_department =
-            visits.into_iter().filter(|visit| visit.department == department.name());
+            visits.iter().copied().filter(|visit| visit.department == department.name());
         let placed = of_department.filter_map(|visit| {
             let starts_at = visit.appointment.starts_at?;
             let local = self.local(starts_at);
@@ -227,11 +263,12 @@ impl<'a> GridSource<'a> {
             (local.date() == date).then_some(PlacedVisit { key, visit })
         });
         let visits = placed.collect();
-        let blocks = blocks.into_iter().filter(|block| block.department == department).collect();
+        let blocks = blocks.iter().copied().filter(|block| block.department == department);
+        let blocks = blocks.collect();
         Lane { date, department, slots, occupied, visits, blocks }
     }
 
-    fn rows(&self, lanes: &[Lane<'a>]) -> Vec<GridRow> {
+    fn rows(&self, lanes: &[&Lane<'a>]) -> Vec<GridRow> {
         let mut labels: BTreeMap<RowKey, String> = BTreeMap::new();
         for lane in lanes {
             for (key, slot) in &lane.slots {
