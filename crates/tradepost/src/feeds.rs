@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_admin::feeds::{FeedName, FeedStanding};
 use tradepost_dealer::import::Mapping;
@@ -122,6 +122,22 @@ impl<'a> FeedStatus<'a> {
     pub fn not_taken(&self) -> Option<&FeedRun> {
         self.standing.last.as_ref().filter(|run| run.outcome != FeedOutcome::Taken)
     }
+}
+
+/// Age of the last confirmation of a listing from which on an inventory is old, when no feed has a limit of its own.
+const OLD: SignedDuration = SignedDuration::from_hours(72);
+
+/// Returns the time since a listing was last confirmed, if the inventory is old. A feed with a limit of its own is
+/// reported by that.
+#[must_use]
+pub fn unconfirmed_for(
+    latest: Option<Timestamp>,
+    feeds: &[FeedStatus<'_>],
+    now: Timestamp,
+) -> Option<SignedDuration> {
+    let has_limit = feeds.iter().any(|status| status.feed.stale_after.is_some());
+    let age = latest.map(|latest| now.duration_since(latest));
+    age.filter(|age| *age > OLD && !has_limit)
 }
 
 /// The feeds of a process's dealers.

@@ -10,13 +10,9 @@ use tradepost_store::Store;
 use tradepost_store::step_results::{StepOutcome, StepResult};
 
 use crate::config::DealerConfig;
-use crate::feeds::FeedStatus;
+use crate::feeds::{FeedStatus, unconfirmed_for};
 
 pub mod trial;
-
-/// Age of the last confirmation of a listing from which on an inventory counts as old, when no feed has a limit of
-/// its own.
-pub const STALE: SignedDuration = SignedDuration::from_hours(72);
 
 catalog! {
     /// A step from nothing to a dealer online, in their order.
@@ -185,13 +181,11 @@ fn feed(facts: &StepFacts<'_>, now: Timestamp) -> StepJudgement {
         return StepJudgement::open("no vehicle is on offer");
     };
     let noun = if *listings == 1 { "vehicle" } else { "vehicles" };
-    let age = now.duration_since(latest);
-    let has_limit = feeds.iter().any(|status| status.feed.stale_after.is_some());
-    let minutes = SignedDuration::from_mins(age.as_mins().max(0));
+    let minutes = SignedDuration::from_mins(now.duration_since(latest).as_mins().max(0));
     let says = format!("{listings} {noun}, confirmed {minutes:#} ago");
-    match age > STALE && !has_limit {
-        true => StepJudgement::open(says),
-        false => StepJudgement::done(says),
+    match unconfirmed_for(Some(latest), feeds, now) {
+        Some(_) => StepJudgement::open(says),
+        None => StepJudgement::done(says),
     }
 }
 

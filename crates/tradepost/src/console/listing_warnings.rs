@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_aap::Vehicle;
 use tradepost_aap::vehicle::AnyCondition;
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::{import, price};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
-
-use crate::feeds::FeedStatus;
-use crate::first_steps::STALE;
 
 /// Warning about a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,19 +74,6 @@ impl Summary {
     /// Counts the listings with such a warning.
     pub(super) fn count(&self, is_meant: impl Fn(ListingWarning) -> bool) -> usize {
         self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
-    }
-
-    /// Returns the time since the last confirmation, if it is too long. Returns `None` when a feed has
-    /// its own limit for stale data.
-    pub(super) fn stale_for(
-        &self,
-        feeds: &[FeedStatus<'_>],
-        now: Timestamp,
-    ) -> Option<SignedDuration> {
-        if feeds.iter().any(|standing| standing.feed.stale_after.is_some()) {
-            return None;
-        }
-        self.latest.map(|latest| now.duration_since(latest)).filter(|age| *age > STALE)
     }
 }
 

@@ -9,7 +9,7 @@ use super::feeds::last_taken;
 use super::steps::StepView;
 use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, lasting};
 use crate::aap::seller::DealerAgent;
-use crate::feeds::FeedStatus;
+use crate::feeds::{FeedStatus, unconfirmed_for};
 
 #[derive(Debug, Template)]
 #[template(path = "console/card.html")]
@@ -218,7 +218,7 @@ fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) 
         let name = &status.feed.name;
         return todo(format!("The feed {name} {}", last_taken(status, now)));
     }
-    if let Some(age) = summary.stale_for(feeds, now) {
+    if let Some(age) = unconfirmed_for(summary.latest, feeds, now) {
         return todo(format!("No listing was confirmed for {}.", lasting(age)));
     }
     let Some(latest) = summary.latest.filter(|_| summary.listings > 0) else {

@@ -17,7 +17,7 @@ use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
     Visitor, counted, lasting, link, thousands,
 };
-use crate::feeds::FeedStatus;
+use crate::feeds::{FeedStatus, unconfirmed_for};
 
 /// Number of leads on a page.
 const ON_A_PAGE: u32 = 50;
@@ -243,7 +243,7 @@ impl Console {
                     items.push(item(&here, at, InboxItemKind::Feed, title, detail, href));
                 }
             }
-            if let Some(age) = summary.stale_for(&feeds, now) {
+            if let Some(age) = unconfirmed_for(summary.latest, &feeds, now) {
                 let title = format!("The inventory of {} is stale", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
