@@ -3,7 +3,7 @@
 //! A change of many leads is made in batches, each in one transaction. A lead that stands as wished is
 //! left alone, so that a change that was interrupted can be sent again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::lead_work::{ExpectedOwner, OwnerChange, stage_detail};
@@ -261,6 +261,7 @@ impl LeadWork {
         tx: &StoreTransaction<'_>,
         lead: &LeadRecord,
         entry: &NewAuditEntry,
+        owners: &mut KnownOwners,
     ) -> Result<LeadOutcome, InternalError> {
         match self {
             Self::Stage(wanted) => {
@@ -268,7 +269,19 @@ impl LeadWork {
                 let is_changed = tx.set_stage(lead, *wanted, &entry.actor, entry.at)?;
                 record_as(is_changed, detail, tx, entry)
             }
-            Self::Owner { owner, expected } => assign(tx, lead, owner.as_deref(), expected, entry),
+            Self::Owner { owner, expected } => {
+                let is_open = matches!(lead.state, LeadState::Received | LeadState::Held);
+                if let Some(name) = owner {
+                    if !is_open {
+                        return Ok(LeadOutcome::Refused(LeadRefusal::NotOpen(lead.state)));
+                    }
+                    if !owners.can_own(tx, name, &lead.dealer_id)? {
+                        let refusal = LeadRefusal::UnknownOwner(name.clone());
+                        return Ok(LeadOutcome::Refused(refusal));
+                    }
+                }
+                assign(tx, lead, owner.as_deref(), expected, entry)
+            }
             Self::SetStep(step) => match lead.state {
                 LeadState::Received | LeadState::Held => {
                     record_as(tx.set_next_step(lead, Some(step))?, step.detail(), tx, entry)
@@ -282,6 +295,27 @@ impl LeadWork {
                 Ok(LeadOutcome::from_change(is_changed))
             }
         }
+    }
+}
+
+/// Whether the new owner can own leads, by dealer. A transaction keeps members from being removed, so it asks once
+/// for many leads.
+#[derive(Debug, Default)]
+struct KnownOwners(BTreeMap<String, bool>);
+
+impl KnownOwners {
+    fn can_own(
+        &mut self,
+        tx: &StoreTransaction<'_>,
+        name: &str,
+        dealer_id: &str,
+    ) -> Result<bool, InternalError> {
+        if let Some(known) = self.0.get(dealer_id) {
+            return Ok(*known);
+        }
+        let can_own = tx.can_own_leads(name, dealer_id)?;
+        self.0.insert(dealer_id.to_owned(), can_own);
+        Ok(can_own)
     }
 }
 
@@ -306,15 +340,6 @@ fn assign(
     expected: &ExpectedOwner,
     entry: &NewAuditEntry,
 ) -> Result<LeadOutcome, InternalError> {
-    let is_open = matches!(lead.state, LeadState::Received | LeadState::Held);
-    if let Some(name) = owner {
-        if !is_open {
-            return Ok(LeadOutcome::Refused(LeadRefusal::NotOpen(lead.state)));
-        }
-        if !tx.can_own_leads(name, &lead.dealer_id)? {
-            return Ok(LeadOutcome::Refused(LeadRefusal::UnknownOwner(name.to_owned())));
-        }
-    }
     Ok(match tx.set_owner(lead, owner, expected)? {
         OwnerChange::Unchanged => LeadOutcome::Unchanged,
         OwnerChange::OwnedBy(present) => LeadOutcome::Refused(LeadRefusal::OwnedBy(present)),
@@ -405,6 +430,7 @@ fn change_batch(
     let actor = actor.clone();
     context.store.write_blocking(move |tx| {
         let mut outcomes = Vec::with_capacity(lead_ids.len());
+        let mut owners = KnownOwners::default();
         for lead_id in &lead_ids {
             let found = tx.own_lead(lead_id)?.filter(|lead| actor.sees_dealer(&lead.dealer_id));
             outcomes.push(match found {
@@ -412,7 +438,8 @@ fn change_batch(
                     // The dealer is known only here.
                     let chain = lead.dealer_id.clone();
                     let subject = Some(lead_id.clone());
-                    work.apply(tx, &lead, &NewAuditEntry { chain, subject, ..entry.clone() })?
+                    let entry = NewAuditEntry { chain, subject, ..entry.clone() };
+                    work.apply(tx, &lead, &entry, &mut owners)?
                 }
                 None => LeadOutcome::Refused(LeadRefusal::NotFound(lead_id.clone())),
             });
