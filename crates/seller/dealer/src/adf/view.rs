@@ -30,6 +30,14 @@ pub struct CustomerContacts<'a> {
     pub may_text: bool,
 }
 
+/// Returns the name that an agent gives itself in the payload of a lead: a text of the consent in v1.0, a member of
+/// an object in v1.1.
+#[must_use]
+pub fn agent_name(payload: &Value) -> Option<&str> {
+    let places = ["/source_agent/name", "/source_agent", "/consent/source_agent"];
+    places.iter().find_map(|place| payload.pointer(place)?.as_str())
+}
+
 impl<'a> LeadView<'a> {
     /// Creates a view of a record.
     #[must_use]
@@ -80,12 +88,10 @@ impl<'a> LeadView<'a> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the name of the agent that sent the lead: a string in v1.0, an object in v1.1.
+    /// Returns the name of the agent that sent the lead.
     #[must_use]
     pub fn agent(self) -> Option<&'a str> {
-        self.text("/source_agent/name")
-            .or_else(|| self.text("/source_agent"))
-            .or_else(|| self.text("/consent/source_agent"))
+        agent_name(&self.record.submission.payload)
     }
 
     /// Returns the channels that the consent permits, as it names them; none after a revocation.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::adf::view::agent_name;
 use tradepost_dealer::record::{LeadEventKind, LeadState};
 use tradepost_dealer::staff::StaffStage;
 use tradepost_dealer::week::DAYS;
@@ -131,7 +132,7 @@ impl Database {
         );
         let mut agents: BTreeMap<(Option<String>, String), AgentWeek> = BTreeMap::new();
         self.0.each("reading which agents sent leads", &sql, &week.0, |row| {
-            let agent = agent_name(row)?;
+            let agent = agent_of_submission(row)?;
             let principal: String = row.get("principal")?;
             let known = agents.entry((agent.clone(), principal.clone()));
             let known = known.or_insert_with(|| AgentWeek {
@@ -328,12 +329,11 @@ impl Database {
 
 /// Returns the name that the agent of a submission gives itself, from the payload. `None` when it gives none, or the
 /// payload is erased or cannot be read any more.
-fn agent_name(row: &SqlRow<'_>) -> RowResult<Option<String>> {
+fn agent_of_submission(row: &SqlRow<'_>) -> RowResult<Option<String>> {
     let dealer: String = row.get("dealer_id")?;
     let lead: String = row.get("lead_id")?;
     let key: Option<String> = row.get("sealed_by")?;
     let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get("received_at")?);
     let payload = payload(row, "payload", key.as_deref(), &of)?.unwrap_or(Value::Null);
-    let named = payload.pointer("/source_agent/name").or_else(|| payload.get("source_agent"));
-    Ok(named.and_then(|name| name.as_str()).map(str::to_owned))
+    Ok(agent_name(&payload).map(str::to_owned))
 }

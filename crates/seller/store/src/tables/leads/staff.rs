@@ -1,6 +1,7 @@
 //! Work of the dealer's staff on leads, and their lists of leads.
 
 use jiff::Timestamp;
+use tradepost_dealer::adf::view::agent_name;
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{
     LeadNote, NewAuditEntry, NextStep, NextStepKind, StaffProgress, note_detail,
@@ -150,7 +151,7 @@ impl Store {
                 Ok(SubmissionOrigin {
                     at: row.get("received_at")?,
                     principal: row.get("principal")?,
-                    agent: agent_of(&payload).map(str::to_owned),
+                    agent: agent_name(&payload).map(str::to_owned),
                     is_repeated: row.get("duplicate")?,
                     held_for: word_if_any(row, "held_for")?,
                     stage: word(row, "stage")?,
@@ -158,12 +159,6 @@ impl Store {
             },
         )
     }
-}
-
-/// Returns the name that an agent gives itself in a payload.
-pub(super) fn agent_of(payload: &Value) -> Option<&str> {
-    let named = payload.pointer("/source_agent/name").or_else(|| payload.get("source_agent"));
-    named.and_then(Value::as_str)
 }
 
 /// Reads the staff progress of a lead.

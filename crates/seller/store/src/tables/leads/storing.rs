@@ -1,6 +1,7 @@
 //! Storing leads: the queries before a lead is accepted, and how it is written.
 
 use jiff::Timestamp;
+use tradepost_dealer::adf::view::agent_name;
 use tradepost_dealer::calendar::OccupiedPeriod;
 use tradepost_dealer::lead_store::{
     LeadStore, NewConsent, NewLead, Period, RepeatCriteria, ScopedKey, StoredReply,
@@ -16,7 +17,6 @@ use tradepost_document::json::Value;
 use super::super::StoreTransaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
 use super::listing::agent_term;
-use super::staff::agent_of;
 use super::{LEAD_QUERY, lead_record};
 use crate::change_notice::ChangeNotice;
 use crate::privacy::AadContext;
@@ -430,7 +430,7 @@ impl StoreTransaction<'_> {
 
     /// Returns the name that the agent gives itself, in the form for look-ups.
     fn stored_agent(&self, lead: &LeadRecord) -> Option<String> {
-        let name = agent_of(&lead.submission.payload)?;
+        let name = agent_name(&lead.submission.payload)?;
         Some(self.0.cipher().blind(&agent_term(name)))
     }
 
