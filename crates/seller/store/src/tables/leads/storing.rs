@@ -397,12 +397,19 @@ impl StoreTransaction<'_> {
             )?;
             person = person.or(found);
         }
+        let owner = match taken.assignment {
+            // A lead that is held back may be spam, which takes nobody's turn.
+            LeadAssignment::RoundRobin if lead.state == LeadState::Received => {
+                self.take_turn(lead)?
+            }
+            LeadAssignment::RoundRobin | LeadAssignment::ByHand => None,
+        };
         self.0.execute(
             "writing a lead",
             "INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, held_for,
                                 person, time_zone, submission, appointment_id, agent, rooftop,
-                                vehicle_id)
-             VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                vehicle_id, owner)
+             VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
             params![
                 lead.lead_id,
                 lead.dealer_id,
@@ -417,15 +424,10 @@ impl StoreTransaction<'_> {
                 self.stored_agent(lead),
                 stored_rooftop(lead),
                 vehicle_id(lead),
+                owner,
             ],
         )?;
-        match taken.assignment {
-            // A lead that is held back may be spam, which takes nobody's turn.
-            LeadAssignment::RoundRobin if lead.state == LeadState::Received => {
-                self.assign_by_turns(lead)
-            }
-            LeadAssignment::RoundRobin | LeadAssignment::ByHand => Ok(()),
-        }
+        owner.map_or(Ok(()), |member| self.record_turn(lead, &member))
     }
 
     /// Returns the name that the agent gives itself, in the form for look-ups.

@@ -177,8 +177,9 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Assigns a new lead to the member whose turn it is at its rooftop, and records it.
-    pub(super) fn assign_by_turns(&self, lead: &LeadRecord) -> Result<(), InternalError> {
+    /// Returns the member whose turn it is at the rooftop of a new lead, and notes the turn. `None` when nobody gets
+    /// leads.
+    pub(super) fn take_turn(&self, lead: &LeadRecord) -> Result<Option<String>, InternalError> {
         let dealer_id = &lead.dealer_id;
         let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
         let last: Option<String> = self.0.first(
@@ -188,20 +189,20 @@ impl StoreTransaction<'_> {
             |row| row.get("member"),
         )?;
         let members = self.members_in_turn(dealer_id)?;
-        let Some(member) = next_in_turn(&members, last.as_deref()) else { return Ok(()) };
+        let Some(member) = next_in_turn(&members, last.as_deref()) else { return Ok(None) };
         self.0.execute(
             "noting whose turn it was",
             "INSERT INTO lead_rotation (dealer_id, rooftop, member) VALUES ($1, $2, $3)
              ON CONFLICT (dealer_id, rooftop) DO UPDATE SET member = excluded.member",
             params![dealer_id, rooftop, member],
         )?;
-        self.0.execute(
-            "assigning a new lead",
-            "UPDATE leads SET owner = $2 WHERE lead_id = $1",
-            params![lead.lead_id, member],
-        )?;
+        Ok(Some(member.to_owned()))
+    }
+
+    /// Records that a new lead has an owner by turns.
+    pub(super) fn record_turn(&self, lead: &LeadRecord, member: &str) -> Result<(), InternalError> {
         self.record(&NewAuditEntry {
-            chain: dealer_id.clone(),
+            chain: lead.dealer_id.clone(),
             at: lead.changed_at,
             actor: ROUND_ROBIN.to_owned(),
             action: AuditAction::LeadAssigned,
