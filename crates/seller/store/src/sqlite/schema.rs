@@ -51,6 +51,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::STEP_RESULTS,
     steps::LEAD_WORK,
     steps::CALENDAR_FEEDS,
+    steps::ROOFTOP_LETTERS,
 ];
 
 const SNAPSHOTS: &str = "
@@ -175,6 +176,9 @@ fn migrate(connection: &Connection) -> Result<(), InternalError> {
         let done = version(connection)?;
         for step in MIGRATIONS.iter().skip(done) {
             connection.execute_batch(step).map_err(on("migrating the database"))?;
+            if *step == steps::ROOFTOP_LETTERS {
+                lower_rooftops(connection).map_err(on("migrating the names of rooftops"))?;
+            }
         }
         if done < MIGRATIONS.len() {
             let version = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
@@ -184,6 +188,21 @@ fn migrate(connection: &Connection) -> Result<(), InternalError> {
         }
         Ok(())
     })
+}
+
+/// Writes the rooftops of leads in lower case, letters such as `É` included, as they are looked up.
+fn lower_rooftops(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT DISTINCT rooftop FROM leads WHERE rooftop IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let names = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for name in names.collect::<rusqlite::Result<Vec<_>>>()? {
+        let lower = name.to_lowercase();
+        if lower != name {
+            let sql = "UPDATE leads SET rooftop = ?2 WHERE rooftop = ?1";
+            connection.execute(sql, [&name, &lower])?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the number of migrations that have been applied.

@@ -400,3 +400,9 @@ pub(crate) const CALENDAR_FEEDS: &str = "
     CREATE UNIQUE INDEX calendar_feeds_by_rooftop ON calendar_feeds (dealer_id, lower(rooftop))
         WHERE revoked_at IS NULL;
 ";
+
+/// Rooftops of leads from before [`LEAD_WORK`], whose names it has put into lower case from A to Z only, because
+/// SQLite knows no other letters. The names are changed by [`super::migrate`].
+pub(crate) const ROOFTOP_LETTERS: &str = "
+    -- No change of the schema.
+";

@@ -306,7 +306,7 @@ fn stages_and_places_of_older_leads_stay() {
             "INSERT INTO lead_submissions (seq, lead_id, dealer_id, received_at, duplicate, version,
                  principal, payload, rooftop, listing)
              VALUES ({number}, 'lead_{number}', 'd', {number}, 0, '1.1', 'anonymous', '{{}}',
-                 'Downtown', {listing});
+                 'Downtown École', {listing});
              INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, person, submission)
              VALUES ('lead_{number}', 'd', {number}, {number}, 'received', 'p', {number});"
         ))
@@ -335,7 +335,7 @@ fn stages_and_places_of_older_leads_stay() {
     assert_eq!(stages, expected);
     let ids = |filter: LeadFilter<'_>| database.lead_ids(&filter).unwrap();
     assert_eq!(ids(LeadFilter { vehicle_id: Some("fv-77"), ..filter }), ["lead_1"]);
-    assert_eq!(ids(LeadFilter { rooftop: Some("DOWNTOWN"), ..filter }).len(), 3);
+    assert_eq!(ids(LeadFilter { rooftop: Some("DOWNTOWN ÉCOLE"), ..filter }).len(), 3);
 }
 
 #[test]
