@@ -1,7 +1,7 @@
 //! Console data in the store: staff members, their leads, and the audit log.
 
 use jiff::Timestamp;
-use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
+use tradepost_dealer::record::{HeldFor, LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{
     LeadNote, LostReason, NewAuditEntry, RecordCheck, StaffProgress, StaffRole, StaffStage,
 };
@@ -225,6 +225,34 @@ impl Store {
     /// When the database fails.
     pub fn lead_ids(&self, filter: &LeadFilter<'_>) -> Result<Vec<String>, InternalError> {
         self.read(|db| db.lead_ids(filter))
+    }
+
+    /// Returns the leads of a filter, or those of them in which a text occurs, with their full histories. `None` when
+    /// there are more than `most`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_histories(
+        &self,
+        filter: &LeadFilter<'_>,
+        text: Option<&str>,
+        most: u32,
+    ) -> Result<Option<Vec<LeadHistory>>, InternalError> {
+        let filter = LeadFilter { limit: most.saturating_add(1), ..*filter };
+        self.read(|db| {
+            let leads = match text {
+                Some(text) => db.find_leads(&filter, text, SEARCHED_LEADS)?.leads,
+                None => db.lead_list(&filter)?,
+            };
+            if leads.len() > most as usize {
+                return Ok(None);
+            }
+            leads
+                .into_iter()
+                .map(|listed| db.history_of(listed.lead))
+                .collect::<Result<_, _>>()
+                .map(Some)
+        })
     }
 
     /// Counts the leads of a filter, without its cursor and limit.

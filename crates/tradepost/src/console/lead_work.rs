@@ -172,23 +172,10 @@ impl Console {
     pub(super) fn export_leads(&self, visitor: &Visitor<'_>) -> Answer {
         let query = LeadQuery::read(|name| visitor.asked.filled_in(name))?;
         let filter = query.filter(visitor.dealer_id(), self.clock.now());
-        let filter = LeadFilter { limit: MAX_LEADS + 1, ..filter };
-        let ids = match query.text() {
-            Some(text) => {
-                let found = self.store.find_leads(&filter, text)?.leads;
-                found.into_iter().map(|one| one.lead.lead_id).collect()
-            }
-            None => self.store.lead_ids(&filter)?,
-        };
-        if ids.len() > MAX_LEADS as usize {
-            return Err(TOO_MANY);
-        }
-        let mut entries = Vec::with_capacity(ids.len());
-        for id in &ids {
-            if let Some(history) = self.store.lead_history(id)? {
-                entries.push(ExportedLead::now(history, None));
-            }
-        }
+        let found = self.store.lead_histories(&filter, query.text(), MAX_LEADS)?;
+        let found = found.ok_or(TOO_MANY)?;
+        let entries: Vec<ExportedLead> =
+            found.into_iter().map(|history| ExportedLead::now(history, None)).collect();
         let leads: Vec<&LeadRecord> = entries.iter().map(ExportedLead::lead).collect();
         let input = ExportLeads { leads, format: "csv" };
         record_export(&self.admin(&[]), &visitor.actor(), input).map_err(refused)?;

@@ -115,9 +115,12 @@ impl Database {
             params![lead_id],
             lead_record,
         )?;
-        let Some(lead) = lead else {
-            return Ok(None);
-        };
+        lead.map(|lead| self.history_of(lead)).transpose()
+    }
+
+    /// Returns the full history of a lead that has been read in the same transaction.
+    pub(crate) fn history_of(&self, lead: LeadRecord) -> Result<LeadHistory, InternalError> {
+        let lead_id = &lead.lead_id;
         let submissions = self.submissions(lead_id)?;
         let events = self.lead_events(lead_id)?;
         let same_person = self.same_person(&lead)?;
@@ -125,15 +128,7 @@ impl Database {
         let first = self.first_deliveries(None, Some(lead_id))?;
         let delivered_at = first.first().map(|(_, at)| *at);
         let progress = self.progress(lead_id)?;
-        Ok(Some(LeadHistory {
-            lead,
-            submissions,
-            events,
-            same_person,
-            consents,
-            delivered_at,
-            progress,
-        }))
+        Ok(LeadHistory { lead, submissions, events, same_person, consents, delivered_at, progress })
     }
 
     fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, InternalError> {
