@@ -227,8 +227,9 @@ pub struct AapReply {
     /// How a text query was read: `filters` and perhaps `sort` of a request that finds the same. It is no member of
     /// the payload, whose schema is closed, but metadata of the part, under [`QUERY_READING`].
     pub reading: Option<Map>,
-    /// True for a search that found no vehicle. It is not written.
-    pub finds_nothing: bool,
+    /// For a search that found no vehicle: how it was read, and what is in the way of its matches. It is not
+    /// written.
+    pub nothing_found: Option<String>,
     /// Place for a text about an answer that is given again, written by whoever needs it first;
     /// `None` for other answers.
     pub summary: Option<Arc<OnceLock<String>>>,

@@ -50,12 +50,9 @@ impl EmptySearchText {
         (!text.is_empty()).then_some(Self(text))
     }
 
-    /// Creates the text of a reading from the message that the agent was given.
+    /// Creates the text of how a search was read, which the agent was told.
     #[must_use]
-    pub fn from_message(message: &str) -> Self {
-        let reading = message.strip_prefix("No vehicle matches").unwrap_or(message);
-        let reading = reading.trim_start_matches([';', ':', '.', ' ']);
-        let reading = reading.strip_prefix("the query was read as: ").unwrap_or(reading);
+    pub fn from_reading(reading: &str) -> Self {
         Self(shortened(&impersonal(reading), LONGEST_READING))
     }
 
@@ -222,21 +219,6 @@ mod tests {
         assert_eq!(EmptySearchText::from_filters(&Filters::default()), None);
     }
 
-    #[test]
-    fn a_reading_is_the_message_without_its_beginning() {
-        let read = |message: &str| EmptySearchText::from_message(message).as_str().to_owned();
-        for (message, reading) in [
-            ("No vehicle matches; the query was read as: make Nissan.", "make Nissan."),
-            (
-                "No vehicle matches. No listing has \"kombobulator\".",
-                "No listing has \"kombobulator\".",
-            ),
-            ("No vehicle matches.", ""),
-        ] {
-            assert_eq!(read(message), reading);
-        }
-    }
-
     proptest! {
         #[test]
         fn no_long_number_and_no_address_is_kept(
@@ -250,7 +232,7 @@ mod tests {
             };
             let kept = EmptySearchText::from_filters(&filters);
             let kept = kept.iter().map(EmptySearchText::as_str);
-            let reading = EmptySearchText::from_message(&text);
+            let reading = EmptySearchText::from_reading(&text);
             for kept in kept.chain([reading.as_str()]) {
                 prop_assert!(!kept.contains(['@', '＠', '﹫']), "{kept}");
                 let mut run = 0;

@@ -568,7 +568,7 @@ fn reply(receipt: LeadReceipt, message: String) -> AapReply {
         data: ReplyData::Lead(receipt),
         message: Some(message),
         reading: None,
-        finds_nothing: false,
+        nothing_found: None,
         summary: None,
     }
 }

@@ -10,6 +10,7 @@ use tradepost_aap::{
 };
 use tradepost_document::fault::InternalError;
 
+use self::messages::AnswerMessage;
 use crate::inventory::{CacheKey, CurrentYear, Inventory, SnapshotError, Tombstone, VehicleLookup};
 use crate::settings::{DealerSettings, SearchPolicy};
 
@@ -54,7 +55,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
         data: ReplyData::Dealer(Arc::clone(profile)),
         message: Some(message),
         reading: None,
-        finds_nothing: false,
+        nothing_found: None,
         summary: None,
     }
 }
@@ -91,14 +92,14 @@ pub fn search(
     this_year: CurrentYear,
 ) -> Result<AapReply, SnapshotError> {
     let (page, notes) = inventory.search(search, policy, this_year)?;
-    let message = messages::sentence(&notes, &search.filters);
+    let AnswerMessage { text, nothing_found } = AnswerMessage::new(&notes, &search.filters);
     let reading = inventory.reading_of(&search.filters, search.sort, &notes, this_year);
     Ok(AapReply {
         skill: Skill::InventorySearch,
-        finds_nothing: page.total == 0,
         data: ReplyData::Page(page),
-        message: Some(message),
+        message: Some(text),
         reading: reading.map(|reading| reading.to_request()),
+        nothing_found,
         summary: None,
     })
 }
@@ -107,14 +108,14 @@ pub fn search(
 #[must_use]
 pub fn facets(inventory: &Inventory, filters: &Filters, this_year: CurrentYear) -> AapReply {
     let (facets, notes) = inventory.facets(filters, this_year);
-    let message = messages::sentence(&notes, filters);
+    let AnswerMessage { text, nothing_found: _ } = AnswerMessage::new(&notes, filters);
     let reading = inventory.reading_of(filters, None, &notes, this_year);
     AapReply {
         skill: Skill::InventoryFacets,
         data: ReplyData::Facets(facets),
-        message: Some(message),
+        message: Some(text),
         reading: reading.map(|reading| reading.to_request()),
-        finds_nothing: false,
+        nothing_found: None,
         summary: None,
     }
 }
@@ -138,7 +139,7 @@ pub fn vehicle(
             data: ReplyData::Vehicle(found.json),
             message: None,
             reading: None,
-            finds_nothing: false,
+            nothing_found: None,
             summary: None,
         }),
         VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone).into()),

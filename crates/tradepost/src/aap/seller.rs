@@ -385,23 +385,18 @@ impl DealerAgent {
         let inventory = self.inventory.inventory().await?;
         let reply = skills::repeat(&inventory, &question);
         let reply = reply.map_err(InternalError::on(skills::LOOKING))?;
-        if reply.finds_nothing {
-            self.note_empty_search(&question, reply.message.as_deref(), now);
+        if let Some(reading) = &reply.nothing_found {
+            self.note_empty_search(&question, reading, now);
         }
         Ok(reply)
     }
 
-    /// Remembers a search that found nothing, apart from the request.
-    pub(super) fn note_empty_search(
-        &self,
-        question: &CacheKey,
-        message: Option<&str>,
-        now: Timestamp,
-    ) {
+    /// Remembers a search that found nothing, with how it was read, apart from the request.
+    pub(super) fn note_empty_search(&self, question: &CacheKey, reading: &str, now: Timestamp) {
         let (CacheKey::Search(Search { filters, .. }, ..) | CacheKey::Facets(filters, _)) =
             question;
         let Some(text) = EmptySearchText::from_filters(filters) else { return };
-        let reading = EmptySearchText::from_message(message.unwrap_or_default());
+        let reading = EmptySearchText::from_reading(reading);
         let zone = self.dealer.terms.time_zone();
         let day = week::beginning(now.to_zoned(zone.clone()).date(), &zone);
         self.empty_searches.note(&self.dealer.terms.id, day, EmptySearch { text, reading });

@@ -23,7 +23,7 @@ use crate::support::{NOW, at, envelope, folder};
 fn search(question: &str) -> EmptySearch {
     let filters = Filters { query: Some(question.to_owned()), ..Filters::default() };
     let text = EmptySearchText::from_filters(&filters).unwrap();
-    EmptySearch { text, reading: EmptySearchText::from_message("No vehicle matches.") }
+    EmptySearch { text, reading: EmptySearchText::from_reading("") }
 }
 
 /// The beginning of the day of a moment.
@@ -109,7 +109,7 @@ fn stored(questions: &[String]) -> Vec<String> {
     let counts = questions.iter().map(|question| {
         let filters = Filters { query: Some(question.clone()), ..Filters::default() };
         let text = EmptySearchText::from_filters(&filters);
-        let reading = EmptySearchText::from_message(question);
+        let reading = EmptySearchText::from_reading(question);
         EmptySearchCount {
             dealer_id: "acme".to_owned(),
             day: day(at(NOW)),

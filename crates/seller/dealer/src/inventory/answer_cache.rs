@@ -52,7 +52,7 @@ struct CachedAnswer {
     data: RawJson,
     message: Option<String>,
     reading: Option<Map>,
-    finds_nothing: bool,
+    nothing_found: Option<String>,
     summary: Arc<OnceLock<String>>,
 }
 
@@ -68,7 +68,7 @@ impl CachedAnswer {
             data,
             message: self.message.clone(),
             reading: self.reading.clone(),
-            finds_nothing: self.finds_nothing,
+            nothing_found: self.nothing_found.clone(),
             summary: Some(Arc::clone(&self.summary)),
         }
     }
@@ -106,7 +106,7 @@ impl AnswerCache {
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);
         }
-        let AapReply { skill, data, message, reading, finds_nothing, summary: _ } = reply;
+        let AapReply { skill, data, message, reading, nothing_found, summary: _ } = reply;
         let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
         let kept = CachedAnswer {
             inventory,
@@ -115,7 +115,7 @@ impl AnswerCache {
             data,
             message,
             reading,
-            finds_nothing,
+            nothing_found,
             summary: Arc::default(),
         };
         let reply = kept.reply();

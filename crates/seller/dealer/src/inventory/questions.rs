@@ -4,7 +4,7 @@
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
-use tradepost_aap::{self as aap, AapRequest, DealerTerms, Skill, Version};
+use tradepost_aap::{self as aap, AapReply, AapRequest, DealerTerms, Skill, Version};
 use tradepost_document::json::json;
 
 use tradepost_document::catalog::Vocabulary as _;
@@ -104,8 +104,8 @@ fn shoppers_find_what_they_ask_for_and_nothing_else() {
     assert!(failures.is_empty(), "{right} of {asked} are answered:\n{}", failures.join("\n"));
 }
 
-/// Returns the message of the answer to a search.
-fn said(filters: &tradepost_document::json::Value) -> String {
+/// Returns the answer to a search.
+fn reply(filters: &tradepost_document::json::Value) -> AapReply {
     let terms = DealerTerms {
         now: Timestamp::UNIX_EPOCH,
         clock_skew: SignedDuration::ZERO,
@@ -115,10 +115,33 @@ fn said(filters: &tradepost_document::json::Value) -> String {
     let request = aap::parse(Skill::InventorySearch, Version::V1_1, &data, &terms).unwrap();
     let AapRequest::InventorySearch(search) = request else { panic!("{data}") };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
-    crate::skills::search(&inventory(), &search, policy, CurrentYear::TEST)
-        .unwrap()
-        .message
-        .unwrap()
+    crate::skills::search(&inventory(), &search, policy, CurrentYear::TEST).unwrap()
+}
+
+/// Returns the message of the answer to a search.
+fn said(filters: &tradepost_document::json::Value) -> String {
+    reply(filters).message.unwrap()
+}
+
+#[test]
+fn what_hinders_is_also_told_without_the_number() {
+    let no_word = "The query has no word in it, so that nothing can be meant; leave it out to \
+                   search without one.";
+    for (filters, explained) in [
+        (json!({"make": ["Honda"]}), None),
+        (
+            json!({"make": ["Hundai"]}),
+            Some("Without make Hundai 39 match; nearest: Hyundai (1), Honda (7)."),
+        ),
+        (json!({"year_min": 2025, "year_max": 2020}), Some("year_min is greater than year_max.")),
+        (
+            json!({"query": "spaceship"}),
+            Some("\"spaceship\". Without \"spaceship\" 39 match. No listing has \"spaceship\"."),
+        ),
+        (json!({"query": "--"}), Some(no_word)),
+    ] {
+        assert_eq!(reply(&filters).nothing_found.as_deref(), explained, "{filters}");
+    }
 }
 
 #[test]

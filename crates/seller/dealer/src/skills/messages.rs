@@ -15,25 +15,73 @@ const LONGEST: usize = 2000;
 const MOST_REASONS: usize = 4;
 const MOST_PHRASES: usize = 12;
 
-/// Writes the number of matches, the interpretation of the query, and suggestions where nothing
-/// matches (C-40).
-pub(super) fn sentence(notes: &AnswerNotes, filters: &Filters) -> String {
-    let mut said = match notes.total {
-        0 => format!("No vehicle matches{}", why(notes, filters)),
-        1 => format!("1 vehicle matches{}", read_as(notes.query.as_ref())),
-        n => format!("{n} vehicles match{}", read_as(notes.query.as_ref())),
-    };
-    for remark in notes.query.iter().flat_map(|query| &query.remarks) {
-        said.push(' ');
-        said.push_str(&remarked(remark));
-    }
-    if said.chars().count() > LONGEST {
-        said = said.chars().take(LONGEST - 3).chain("...".chars()).collect();
-    }
-    said
+/// Message beside an answer.
+pub(super) struct AnswerMessage {
+    /// Number of matches, the interpretation of the query, and suggestions where nothing matches (C-40).
+    pub(super) text: String,
+    /// The same without the number, where nothing matches.
+    pub(super) nothing_found: Option<String>,
 }
 
-fn read_as(query: Option<&QueryInterpretation>) -> String {
+/// What a message says beside the number of matches.
+#[derive(Default)]
+struct Explanation {
+    /// Contradiction in the request, which leaves nothing to explain.
+    contradiction: Option<&'static str>,
+    /// Interpretation of the query.
+    read_as: Option<String>,
+    /// Further sentences.
+    sentences: Vec<String>,
+}
+
+impl AnswerMessage {
+    /// Writes the message for an answer.
+    pub(super) fn new(notes: &AnswerNotes, filters: &Filters) -> Self {
+        let mut explanation = match notes.total {
+            0 => why(notes, filters),
+            _ => Explanation { read_as: read_as(notes.query.as_ref()), ..Explanation::default() },
+        };
+        let remarks = notes.query.iter().flat_map(|query| &query.remarks);
+        explanation.sentences.extend(remarks.map(remarked));
+        let number = match notes.total {
+            0 => "No vehicle matches".to_owned(),
+            1 => "1 vehicle matches".to_owned(),
+            n => format!("{n} vehicles match"),
+        };
+        let mut text = explanation.after(&number);
+        if text.chars().count() > LONGEST {
+            text = text.chars().take(LONGEST - 3).chain("...".chars()).collect();
+        }
+        Self { text, nothing_found: (notes.total == 0).then(|| explanation.alone()) }
+    }
+}
+
+impl Explanation {
+    /// Writes it behind the number of matches.
+    fn after(&self, number: &str) -> String {
+        let first = match (self.contradiction, &self.read_as) {
+            (Some(contradiction), _) => format!("{number}: {contradiction}."),
+            (None, Some(read_as)) => format!("{number}; the query was read as: {read_as}."),
+            (None, None) => format!("{number}."),
+        };
+        self.joined(Some(first))
+    }
+
+    /// Writes it without the number of matches.
+    fn alone(&self) -> String {
+        let first = self.contradiction.or(self.read_as.as_deref());
+        self.joined(first.map(|first| format!("{first}.")))
+    }
+
+    fn joined(&self, first: Option<String>) -> String {
+        let sentences: Vec<&str> =
+            first.iter().chain(&self.sentences).map(String::as_str).collect();
+        sentences.join(" ")
+    }
+}
+
+/// Returns the interpretation of a query in words, if it has any.
+fn read_as(query: Option<&QueryInterpretation>) -> Option<String> {
     let phrases = query.iter().flat_map(|query| &query.wants).map(|want| {
         let not = if want.negated { "not " } else { "" };
         format!("{not}{}", want.label)
@@ -52,25 +100,24 @@ fn read_as(query: Option<&QueryInterpretation>) -> String {
     if let Some(number) = query.and_then(|query| query.highest) {
         phrases.push(format!("the highest {} first", number.name()));
     }
-    match phrases.is_empty() {
-        true => ".".to_owned(),
-        false => format!("; the query was read as: {}.", phrases.join(", ")),
-    }
+    (!phrases.is_empty()).then(|| phrases.join(", "))
 }
 
-fn why(notes: &AnswerNotes, filters: &Filters) -> String {
+/// Explains why nothing matches.
+fn why(notes: &AnswerNotes, filters: &Filters) -> Explanation {
     let crossed = |min: Option<u32>, max: Option<u32>| min.zip(max).is_some_and(|(a, b)| a > b);
+    let contradicting = |text| Explanation { contradiction: Some(text), ..Explanation::default() };
     if crossed(filters.year_min, filters.year_max) {
-        return ": year_min is greater than year_max.".to_owned();
+        return contradicting("year_min is greater than year_max");
     }
     if crossed(filters.price_min, filters.price_max) {
-        return ": price_min is greater than price_max.".to_owned();
+        return contradicting("price_min is greater than price_max");
     }
     let mut remarks = notes.query.iter().flat_map(|query| &query.remarks);
     if remarks.any(|remark| *remark == QueryRemark::NoWord) {
-        return ".".to_owned();
+        return Explanation::default();
     }
-    let mut said = read_as(notes.query.as_ref());
+    let mut sentences = Vec::new();
     let empties: Vec<&FilterEffect> =
         notes.reasons.iter().filter(|reason| reason.without > 0).collect();
     if empties.is_empty() {
@@ -83,17 +130,16 @@ fn why(notes: &AnswerNotes, filters: &Filters) -> String {
         });
         let alone: Vec<String> = alone.collect();
         if alone.len() > 1 {
-            said.push_str(" No single filter is in the way. Each alone finds: ");
-            said.push_str(&alone.join(", "));
-            said.push('.');
+            sentences.push("No single filter is in the way.".to_owned());
+            sentences.push(format!("Each alone finds: {}.", alone.join(", ")));
         }
     }
     for reason in empties.into_iter().take(MOST_REASONS) {
         let FilterEffect { filter, without, .. } = reason;
         let verb = if *without == 1 { "matches" } else { "match" };
-        said.push_str(&format!(" Without {filter} {without} {verb}{}.", instead(reason)));
+        sentences.push(format!("Without {filter} {without} {verb}{}.", instead(reason)));
     }
-    said
+    Explanation { contradiction: None, read_as: read_as(notes.query.as_ref()), sentences }
 }
 
 fn instead(reason: &FilterEffect) -> String {

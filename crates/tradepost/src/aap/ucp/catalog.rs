@@ -107,9 +107,9 @@ impl CatalogTools<'_> {
         };
         let reply = skills::repeat(&inventory, &with(combined.shown()));
         let reply = reply.map_err(InternalError::on(skills::LOOKING))?;
-        if reply.finds_nothing {
+        if let Some(reading) = &reply.nothing_found {
             let asked = with(combined.asked.clone());
-            self.agent.note_empty_search(&asked, reply.message.as_deref(), now);
+            self.agent.note_empty_search(&asked, reading, now);
         }
         let found = FoundPage::read(&reply.data)?;
         let shown = found.vehicles.len();

@@ -14,7 +14,7 @@ const DAY: &str = "2026-04-30T07:00:00Z";
 fn search(dealer: &str, question: &str, asked: i64) -> EmptySearchCount {
     let filters = Filters { query: Some(question.to_owned()), ..Filters::default() };
     let text = EmptySearchText::from_filters(&filters).unwrap();
-    let reading = EmptySearchText::from_message(&format!("No listing has \"{question}\"."));
+    let reading = EmptySearchText::from_reading(&format!("No listing has \"{question}\"."));
     EmptySearchCount {
         dealer_id: dealer.to_owned(),
         day: at(DAY),
