@@ -1,12 +1,18 @@
-//! Operations on inventory feeds: how they stand, their runs, and runs that a person starts.
+//! Operations on inventory feeds: how they stand, their runs, runs that a person starts, and files that a person
+//! imports.
 
+use tradepost_dealer::import::Units;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::fault::InternalError;
-use tradepost_store::{FeedRun, FeedState, Store, StoreTransaction};
+use tradepost_document::text::plain;
+use tradepost_store::{FeedRun, FeedState, Replacement, Store, StoreTransaction};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
 use crate::operation::AdminOperation;
+
+/// Maximum length in characters of the name of a file in the audit record.
+const LONGEST_FILE_NAME: usize = 200;
 
 /// Refusal of an operation on feeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,6 +179,42 @@ pub fn run_feed(
     let entry = context.entry(actor, &dealer_id, AuditAction::FeedRun, Some(&feed));
     let run = import(FeedRunRecord { entry })?;
     run.ok_or_else(|| FeedRefusal::Busy.into())
+}
+
+/// Inventory from a file.
+#[derive(Debug, Clone)]
+pub struct ImportInventory {
+    /// Id of the dealer.
+    pub dealer_id: String,
+    /// Name of the file for the audit record, without its folder.
+    pub file: String,
+    /// All units of the inventory.
+    pub units: Units,
+}
+
+/// Makes the units of a file the whole inventory of a dealer, and records what changed. All or nothing.
+///
+/// # Errors
+/// Fails when the actor lacks the permission or may not see the dealer, or the store fails.
+pub fn import_inventory(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    input: ImportInventory,
+) -> FeedResult<Replacement> {
+    context.permit(actor, AdminOperation::ImportInventory)?;
+    let ImportInventory { dealer_id, file, units } = input;
+    check_dealer(actor, &dealer_id)?;
+    let now = context.now;
+    let file = plain(&file, LONGEST_FILE_NAME);
+    let entry = context.entry(actor, &dealer_id, AuditAction::InventoryImported, Some(&file));
+    Ok(context.store.write_blocking(move |tx| {
+        let done = tx.replace_inventory(&dealer_id, &units, now, false)?;
+        let Replacement { before: _, added, changed, unchanged, removed } = done;
+        let detail =
+            format!("{added} added, {changed} changed, {removed} removed, {unchanged} unchanged");
+        tx.record(&NewAuditEntry { detail: Some(detail), ..entry.clone() })?;
+        Ok(done)
+    })?)
 }
 
 /// Checks that the actor may see a dealer.

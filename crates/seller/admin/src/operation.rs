@@ -132,6 +132,8 @@ catalog! {
     ShowFeed = "show-feed" { permission: StaffPermission::Operate }
     /// Runs a feed now.
     RunFeed = "run-feed" { permission: StaffPermission::RunServer }
+    /// Replaces a dealer's inventory with a file.
+    ImportInventory = "import-inventory" { permission: StaffPermission::RunServer }
     /// Tests a step that brings a dealer online, and erases the lead with which it was tested.
     TestStep = "test-step" { permission: StaffPermission::Operate }
     /// Tests a step that brings a publisher online.

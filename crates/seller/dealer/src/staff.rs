@@ -185,6 +185,8 @@ words! {
         ApiKeyRevoked = "api_key_revoked",
         /// Ran an inventory feed; the detail is the id of the run and its outcome.
         FeedRun = "feed_run",
+        /// Replaced the inventory with a file; the subject is its name, the detail how many vehicles changed.
+        InventoryImported = "inventory_imported",
         /// Added a hosted dealer; the detail is its hosts.
         DealerAdded = "dealer_added",
         /// Changed the settings of a hosted dealer; the detail is which, without their values.
@@ -211,7 +213,7 @@ pub struct NewAuditEntry {
     pub actor: String,
     /// Action.
     pub action: AuditAction,
-    /// Subject: the id of a lead or session, or a member's name.
+    /// Subject: the id of a lead or session, or the name of a member or file.
     pub subject: Option<String>,
     /// Details in our own words.
     pub detail: Option<String>,

@@ -302,7 +302,7 @@ fn run_now(
 }
 
 /// Returns the failure of an operation on feeds that was not done.
-fn refused(error: AdminError<FeedRefusal>) -> CommandFailure {
+pub(super) fn refused(error: AdminError<FeedRefusal>) -> CommandFailure {
     failure(error, |refusal| match refusal {
         FeedRefusal::UnknownDealer(_) => {
             CommandFailure::usage("no such feed is configured").hint("see tradepost feeds list")

@@ -8,18 +8,19 @@ use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::Timestamp;
+use tradepost_admin::feeds::{ImportInventory, import_inventory};
 use tradepost_dealer::import::{
-    self, DealerFeed, FeedReport, FeedTarget, Mapping, Preset, SortedFeed, Units,
+    self, DealerFeed, FeedReport, FeedTarget, Mapping, Preset, SortedFeed,
 };
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
 
+use super::operator::{admin, operator};
 use super::output::table::{TableColumn, TableWidth, rows};
 use super::output::{CommandFailure, Output, word};
 use super::store_location::StoreOptions;
-use super::{Context, Outcome, dealers, toml_file};
+use super::{Context, Outcome, dealers, feeds, toml_file};
 use crate::config::feeds::Guard;
 use crate::config::{Config, DealerConfig};
 use crate::feeds::guard::reasons;
@@ -114,8 +115,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             context.output.line(format!("{dealer_id}\n{tables}\n"));
         }
     }
-    let open = || stored(&arguments, &config, context);
-    let changes = replace(named, &unplaced, &arguments, &config, open)?;
+    let changes = replace(named, &unplaced, &arguments, &config, context)?;
     if context.output.is_json() {
         context.output.document(&document(&changes, &unplaced, arguments.dry_run, arguments.split));
     } else {
@@ -144,7 +144,7 @@ fn replace<'a>(
     unplaced: &FeedReport,
     arguments: &Arguments,
     config: &Config,
-    open: impl FnOnce() -> Result<Option<Store>, CommandFailure>,
+    context: &Context,
 ) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
     if feeds.is_empty() {
         return Err(CommandFailure::usage("no row names a configured dealer; nothing was changed")
@@ -152,9 +152,9 @@ fn replace<'a>(
             .lines(reasons(unplaced)));
     }
     let clock = Clock::system();
-    let store = open()?;
+    let store = stored(arguments, config, context)?;
     let dealers: Vec<&str> = feeds.iter().map(|(dealer_id, _)| *dealer_id).collect();
-    let work = || stored_unless_refused(feeds, unplaced, arguments, store.as_ref(), clock.now());
+    let work = || stored_unless_refused(feeds, unplaced, arguments, store.as_ref(), context);
     let changes = match &store {
         Some(store) if !arguments.dry_run => run::leased(store, &clock, &dealers, || Ok(work()))?
             .ok_or_else(|| {
@@ -183,15 +183,15 @@ fn stored_unless_refused<'a>(
     unplaced: &FeedReport,
     arguments: &Arguments,
     store: Option<&Store>,
-    now: Timestamp,
+    context: &Context,
 ) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
-    let replace = |store: &Store, dealer_id: &str, feed: &DealerFeed, dry_run| {
-        store.replace_inventory(dealer_id, &feed.units, now, dry_run)
-    };
     let mut changes = Vec::with_capacity(feeds.len());
     for (dealer_id, feed) in feeds {
         let replacement = match store {
-            Some(store) => replace(store, dealer_id, &feed, true)?,
+            Some(store) => {
+                let now = Clock::system().now();
+                store.replace_inventory(dealer_id, &feed.units, now, true)?
+            }
             None => Replacement { added: feed.report.accepted, ..Replacement::default() },
         };
         changes.push(InventoryChange { dealer_id, feed, replacement });
@@ -210,13 +210,26 @@ fn stored_unless_refused<'a>(
     }
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &mut changes {
-            change.replacement = replace(store, change.dealer_id, &change.feed, false)?;
-            // They are read again for the search index, and both at once would need twice the
-            // memory.
-            change.feed.units = Units::default();
+            let input = ImportInventory {
+                dealer_id: change.dealer_id.to_owned(),
+                file: file_name(&arguments.file),
+                // They are read again for the search index, and both at once would need twice the
+                // memory.
+                units: std::mem::take(&mut change.feed.units),
+            };
+            let done = import_inventory(&admin(store, &[]), &operator(context), input);
+            change.replacement = done.map_err(feeds::refused)?;
         }
     }
     Ok(changes)
+}
+
+/// Returns the name of a file without its folder.
+fn file_name(path: &Path) -> String {
+    match path.file_name() {
+        Some(name) if path != Path::new("-") => name.to_string_lossy().into_owned(),
+        Some(_) | None => "standard input".to_owned(),
+    }
 }
 
 /// Returns the reason why a feed must not be stored, if there is one.

@@ -254,6 +254,33 @@ fn the_command_replaces_inventory_and_refuses_truncated_feeds() {
 }
 
 #[test]
+fn an_import_is_recorded_without_the_folder_of_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let file = directory.path().join("cars.csv");
+    let units = demo::units(20, 11, now());
+    std::fs::write(&file, feed::homenet(&units, b',').unwrap()).unwrap();
+    let tradepost = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+        let output = command.arg("--json").args(arguments).arg("--data").arg(&data).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let file = file.to_str().unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        tradepost(&[&["import", file, "--demo", "--dealer", DEALER_ID], more].concat());
+    }
+    // What is refused changes nothing, and is no entry.
+    import_command(&data, b"Stock,Status\nA1,Sold\n", &["--demo", "--dealer", DEALER_ID]);
+    let listed: Value = tradepost_document::json::from_str(&tradepost(&["audit", "list"])).unwrap();
+    let [entry] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
+    assert_eq!(entry["action"], "inventory_imported", "{listed}");
+    assert_eq!(entry["subject"], "cars.csv");
+    assert_eq!(entry["detail"], "18 added, 0 changed, 0 removed, 0 unchanged");
+    assert!(entry["actor"].as_str().unwrap().starts_with("cli:"), "{listed}");
+    assert!(!listed.to_string().contains(directory.path().to_str().unwrap()), "{listed}");
+}
+
+#[test]
 fn the_command_changes_nothing_while_a_feed_is_being_taken() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();

@@ -1,10 +1,13 @@
 //! Feeds that a person looks at and runs, and what the audit log has of a run.
 
 use tradepost_admin::feeds::{
-    FeedName, FeedRefusal, ListFeeds, RunFeed, ShowFeed, list_feeds, run_feed, show_feed,
+    FeedName, FeedRefusal, ImportInventory, ListFeeds, RunFeed, ShowFeed, import_inventory,
+    list_feeds, run_feed, show_feed,
 };
 use tradepost_admin::{Actor, AdminError};
+use tradepost_dealer::import::{FeedUnit, Units};
 use tradepost_dealer::staff::StaffRole;
+use tradepost_document::catalog::Vocabulary;
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use crate::{SHOP, Scene, member, now};
@@ -53,6 +56,38 @@ fn a_run_that_a_person_starts_is_recorded_with_it() {
     );
     let known = list_feeds(&context, &egon, ListFeeds { feeds: vec![nightly()] }).unwrap();
     assert_eq!(known.len(), 1);
+}
+
+fn car(vehicle_id: &str) -> FeedUnit {
+    let mut unit = FeedUnit { vehicle: Default::default(), sold: false };
+    unit.vehicle.vehicle_id = Some(vehicle_id.to_owned());
+    unit.vehicle.updated_at = Some(now());
+    unit.vehicle.status = Vocabulary::from_name("available");
+    unit
+}
+
+#[test]
+fn an_imported_file_is_recorded_with_its_name_and_counts() {
+    let scene = Scene::new();
+    let context = scene.context();
+    let egon = Actor::operator("cli:egon");
+    let import = |file: &str, units: &[FeedUnit]| {
+        let input = ImportInventory {
+            dealer_id: SHOP.to_owned(),
+            file: file.to_owned(),
+            units: Units::from(units),
+        };
+        import_inventory(&context, &egon, input).unwrap()
+    };
+    assert_eq!(import("cars.csv", &[car("one"), car("two")]).added, 2);
+    assert_eq!(import("rest\u{1b}[2J.csv", &[car("one")]).removed, 1);
+    assert_eq!(
+        scene.record(SHOP),
+        [
+            "cli:egon inventory_imported cars.csv 2 added, 0 changed, 0 removed, 0 unchanged",
+            "cli:egon inventory_imported rest[2J.csv 0 added, 0 changed, 1 removed, 1 unchanged",
+        ]
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tradepost_admin::calendar_feeds::{
     self, CreateCalendarFeed, ListCalendarFeeds, RevokeCalendarFeed,
 };
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
-use tradepost_admin::feeds::{self, FeedName, ListFeeds, RunFeed, ShowFeed};
+use tradepost_admin::feeds::{self, FeedName, ImportInventory, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::hosting::{
     self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
 };
@@ -32,6 +32,7 @@ use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
 use tradepost_dealer::calendar::Department;
+use tradepost_dealer::import::Units;
 use tradepost_dealer::staff::lead_work::ExpectedOwner;
 use tradepost_dealer::staff::{NextStep, NextStepKind, StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
@@ -400,6 +401,12 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = RunFeed { name: nightly() };
             verdict(feeds::run_feed(context, actor, input, |_| Ok(None)))
         }
+        AdminOperation::ImportInventory => {
+            let dealer_id = SHOP.to_owned();
+            let units = Units::default();
+            let input = ImportInventory { dealer_id, file: "cars.csv".to_owned(), units };
+            verdict(feeds::import_inventory(context, actor, input))
+        }
         AdminOperation::AddMember => {
             let employer = StaffEmployer::Dealer(SHOP.to_owned());
             // Not a role at a dealer, so that no member is added.
@@ -486,6 +493,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("list-feeds", &["manager", "engineer"]),
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),
+    ("import-inventory", &[]),
     ("test-step", &["manager", "engineer"]),
     ("test-publisher-step", &["seller", "approver"]),
     ("add-member", &[]),

@@ -220,7 +220,11 @@ impl InventoryState {
 }
 
 impl StoreTransaction<'_> {
-    pub(crate) fn replace_inventory(
+    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn replace_inventory(
         &self,
         dealer_id: &str,
         units: &Units,

@@ -247,6 +247,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
         AuditAction::FeedRun => ("ran the feed", false),
+        AuditAction::InventoryImported => ("replaced the inventory with the file", false),
         AuditAction::DealerAdded => ("added the dealer", false),
         AuditAction::DealerChanged => ("changed the settings of the dealer", false),
         AuditAction::DealerSuspended => ("suspended the dealer", false),
