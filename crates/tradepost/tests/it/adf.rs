@@ -170,6 +170,19 @@ fn check(lead: &LeadRecord, expected: Expect) {
 }
 
 #[test]
+fn the_agent_of_a_lead_is_read_from_each_version() {
+    let name = |payload: Value| adf::view::agent_name(&payload).map(str::to_owned);
+    for payload in [
+        json!({"source_agent": {"name": "shopper"}}),
+        json!({"source_agent": "shopper"}),
+        json!({"consent": {"source_agent": "shopper"}}),
+    ] {
+        assert_eq!(name(payload.clone()).as_deref(), Some("shopper"), "{payload}");
+    }
+    assert_eq!(name(json!({"source_agent": {"url": "https://shopper.example"}})), None);
+}
+
+#[test]
 fn moments_are_the_same_second_as_in_the_other_formats() {
     let received_at = "2026-04-30T10:15:11.9Z".parse().unwrap();
     let record = LeadRecord { received_at, ..lead(minimal()) };
