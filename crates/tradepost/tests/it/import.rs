@@ -275,7 +275,7 @@ fn an_import_is_recorded_without_the_folder_of_its_file() {
     let [entry] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
     assert_eq!(entry["action"], "inventory_imported", "{listed}");
     assert_eq!(entry["subject"], "cars.csv");
-    assert_eq!(entry["detail"], "18 added, 0 changed, 0 removed, 0 unchanged");
+    assert_eq!(entry["detail"], "20 added, 0 changed, 0 removed, 0 unchanged");
     assert!(entry["actor"].as_str().unwrap().starts_with("cli:"), "{listed}");
     assert!(!listed.to_string().contains(directory.path().to_str().unwrap()), "{listed}");
 }
