@@ -57,10 +57,10 @@ fn said(output: &[u8], folder: &Path, mail: Option<SocketAddr>, expected: &Expec
 
 /// Answers that lead to a dealer with a feed, a mail server without a login, and a manager.
 fn answers(port: &str) -> Vec<&str> {
-    let identity = ["Bare Motors", "", "https://www.bare.example"];
+    let identity = ["Bare Motors", "", "www.bare.example"];
     let address = ["1 Main St", "Fairview", "CA", "94542", ""];
-    let rooftop = ["Bare Downtown", "+14155550123"];
-    let hours = ["America/Los_Angeles", "Mo-Fr 9-18, Sa 10-16", "", "yes", "no"];
+    let rooftop = ["Bare Downtown", "+1 (415) 555-0123"];
+    let hours = ["America/Los_Angeles", "Mo-Fr 9am-6pm, Sa 10-16", "", "yes", "no"];
     let feed = ["feed.csv", "", "yes"];
     let mail = ["mail", "sales@bare.example", "127.0.0.1", "none", port, "", "", "yes"];
     let server = ["127.0.0.1:0", "", "127.0.0.1:0"];
@@ -103,18 +103,18 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
             1 of 5: who you are
             Name of the dealership, as buyers read it: Bare Motors
             Id, for commands and addresses [bare-motors]: bare-motors
-            Web site (empty: none): https://www.bare.example
+            Web site (empty: none): www.bare.example
 
             2 of 5: where you are, and when you are open
             Name of the rooftop, which is one physical store [Bare Motors]: Bare Downtown
-            Telephone number, with + and country code (empty: none): +14155550123
+            Telephone number, with + and country code (empty: none): +1 (415) 555-0123
             Street and number (empty: none): 1 Main St
             City (empty: none): Fairview
             State or region (empty: none): CA
             Postal code (empty: none): 94542
             Country, as its two letters [US]: US
             Time zone, by its IANA name [America/Chicago]: America/Los_Angeles
-            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 9-18, Sa 10-16
+            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 9am-6pm, Sa 10-16
             Opening hours of service (empty: none):
             Shall the server confirm visits and test drives within these hours by itself? [yes]: yes
             Is there another rooftop? [no]: no
@@ -169,8 +169,11 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
 
             next, start the server:
               cd FOLDER && tradepost serve
+            sign in to the console at http://127.0.0.1:0/console
             then test every step from outside, in another terminal:
               cd FOLDER && tradepost doctor --test-lead you@example.com
+            it sends a lead whose customer has this address, which is yours
+            the lead arrives, marked as a test, at sales@bare.example
         "#]],
     );
     assert!(!String::from_utf8_lossy(&output.stdout).contains("horse"), "the password is shown");
@@ -267,8 +270,8 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
 fn a_wrong_answer_is_explained_and_asked_for_again() {
     let folder = furnished();
     fs::write(folder.path().join("notes.txt"), "Call the provider on Monday.\n").unwrap();
-    // No name, an id with capitals, an address without a scheme.
-    let identity = ["", "Bare", "Bare Motors", "bare", "www.bare.example", ""];
+    // No name, an id with capitals, words that are no address.
+    let identity = ["", "Bare", "Bare Motors", "bare", "not a web site", ""];
     // A number without a country code, no time zone, hours that end before they begin, and none.
     let rooftop = ["", "555 0123", "", "", "", "", "", "", "Mars/Olympus", ""];
     let hours = ["Mo-Fr 18-9", "Mo-Fr", "", "", "maybe", "no"];
@@ -286,96 +289,97 @@ fn a_wrong_answer_is_explained_and_asked_for_again() {
         folder.path(),
         None,
         &expect![[r#"
-        This asks what a dealer needs to be online, and writes FOLDER/shop/tradepost.toml.
-        An empty line takes the answer in [brackets]. Ctrl-C stops, and leaves nothing behind.
+            This asks what a dealer needs to be online, and writes FOLDER/shop/tradepost.toml.
+            An empty line takes the answer in [brackets]. Ctrl-C stops, and leaves nothing behind.
 
-        1 of 5: who you are
-        Name of the dealership, as buyers read it:
-          not accepted: must not be empty
-          hint: write up to 200 characters
-        Name of the dealership, as buyers read it: Bare
-        Id, for commands and addresses [bare]: Bare Motors
-          not accepted: must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter or digit
-          hint: write small letters, digits and hyphens; it is hard to change later
-        Id, for commands and addresses [bare]: bare
-        Web site (empty: none): www.bare.example
-          not accepted: must be an absolute web address such as https://www.example.com/page
-          hint: write it with https://
-        Web site (empty: none):
+            1 of 5: who you are
+            Name of the dealership, as buyers read it:
+              not accepted: must not be empty
+              hint: write up to 200 characters
+            Name of the dealership, as buyers read it: Bare
+            Id, for commands and addresses [bare]: Bare Motors
+              not accepted: must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter or digit
+              hint: write small letters, digits and hyphens; it is hard to change later
+            Id, for commands and addresses [bare]: bare
+            Web site (empty: none): not a web site
+              not accepted: must be an absolute web address such as https://www.example.com/page
+              hint: write it with https://
+            Web site (empty: none):
 
-        2 of 5: where you are, and when you are open
-        Name of the rooftop, which is one physical store [Bare]: Bare
-        Telephone number, with + and country code (empty: none): 555 0123
-          not accepted: must be E.164, e.g. +14155550123
-          hint: write digits without spaces, such as +14155550123
-        Telephone number, with + and country code (empty: none):
-        Street and number (empty: none):
-        City (empty: none):
-        State or region (empty: none):
-        Postal code (empty: none):
-        Country, as its two letters [US]: US
-        Time zone, by its IANA name [America/Chicago]: Mars/Olympus
-          not accepted: must be a time zone of the IANA database such as America/Los_Angeles
-          hint: write a name such as America/Chicago
-        Time zone, by its IANA name [America/Chicago]: America/Chicago
-        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 18-9
-          not accepted: must open before it closes, on the same day
-          hint: write days and hours of 24, such as Mo-Fr 9-18, Sa 10:30-16; days without hours are closed
-        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr
-          not accepted: "Mo-Fr" needs a day and its hours
-          hint: write days and hours of 24, such as Mo-Fr 9-18, Sa 10:30-16; days without hours are closed
-        Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none):
-        Opening hours of service (empty: none):
-        Is there another rooftop? [no]: maybe
-          not accepted: must be yes or no
-        Is there another rooftop? [no]: no
+            2 of 5: where you are, and when you are open
+            Name of the rooftop, which is one physical store [Bare]: Bare
+            Telephone number, with + and country code (empty: none): 555 0123
+              not accepted: must be E.164, e.g. +14155550123
+              hint: begin with + and the country code, such as +1 415 555 0123
+            Telephone number, with + and country code (empty: none):
+            Street and number (empty: none):
+            City (empty: none):
+            State or region (empty: none):
+            Postal code (empty: none):
+            Country, as its two letters [US]: US
+            Time zone, by its IANA name [America/Chicago]: Mars/Olympus
+              not accepted: must be a time zone of the IANA database such as America/Los_Angeles
+              hint: write a name such as America/Chicago
+            Time zone, by its IANA name [America/Chicago]: America/Chicago
+            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr 18-9
+              not accepted: must open before it closes, on the same day
+              hint: write days and hours, such as Mo-Fr 9-18, Sa 10:30am-4pm; days without hours are closed
+            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none): Mo-Fr
+              not accepted: "Mo-Fr" needs a day and its hours
+              hint: write days and hours, such as Mo-Fr 9-18, Sa 10:30am-4pm; days without hours are closed
+            Opening hours of sales, such as Mo-Fr 9-18, Sa 10-16 (empty: none):
+            Opening hours of service (empty: none):
+            Is there another rooftop? [no]: maybe
+              not accepted: must be yes or no
+            Is there another rooftop? [no]: no
 
-        3 of 5: what you sell
-        Feed: a file, a folder, or an address with https or sftp (empty: later): nothing.csv
-          not accepted: cannot read nothing.csv: entity not found
-          hint: name a file or folder of this machine, or an address such as https://feeds.example.com/cars.csv
-        Feed: a file, a folder, or an address with https or sftp (empty: later): notes.txt
-        Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings): homnet
-          not accepted: must be one of homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json
-          hint: name one of them
-        Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings):
-          not accepted: the heading has no column VIN, Stock or vehicle_id; it begins with: Call the provider on Monday.
-          hint: start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or name its columns in the headings of a mapping file
-        Feed: a file, a folder, or an address with https or sftp (empty: later):
-          no feed yet: `tradepost import FILE` reads one by hand
+            3 of 5: what you sell
+            Feed: a file, a folder, or an address with https or sftp (empty: later): nothing.csv
+              not accepted: FOLDER/nothing.csv does not exist
+              hint: name a file or folder of this machine, or an address such as https://feeds.example.com/cars.csv
+            Feed: a file, a folder, or an address with https or sftp (empty: later): notes.txt
+            Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings): homnet
+              not accepted: must be one of homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json
+              hint: name one of them
+            Format: homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, marketcheck, schema-org, mobile-de, aap-json (empty: recognised by its headings):
+              not accepted: the heading has no column VIN, Stock or vehicle_id; it begins with: Call the provider on Monday.
+              hint: start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or name its columns in the headings of a mapping file
+            Feed: a file, a folder, or an address with https or sftp (empty: later):
+              no feed yet: `tradepost import FILE` reads one by hand
 
-        4 of 5: where leads go
-        Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: fax
-          not accepted: must be one of mail, crm, webhook, slack, teams, none
-        Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: crm
-        Address of the CRM that takes ADF by POST: http://crm.example.com/leads
-          not accepted: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
-          hint: write an address with https
-        Address of the CRM that takes ADF by POST: https://crm.example.com/leads
-        Bearer token of the CRM (empty: none):
-        Send a message there now that is marked as a test? [yes]: no
+            4 of 5: where leads go
+            Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: fax
+              not accepted: must be one of mail, crm, webhook, slack, teams, none
+            Leads go by: mail, crm, webhook, slack, teams, none (mail and crm send ADF, which CRMs read) [mail]: crm
+            Address of the CRM that takes ADF by POST: http://crm.example.com/leads
+              not accepted: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
+              hint: write an address with https
+            Address of the CRM that takes ADF by POST: https://crm.example.com/leads
+            Bearer token of the CRM (empty: none):
+            Send a message there now that is marked as a test? [yes]: no
 
-        5 of 5: how you are reached
-        Where the server listens: address and port [127.0.0.1:8080]: 8080
-          not accepted: must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080
-          hint: 127.0.0.1 is for this machine and a proxy on it, 0.0.0.0 for every address
-        Where the server listens: address and port [127.0.0.1:8080]: 127.0.0.1:8080
-        Public address, at which agents reach it (empty: not yet):
-        Where the console of your staff listens (none: no console) [127.0.0.1:8090]: none
+            5 of 5: how you are reached
+            Where the server listens: address and port [127.0.0.1:8080]: 8080
+              not accepted: must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080
+              hint: 127.0.0.1 is for this machine and a proxy on it, 0.0.0.0 for every address
+            Where the server listens: address and port [127.0.0.1:8080]: 127.0.0.1:8080
+            Public address, at which agents reach it (empty: not yet):
+            Where the console of your staff listens (none: no console) [127.0.0.1:8090]: none
 
-        Write the configuration? [yes]: yes
+            Write the configuration? [yes]: yes
 
-        wrote FOLDER/shop/tradepost.toml
-        FOLDER/shop/tradepost.toml is valid
-        dealer bare (Bare): 1 rooftop: Bare
-        dealer bare: leads are delivered to crm
-        listens on 127.0.0.1:8080
+            wrote FOLDER/shop/tradepost.toml
+            FOLDER/shop/tradepost.toml is valid
+            dealer bare (Bare): 1 rooftop: Bare
+            dealer bare: leads are delivered to crm
+            listens on 127.0.0.1:8080
 
-        next, start the server:
-          cd FOLDER/shop && tradepost serve
-        then test every step from outside, in another terminal:
-          cd FOLDER/shop && tradepost doctor --test-lead you@example.com
-    "#]],
+            next, start the server:
+              cd FOLDER/shop && tradepost serve
+            then test every step from outside, in another terminal:
+              cd FOLDER/shop && tradepost doctor --test-lead you@example.com
+            it sends a lead whose customer has this address, which is yours
+        "#]],
     );
     assert_eq!(names(folder.path()), ["feed.csv", "notes.txt", "shop"]);
     assert_eq!(names(&folder.path().join("shop")), ["tradepost.toml"]);

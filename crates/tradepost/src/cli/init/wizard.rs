@@ -100,6 +100,7 @@ pub(super) fn run(folder: &Path, force: bool, context: &Context) -> Outcome {
         return Err(CommandFailure::usage("nothing was written"));
     }
     let dealer_id = draft.text_at(DEALER, "id").unwrap_or_default().to_owned();
+    let next = NextSteps::new(&draft, &folder);
     let written = draft.write(&folder, &config).map_err(|error| {
         CommandFailure::usage(format!("cannot write into {}: {}", folder.display(), error.kind()))
             .hint("name a folder that you may write to: tradepost init --wizard DIR")
@@ -109,7 +110,7 @@ pub(super) fn run(folder: &Path, force: bool, context: &Context) -> Outcome {
     if let Some(member) = member {
         add_first_member(&folder, &config, &dealer_id, member, context)?;
     }
-    tell_next(&dialogue, &folder);
+    next.tell(&dialogue);
     Ok(())
 }
 
@@ -120,11 +121,38 @@ fn report_files(dialogue: &Dialogue, written: &WrittenDraft) {
     }
 }
 
-fn tell_next(dialogue: &Dialogue, folder: &Path) {
-    let folder = folder.display();
-    dialogue.say(format!("\nnext, start the server:\n  cd {folder} && tradepost serve"));
-    dialogue.say("then test every step from outside, in another terminal:");
-    dialogue.say(format!("  cd {folder} && tradepost doctor --test-lead you@example.com"));
+/// What is told after the files are written.
+struct NextSteps {
+    folder: String,
+    /// Where the console listens, if there is one.
+    console: Option<String>,
+    /// Mail box that gets the leads, if they go by mail.
+    mail_box: Option<String>,
+}
+
+impl NextSteps {
+    fn new(draft: &Draft, folder: &Path) -> Self {
+        let text = |table: &str, key: &str| draft.text_at(table, key).map(str::to_owned);
+        Self {
+            folder: folder.display().to_string(),
+            console: text("/server/console", "listen"),
+            mail_box: text(&format!("{DEALER}/deliveries/0"), "to/0"),
+        }
+    }
+
+    fn tell(&self, dialogue: &Dialogue) {
+        let Self { folder, console, mail_box } = self;
+        dialogue.say(format!("\nnext, start the server:\n  cd {folder} && tradepost serve"));
+        if let Some(console) = console {
+            dialogue.say(format!("sign in to the console at http://{console}/console"));
+        }
+        dialogue.say("then test every step from outside, in another terminal:");
+        dialogue.say(format!("  cd {folder} && tradepost doctor --test-lead you@example.com"));
+        dialogue.say("it sends a lead whose customer has this address, which is yours");
+        if let Some(mail_box) = mail_box {
+            dialogue.say(format!("the lead arrives, marked as a test, at {mail_box}"));
+        }
+    }
 }
 
 fn ask_identity(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), CommandFailure> {
@@ -138,7 +166,10 @@ fn ask_identity(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Comman
     );
     ask_checked(dialogue, draft, DEALER, "id", &id.with_default(slug(&name)))?;
     let site = Question::new("Web site (empty: none)", "write it with https://");
-    let convert = |answer: &str| Ok(json!({"organization": name, "url": answer}));
+    let convert = |answer: &str| {
+        let scheme = if answer.contains("://") { "" } else { "https://" };
+        Ok(json!({"organization": name, "url": format!("{scheme}{answer}")}))
+    };
     let field = DraftField { table: DEALER, key: "provider" };
     ask_with(dialogue, draft, field, &site, AnswerNeed::Optional, convert)?;
     Ok(())
@@ -169,9 +200,14 @@ fn ask_rooftop(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Command
     }
     let phone = Question::new(
         "Telephone number, with + and country code (empty: none)",
-        "write digits without spaces, such as +14155550123",
+        "begin with + and the country code, such as +1 415 555 0123",
     );
-    ask_optional_list(dialogue, draft, rooftop, "phones", &phone)?;
+    let field = DraftField { table: rooftop, key: "phones" };
+    let digits = |answer: &str| {
+        let is_kept = |c: &char| !c.is_whitespace() && !"()-./".contains(*c);
+        Ok(json!([answer.chars().filter(is_kept).collect::<String>()]))
+    };
+    ask_with(dialogue, draft, field, &phone, AnswerNeed::Optional, digits)?;
     ask_address(dialogue, draft, rooftop)?;
     let zone = Question::new("Time zone, by its IANA name", "write a name such as America/Chicago");
     let zone = zone.with_default(local_zone());
@@ -219,13 +255,10 @@ fn ask_hours(
         return Ok(());
     }
     let text = "Shall the server confirm visits and test drives within these hours by itself?";
-    if dialogue.confirm(text, true)? {
-        draft.set(rooftop, "appointments", json!({"types": types}));
-        let mistakes = draft.mistakes(&[format!("{rooftop}/appointments")]);
-        if !mistakes.is_empty() {
-            dialogue.reject(&mistakes, "your staff confirms them");
-            draft.remove(rooftop, "appointments");
-        }
+    if dialogue.confirm(text, true)?
+        && let Err(mistakes) = draft.set_accepted(rooftop, "appointments", json!({"types": types}))
+    {
+        dialogue.reject(&mistakes, "your staff confirms them");
     }
     Ok(())
 }
@@ -253,52 +286,45 @@ fn ask_addresses(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Comma
         "127.0.0.1 is for this machine; another address needs TLS (docs/console.md)",
     );
     let console = console.with_default("127.0.0.1:8090");
-    loop {
+    dialogue.until_accepted(console.hint, |dialogue| {
         let answer = dialogue.ask(&console)?;
         if answer.eq_ignore_ascii_case(NONE) {
             return Ok(());
         }
-        let mut candidate = draft.clone();
-        candidate.set("/server", "console", json!({"listen": answer}));
-        let mistakes = candidate.mistakes(&["/server/console".to_owned()]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(());
-        }
-        dialogue.reject(&mistakes, console.hint);
-    }
+        Ok(draft.set_accepted("/server", "console", json!({"listen": answer}))?)
+    })
 }
 
 /// Asks for the first member of the console, a manager.
 fn ask_member(dialogue: &mut Dialogue) -> Result<Option<FirstMember>, CommandFailure> {
     let question = Question::new("Sign-in name of the first manager (none: later)", "");
     let question = question.with_default("manager");
-    let name = loop {
+    let name = dialogue.until_accepted(question.hint, |dialogue| {
         let answer = dialogue.ask(&question)?;
         if answer.eq_ignore_ascii_case(NONE) {
             return Ok(None);
         }
-        match console::name(&answer) {
-            Ok(name) => break name,
-            Err(reason) => dialogue.reject(&[reason], question.hint),
-        }
-    };
-    loop {
-        let first =
-            dialogue.ask_secret("Password, of 12 characters or more (empty: one is made)")?;
+        Ok(Some(console::name(&answer).map_err(|reason| vec![reason])?))
+    })?;
+    let Some(name) = name else { return Ok(None) };
+    let member = dialogue.until_accepted("use three or four unrelated words", |dialogue| {
+        let name = name.clone();
+        let text = "Password, of 12 characters or more (empty: one is made)";
+        let first = dialogue.ask_secret(text)?;
         if first.is_empty() {
-            let password = password::token()?;
-            return Ok(Some(FirstMember { name, password, is_made: true }));
+            let password = password::token().map_err(CommandFailure::from)?;
+            return Ok(FirstMember { name, password, is_made: true });
         }
         let mut problems = password::problems(&first, &name);
         if problems.is_empty() && dialogue.ask_secret("The same password again")? != first {
             problems.push("the two passwords differ".to_owned());
         }
-        if problems.is_empty() {
-            return Ok(Some(FirstMember { name, password: first, is_made: false }));
+        if !problems.is_empty() {
+            return Err(problems.into());
         }
-        dialogue.reject(&problems, "use three or four unrelated words");
-    }
+        Ok(FirstMember { name, password: first, is_made: false })
+    })?;
+    Ok(Some(member))
 }
 
 /// Adds the first member to the store in the folder of the configuration.
@@ -356,25 +382,15 @@ fn ask_with(
     convert: impl Fn(&str) -> Result<Value, String>,
 ) -> Result<bool, CommandFailure> {
     let DraftField { table, key } = field;
-    loop {
+    dialogue.until_accepted(question.hint, |dialogue| {
         let answer = dialogue.ask(question)?;
         if answer.is_empty() && need == AnswerNeed::Optional {
             return Ok(false);
         }
-        match convert(&answer) {
-            Err(reason) => dialogue.reject(&[reason], question.hint),
-            Ok(value) => {
-                let mut candidate = draft.clone();
-                candidate.set(table, key, value);
-                let mistakes = candidate.mistakes(&[format!("{table}/{key}")]);
-                if mistakes.is_empty() {
-                    *draft = candidate;
-                    return Ok(true);
-                }
-                dialogue.reject(&mistakes, question.hint);
-            }
-        }
-    }
+        let value = convert(&answer).map_err(|reason| vec![reason])?;
+        draft.set_accepted(table, key, value)?;
+        Ok(true)
+    })
 }
 
 /// Asks for a text that is required.
@@ -417,18 +433,6 @@ fn ask_checked_list(
     ask_with(dialogue, draft, field, question, AnswerNeed::Required, list).map(|_| ())
 }
 
-/// Asks for the only item of a list, which may be left out.
-fn ask_optional_list(
-    dialogue: &mut Dialogue,
-    draft: &mut Draft,
-    table: &str,
-    key: &str,
-    question: &Question<'_>,
-) -> Result<bool, CommandFailure> {
-    let field = DraftField { table, key };
-    ask_with(dialogue, draft, field, question, AnswerNeed::Optional, |answer| Ok(json!([answer])))
-}
-
 /// Asks for a whole number. Anything else is left to the reader of the configuration to refuse.
 fn ask_checked_number(
     dialogue: &mut Dialogue,
@@ -452,18 +456,12 @@ fn ask_checked_secret(
     key: &str,
     text: &str,
 ) -> Result<(), CommandFailure> {
-    loop {
-        let answer = dialogue.ask_secret(text)?;
+    dialogue.until_accepted("Ctrl-C stops, if the user was wrong", |dialogue| {
         let mut candidate = draft.clone();
-        candidate.set(table, key, Value::from(answer));
+        candidate.set(table, key, Value::from(dialogue.ask_secret(text)?));
         // A password that may not be sent is reported at the user that it belongs to.
-        let mistakes = candidate.mistakes(&[format!("{table}/{key}"), format!("{table}/user")]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(());
-        }
-        dialogue.reject(&mistakes, "Ctrl-C stops, if the user was wrong");
-    }
+        Ok(draft.accept(candidate, &[format!("{table}/{key}"), format!("{table}/user")])?)
+    })
 }
 
 /// Returns the time zone of this machine, unless it is UTC, in which servers are and dealers are not.

@@ -126,7 +126,7 @@ impl Draft {
     }
 
     /// Returns the mistakes in the values at these JSON Pointers, as the reader of the configuration finds them.
-    pub(super) fn mistakes(&self, pointers: &[String]) -> Vec<String> {
+    fn mistakes(&self, pointers: &[String]) -> Vec<String> {
         let Err(found) = read::read(&self.text(), &[]) else { return Vec::new() };
         let keys: Vec<String> = pointers.iter().map(|pointer| dotted_key(pointer)).collect();
         let is_meant = |mistake: &TomlMistake| {
@@ -140,6 +140,38 @@ impl Draft {
             }
         }
         messages
+    }
+
+    /// Makes a candidate the draft, unless the reader of the configuration refuses its values at these JSON Pointers.
+    ///
+    /// # Errors
+    /// Returns the mistakes in them.
+    pub(super) fn accept(
+        &mut self,
+        candidate: Self,
+        pointers: &[String],
+    ) -> Result<(), Vec<String>> {
+        let mistakes = candidate.mistakes(pointers);
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        *self = candidate;
+        Ok(())
+    }
+
+    /// Sets a key of the table at a JSON Pointer, unless the reader of the configuration refuses its value.
+    ///
+    /// # Errors
+    /// Returns the mistakes in it.
+    pub(super) fn set_accepted(
+        &mut self,
+        table: &str,
+        key: &str,
+        value: Value,
+    ) -> Result<(), Vec<String>> {
+        let mut candidate = self.clone();
+        candidate.set(table, key, value);
+        self.accept(candidate, &[format!("{table}/{key}")])
     }
 
     /// Returns the dealer of a draft that has all required answers.

@@ -1,6 +1,7 @@
 //! The inventory feed: where it is, and a trial that reads it as an import would and says what was understood.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::runtime::Builder;
@@ -34,7 +35,9 @@ pub(super) fn ask(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Comm
             dialogue.say("  no feed yet: `tradepost import FILE` reads one by hand");
             return Ok(());
         }
-        if is_tried(dialogue, draft)? && dialogue.confirm("Use this feed?", true)? {
+        if let Some(report) = tried(dialogue, draft)?
+            && dialogue.confirm("Use this feed?", report.accepted > 0)?
+        {
             return Ok(());
         }
         *draft = before;
@@ -49,26 +52,20 @@ fn ask_place(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<bool, Command
     );
     let feed = draft.add(DEALER, "feeds");
     draft.set(&feed, "name", json!("inventory"));
-    loop {
+    let has_feed = dialogue.until_accepted(question.hint, |dialogue| {
         let answer = dialogue.ask(&question)?;
         if answer.is_empty() {
-            draft.remove(DEALER, "feeds");
             return Ok(false);
         }
         let mut candidate = draft.clone();
-        match set_place(&mut candidate, &feed, &answer) {
-            Err(reason) => dialogue.reject(&[reason], question.hint),
-            Ok(keys) => {
-                let pointers: Vec<String> =
-                    keys.iter().map(|key| format!("{feed}/{key}")).collect();
-                let mistakes = candidate.mistakes(&pointers);
-                if mistakes.is_empty() {
-                    *draft = candidate;
-                    break;
-                }
-                dialogue.reject(&mistakes, question.hint);
-            }
-        }
+        let keys = set_place(&mut candidate, &feed, &answer).map_err(|reason| vec![reason])?;
+        let pointers: Vec<String> = keys.iter().map(|key| format!("{feed}/{key}")).collect();
+        draft.accept(candidate, &pointers)?;
+        Ok(true)
+    })?;
+    if !has_feed {
+        draft.remove(DEALER, "feeds");
+        return Ok(false);
     }
     ask_sftp_files(dialogue, draft, &feed)?;
     let presets = Preset::NAMES.join(", ");
@@ -88,8 +85,13 @@ fn set_place(
         draft.set(feed, "url", json!(answer));
         return Ok(&["from", "url"]);
     }
-    let path = std::fs::canonicalize(answer)
-        .map_err(|error| format!("cannot read {answer}: {}", error.kind()))?;
+    let path = std::fs::canonicalize(answer).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => match std::env::current_dir() {
+            Ok(folder) => format!("{} does not exist", folder.join(answer).display()),
+            Err(_) => format!("{answer} does not exist"),
+        },
+        kind => format!("cannot read {answer}: {kind}"),
+    })?;
     let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
     let folder = folder.unwrap_or(Path::new("/")).display().to_string();
     draft.set(feed, "from", json!("folder"));
@@ -121,20 +123,20 @@ fn ask_sftp_files(
     ask_checked(dialogue, draft, feed, "known_hosts", &hosts)
 }
 
-/// Reads the feed as an import would, and shows what was understood. Returns false when it cannot be used.
-fn is_tried(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<bool, CommandFailure> {
+/// Reads the feed as an import would, and shows what was understood. Returns `None` when it cannot be read.
+fn tried(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<Option<FeedReport>, CommandFailure> {
     loop {
         let report = match trial(draft) {
             Ok(report) => report,
             Err(failure) => {
                 let reasons = [vec![failure.message], failure.lines].concat();
                 dialogue.reject(&reasons, failure.hint.as_deref().unwrap_or_default());
-                return Ok(false);
+                return Ok(None);
             }
         };
         show(dialogue, &report);
         if report.skipped_for(SkipReason::AnotherDealer) == 0 {
-            return Ok(true);
+            return Ok(Some(report));
         }
         let question = Question::new(
             "Name or number of the first rooftop in the feed (empty: leave these rows out)",
@@ -142,7 +144,7 @@ fn is_tried(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<bool, CommandF
         );
         let answer = dialogue.ask(&question)?;
         if answer.is_empty() {
-            return Ok(true);
+            return Ok(Some(report));
         }
         draft.set(&format!("{ROOFTOPS}/0"), "feed_names", json!([answer]));
     }
@@ -208,8 +210,11 @@ fn show(dialogue: &Dialogue, report: &FeedReport) {
     if let Some(preset) = report.preset {
         dialogue.say(format!("  {preset} of its headings"));
     }
-    for table in import::explanation(TableWidth::Terminal, report) {
-        dialogue.say(table);
+    // Of no vehicle, every field is empty.
+    if *accepted > 0 {
+        for table in import::explanation(TableWidth::Terminal, report) {
+            dialogue.say(table);
+        }
     }
     for warning in &report.warnings {
         dialogue.say(format!("  warning: {} of {rows}: {}", warning.count, warning.kind.summary()));

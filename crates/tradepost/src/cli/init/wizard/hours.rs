@@ -9,7 +9,7 @@ const DAYS: [&str; 7] =
 
 /// Advice for hours that cannot be read.
 pub(super) const HINT: &str =
-    "write days and hours of 24, such as Mo-Fr 9-18, Sa 10:30-16; days without hours are closed";
+    "write days and hours, such as Mo-Fr 9-18, Sa 10:30am-4pm; days without hours are closed";
 
 /// Spells out a week as a table of the configuration.
 ///
@@ -51,9 +51,20 @@ fn spelled_out(hours: &str) -> String {
     format!("{}-{}", time(open), time(close))
 }
 
+/// Writes `9`, `9:30` and `6pm` as a time of 24 hours.
 fn time(text: &str) -> String {
-    let (hour, minute) = text.split_once(':').unwrap_or((text, "00"));
-    format!("{hour:0>2}:{minute}")
+    let text = text.to_lowercase();
+    let (number, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
+        (Some(number), _) => (number, Some(0)),
+        (_, Some(number)) => (number, Some(12)),
+        (None, None) => (text.as_str(), None),
+    };
+    let (hour, minute) = number.split_once(':').unwrap_or((number, "00"));
+    match (half, hour.parse::<u32>()) {
+        // Noon is 12 pm, and midnight 12 am.
+        (Some(half), Ok(hour @ 1..=12)) => format!("{:02}:{minute}", hour % 12 + half),
+        (Some(_) | None, Ok(_) | Err(_)) => format!("{hour:0>2}:{minute}"),
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +79,9 @@ mod tests {
         assert_eq!(written("Mo-Tu 9-18:30, Saturday 10 - 16").as_deref(), Ok(expected));
         let expected = r#"{"sunday":"11:00-15:00","monday":"11:00-15:00"}"#;
         assert_eq!(written("su-mo 11-15").as_deref(), Ok(expected));
+        let expected = r#"{"monday":"09:00-18:30","tuesday":"00:00-12:00"}"#;
+        assert_eq!(written("Mon 9am-6:30 PM, Tue 12am-12pm").as_deref(), Ok(expected));
+        assert_eq!(written("Mo 13pm-14").as_deref(), Ok(r#"{"monday":"13:00-14:00"}"#));
         assert_eq!(written("").as_deref(), Ok("{}"));
         // No hours, which the reader of the configuration says.
         assert_eq!(written("Mo noon").as_deref(), Ok(r#"{"monday":"noon"}"#));

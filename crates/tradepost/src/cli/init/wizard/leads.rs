@@ -81,13 +81,10 @@ fn ask_channel(dialogue: &mut Dialogue) -> Result<LeadChannel, CommandFailure> {
     let names = LeadChannel::NAMES.join(", ");
     let text = format!("Leads go by: {names} (mail and crm send ADF, which CRMs read)");
     let question = Question::new(&text, "").with_default(LeadChannel::Mail.name());
-    loop {
-        let answer = dialogue.ask(&question)?;
-        match LeadChannel::from_name(&answer.to_lowercase()) {
-            Some(channel) => return Ok(channel),
-            None => dialogue.reject(&[format!("must be one of {names}")], ""),
-        }
-    }
+    dialogue.until_accepted("", |dialogue| {
+        let channel = LeadChannel::from_name(&dialogue.ask(&question)?.to_lowercase());
+        channel.ok_or_else(|| vec![format!("must be one of {names}")].into())
+    })
 }
 
 fn ask_mail(
@@ -159,21 +156,15 @@ fn ask_webhook(
         "write an address with https",
     );
     ask_checked(dialogue, draft, delivery, "url", &url)?;
-    loop {
-        let text = "Key that signs them, of 32 characters or more (empty: one is made)";
+    let text = "Key that signs them, of 32 characters or more (empty: one is made)";
+    let hint = "an empty line makes one, which you find in a file afterwards";
+    dialogue.until_accepted(hint, |dialogue| {
         let key = match dialogue.ask_secret(text)? {
-            key if key.is_empty() => password::token()?,
+            key if key.is_empty() => password::token().map_err(CommandFailure::from)?,
             key => key,
         };
-        let mut candidate = draft.clone();
-        candidate.set(delivery, "hmac_key", json!(key));
-        let mistakes = candidate.mistakes(&[format!("{delivery}/hmac_key")]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(());
-        }
-        dialogue.reject(&mistakes, "an empty line makes one, which you find in a file afterwards");
-    }
+        Ok(draft.set_accepted(delivery, "hmac_key", json!(key))?)
+    })
 }
 
 fn ask_chat(

@@ -33,6 +33,27 @@ impl<'a> Question<'a> {
     }
 }
 
+/// Reason for which there is no answer yet.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The answer is not accepted, for these reasons; another is asked for.
+    Rejected(Vec<String>),
+    /// The command ends.
+    Failed(CommandFailure),
+}
+
+impl From<Vec<String>> for NoAnswer {
+    fn from(reasons: Vec<String>) -> Self {
+        Self::Rejected(reasons)
+    }
+}
+
+impl From<CommandFailure> for NoAnswer {
+    fn from(failure: CommandFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// Questions and answers on standard output and standard input.
 pub(super) struct Dialogue {
     input: StdinLock<'static>,
@@ -63,6 +84,24 @@ impl Dialogue {
         }
     }
 
+    /// Asks until an answer is accepted, and says after each other one why it is not.
+    ///
+    /// # Errors
+    /// Fails when `ask` does, such as at the end of the input.
+    pub(super) fn until_accepted<T>(
+        &mut self,
+        hint: &str,
+        mut ask: impl FnMut(&mut Self) -> Result<T, NoAnswer>,
+    ) -> Result<T, CommandFailure> {
+        loop {
+            match ask(self) {
+                Ok(answer) => return Ok(answer),
+                Err(NoAnswer::Rejected(reasons)) => self.reject(&reasons, hint),
+                Err(NoAnswer::Failed(failure)) => return Err(failure),
+            }
+        }
+    }
+
     /// Asks a question once. Returns the answer without spaces around it, or the default.
     ///
     /// # Errors
@@ -90,13 +129,11 @@ impl Dialogue {
     /// Fails when the input has ended.
     pub(super) fn confirm(&mut self, text: &str, default: bool) -> Result<bool, CommandFailure> {
         let question = Question::new(text, "").with_default(if default { "yes" } else { "no" });
-        loop {
-            match self.ask(&question)?.to_lowercase().as_str() {
-                "y" | "yes" => return Ok(true),
-                "n" | "no" => return Ok(false),
-                _ => self.reject(&["must be yes or no".to_owned()], ""),
-            }
-        }
+        self.until_accepted("", |dialogue| match dialogue.ask(&question)?.to_lowercase().as_str() {
+            "y" | "yes" => Ok(true),
+            "n" | "no" => Ok(false),
+            _ => Err(vec!["must be yes or no".to_owned()].into()),
+        })
     }
 
     /// Asks for a secret, which the terminal does not show.
