@@ -1,6 +1,6 @@
 // The console works without this. It adds: news of the inbox, keys to move in lists, the way to the
 // search, the list of keys, moving appointments in the calendar, a question before what cannot be undone,
-// and nothing instead of photos that are gone.
+// buttons that say that a form is being sent, and nothing instead of photos that are gone.
 "use strict";
 
 // Photos that cannot be had.
@@ -16,6 +16,33 @@ for (const form of document.querySelectorAll("form[data-ask]")) {
     if (!window.confirm(form.dataset.ask)) event.preventDefault();
   });
 }
+
+// On a phone the list of pages scrolls to the page that is shown.
+const here = document.querySelector(".side nav [aria-current]");
+if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 16;
+
+// A form is sent once. Its button says so until the next page is there.
+let isSent = false;
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  // A file leaves the page as it is.
+  if (event.defaultPrevented || form.method !== "post" || "download" in form.dataset) return;
+  isSent = true;
+  const buttons = [...form.elements].filter((it) => it.type === "submit");
+  const pressed = event.submitter || buttons[0];
+  // Afterwards: the value of a button that is disabled is not sent.
+  setTimeout(() => {
+    for (const button of buttons) button.disabled = true;
+    if (!pressed) return;
+    pressed.style.minWidth = `${pressed.offsetWidth}px`;
+    pressed.removeAttribute("aria-label");
+    pressed.textContent = pressed.dataset.busy || "Saving…";
+  });
+});
+// A page that the browser has kept would still say it.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted && isSent) window.location.reload();
+});
 
 // What only works with scripts.
 for (const part of document.querySelectorAll("[data-scripted]")) part.hidden = false;
