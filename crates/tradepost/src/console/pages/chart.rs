@@ -113,6 +113,11 @@ impl WeekChart {
         let description = format!("{}.", labels.join("; "));
         Self { id, title, description, width: days.len() * DAY_OF_WEEK, days }
     }
+
+    /// Returns true when something is drawn.
+    pub(super) fn has_bars(&self) -> bool {
+        self.days.iter().any(|day| !day.parts.is_empty())
+    }
 }
 
 /// Stacks the parts of a bar. Each count above zero is visible; the highest part gives up the height for
