@@ -1,6 +1,7 @@
 // What the walks through the console share: a browser, its screens, and what has to be so on every page. axe-core
 // must find no violation, no page may log an error or be wider than the screen, texts of buyers must not run as
-// script, no badge may lie over a text, and a table that is wider than its box must show that it scrolls.
+// script, no badge may lie over a text, nothing may stick out of its box, and a table that is wider than its box must
+// show that it scrolls.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -61,8 +62,8 @@ export async function signIn(site, page, name, word) {
   await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
 }
 
-// Widths of desks at which badges and texts share a line, in pixels.
-export const DESKS = [1024, 1152, 1280, 1366, 1440];
+// Widths of tablets and desks at which badges and texts share a line, in pixels.
+export const DESKS = [768, 1024, 1152, 1280, 1366, 1440];
 
 // Returns the badges that lie over a text beside them, each with that text.
 export function covered() {
@@ -105,6 +106,26 @@ export function covered() {
   return { badges: document.querySelectorAll(".chip, .count").length, found };
 }
 
+// Returns the visible elements that reach beyond the box around them: a card, a list, the side or the window. What
+// lies in a box that scrolls may be wider.
+export function sticksOut() {
+  const boxes = ".card, .list, .figure, .empty, .bar, .tabs, .stages, .side, .done, .trouble, details, dialog, main";
+  const found = [];
+  for (const node of document.body.querySelectorAll("*")) {
+    if (node.closest(".unseen, .skip, svg") || !node.checkVisibility() || node.offsetWidth === 0) continue;
+    const scroller = node.parentElement.closest(".scroll, pre, .what, .side");
+    if (scroller) continue;
+    const own = node.getBoundingClientRect();
+    const around = node.parentElement.closest(boxes);
+    const box = around ? around.getBoundingClientRect() : { left: 0, right: document.documentElement.clientWidth };
+    if (own.right > box.right + 1 || own.left < box.left - 1) {
+      const text = node.textContent.trim().slice(0, 40);
+      found.push(`<${node.localName} class="${node.className}"> "${text}" by ${Math.round(own.right - box.right)} pixels`);
+    }
+  }
+  return found;
+}
+
 // Returns the number of tables that are wider than their box, and those whose box does not show it: by shadows
 // at its edges, which covers that scroll with the table hide at the ends.
 function wideTables() {
@@ -141,6 +162,8 @@ async function look(page, said, name, path) {
   check(`axe finds nothing: ${name}`, told.length === 0, `\n      ${told.join("\n      ")}`);
   const over = await page.evaluate(() => document.documentElement.scrollWidth);
   check(`fits the screen: ${name}`, over <= page.viewportSize().width, `${over} pixels wide`);
+  const out = await page.evaluate(sticksOut);
+  check(`nothing sticks out of its box: ${name}`, out.length === 0, out.join("; "));
   const tables = await page.evaluate(wideTables);
   results.tablesThatScroll += tables.wide;
   check(`tables show that they scroll: ${name}`, tables.unmarked.length === 0, tables.unmarked.join("; "));
@@ -149,6 +172,17 @@ async function look(page, said, name, path) {
   check(`no text of a buyer ran as script: ${name}`, !(await page.evaluate(() => window.broken)));
   check(`no errors in the console: ${name}`, said.length === 0, said.splice(0).join("; "));
   if (path) await page.screenshot({ path, fullPage: true });
+}
+
+// Returns what takes screenshots of a page in light and dark into a folder, if there is one.
+export function photographing(shots) {
+  return async (page, shot) => {
+    for (const colorScheme of shots ? ["dark", "light"] : []) {
+      await page.emulateMedia({ colorScheme });
+      const path = join(shots, `${shot}-${colorScheme}.png`);
+      await page.screenshot({ path, fullPage: true, animations: "disabled" });
+    }
+  };
 }
 
 // Ends a walk.

@@ -1,19 +1,25 @@
 // Opens the console in Debian's Chromium: every page, in every role, wide and narrow, light and dark. axe-core
 // must find no violation, no page may log an error or be wider than the screen, texts of buyers must not run as
-// script, no badge may lie over a text, and a table that is wider than its box must show that it scrolls.
+// script, no badge may lie over a text, nothing may stick out of its box, and a table that is wider than its box must
+// show that it scrolls.
 //
 //   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA PROVIDER_PORT [FOLDER_FOR_SCREENSHOTS]
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
-import { DESKS, EVIL, SCREENS, browser, check, covered, end, looking, open, results, signIn as enter } from "./pages.js";
+import {
+  DESKS, EVIL, SCREENS, browser, check, covered, end, looking, open, photographing, results, signIn as enter, sticksOut,
+} from "./pages.js";
 
 const [tradepost, agent, site, password, data, providerPort, shots] = process.argv.slice(2);
 const look = looking(shots);
+const photograph = photographing(shots);
 const signIn = (page, name, word) => enter(site, page, name, word);
 
-async function call(payload) {
-  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: payload }] };
+// Sends a message, in a conversation if there is one. Returns the whole answer, the receipt of a lead and its id, and
+// the conversation.
+async function call(payload, contextId) {
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: payload }], contextId };
   const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
   const answer = await fetch(`${agent}/a2a`, {
     method: "POST",
@@ -21,8 +27,9 @@ async function call(payload) {
     body: JSON.stringify(body),
   });
   const json = await answer.json();
-  const found = JSON.stringify(json).match(/"lead_id":"([^"]+)"/);
-  return { json, lead: found?.[1] };
+  const said = json.result?.message;
+  const receipt = said?.parts[0].data.data;
+  return { json, receipt, lead: receipt?.lead_id, context: said?.contextId };
 }
 
 let phones = 1230;
@@ -191,7 +198,7 @@ const MAY = {
   check("the report is downloaded", download.suggestedFilename() === "probe.html");
   await page.goto(`${site}/refusals`);
   await page.getByRole("searchbox").fill(errorId);
-  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByRole("button", { name: "Search" }).click();
   await page.getByRole("heading", { name: "INVALID_CONSENT" }).or(page.getByRole("heading", { name: "SCHEMA_VALIDATION_FAILED" })).waitFor();
   check("the page shows the wrong field of the request", await page.getByText("/customer/email").isVisible());
   check("the page shows no text of the caller", !(await page.content()).includes("onerror"));
@@ -232,7 +239,7 @@ for (const [role, name] of Object.entries(people)) {
 
 check("some tables are wider than a phone", results.tablesThatScroll > 0);
 
-// Badges at the widths of desks.
+// Badges and the edges of boxes at the widths of desks and tablets.
 let badgesSeen = 0;
 for (const width of DESKS) {
   const { context, page } = await open("wide");
@@ -243,62 +250,80 @@ for (const width of DESKS) {
     const { badges, found } = await page.evaluate(covered);
     badgesSeen += badges;
     check(`no badge lies over a text: ${what} at ${width} pixels`, found.length === 0, found.join("; "));
+    const out = await page.evaluate(sticksOut);
+    check(`nothing sticks out of its box: ${what} at ${width} pixels`, out.length === 0, out.join("; "));
+    await photograph(page, `${what}-manager-${width}`);
   }
   await context.close();
 }
 check("the pages have badges", badgesSeen > DESKS.length);
 
-// Moving an appointment in the calendar: by dragging, by keys, and by the form on a phone.
-const visit = ids[0];
-
-// Returns the address of the week of the appointment, at the rooftop that its lead is for.
-async function weekOf(page) {
-  await page.goto(`${site}/leads/${visit}`);
+// Returns the address of the week of an appointment, at the rooftop that its lead is for.
+async function weekOf(page, id) {
+  await page.goto(`${site}/leads/${id}`);
   const fact = page.locator(".facts > div").filter({ has: page.getByText("Rooftop", { exact: true }) });
   const rooftop = encodeURIComponent(await fact.first().locator("dd").textContent());
   return `${site}/appointments?view=week&date=${day}&rooftop=${rooftop}&department=sales`;
 }
 
-// Returns the slot of the appointment in the table.
-function slotOf(page) {
-  return page.locator(`[data-grid] a.visit[href$="${visit}"]`).evaluate((it) => it.closest("td").dataset.at);
-}
+// Returns the appointment of a lead in the table, and its slot.
+const inTable = (page, id) => page.locator(`[data-grid] a.visit[href$="${id}"]`);
+const slotOf = (page, id) => inTable(page, id).evaluate((it) => it.closest("td").dataset.at);
+const told = (page) => page.locator("[data-told]").textContent();
 
-{
-  const { context, page, said } = await open("wide");
-  await signIn(page, people.desk, secret);
-  await page.goto(await weekOf(page));
-  const before = await slotOf(page);
-  const shown = page.locator(`[data-grid] a.visit[href$="${visit}"]`);
-  await shown.scrollIntoViewIfNeeded();
-  const source = await shown.boundingBox();
-  const free = page.locator("[data-grid] tr").filter({ has: page.locator(`a.visit[href$="${visit}"]`) }).locator("td.free[data-at]");
-  const target = await free.first().boundingBox();
-  const named = await free.first().getAttribute("data-name");
+// Drags the appointment of a lead to a free time in its row of the table.
+async function drag(page, id) {
+  const before = await slotOf(page, id);
+  await inTable(page, id).scrollIntoViewIfNeeded();
+  const source = await inTable(page, id).boundingBox();
+  const row = page.locator("[data-grid] tr").filter({ has: page.locator(`a.visit[href$="${id}"]`) });
+  const free = row.locator("td.free[data-at]").first();
+  const target = await free.boundingBox();
+  const named = await free.getAttribute("data-name");
   await page.mouse.move(source.x + 20, source.y + 8);
   await page.mouse.down();
   await page.mouse.move(source.x + 40, source.y + 20, { steps: 4 });
   await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 8 });
-  check("dragging says where", (await page.locator("[data-told]").textContent()).includes(named), named);
+  check("dragging says where", (await told(page)).includes(named), named);
   await page.mouse.up();
   await page.getByText("The appointment is moved.").waitFor();
-  check("an appointment is dragged to a free time", (await slotOf(page)) !== before);
-  await look(page, said, "calendar after dragging", "calendar-dragged");
+  check("an appointment is dragged to a free time", (await slotOf(page, id)) !== before);
+}
 
-  const dragged = await slotOf(page);
-  await shown.focus();
+// Picks the appointment of a lead up with the keyboard and chooses a slot below.
+async function pickUp(page, id, slots) {
+  await inTable(page, id).focus();
   await page.keyboard.press("m");
-  check("picking up is announced", (await page.locator("[data-told]").textContent()).includes("is picked up"));
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("Escape");
-  check("Escape leaves it", (await page.locator("[data-told]").textContent()) === "Not moved.");
-  await page.keyboard.press("m");
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowDown");
-  await look(page, said, "calendar while moving", "calendar-moving");
-  await page.keyboard.press("Enter");
+  check("picking up is announced", (await told(page)).includes("is picked up"));
+  for (let i = 0; i < slots; i += 1) await page.keyboard.press("ArrowDown");
+}
+
+// Moves the appointment of a lead with the form below the calendar, by an hour.
+async function moveByForm(page, id) {
+  const item = page.locator("li[id^=appt-]").filter({ has: page.locator(`a[href$="${id}"]`) });
+  const before = await item.locator("time").getAttribute("datetime");
+  await item.getByText("Move…").click();
+  const field = item.getByLabel(/New time/);
+  const later = new Date(`${await field.inputValue()}:00Z`);
+  later.setUTCHours(later.getUTCHours() + 1);
+  await field.fill(later.toISOString().slice(0, 16));
+  await item.getByRole("button", { name: "Move" }).click();
   await page.getByText("The appointment is moved.").waitFor();
-  check("an appointment is moved by keys", (await slotOf(page)) !== dragged);
+  check("an appointment is moved by the form", (await item.locator("time").getAttribute("datetime")) !== before);
+}
+
+// The keys of the calendar, and those of every page.
+{
+  const { context, page, said } = await open("wide");
+  await signIn(page, people.desk, secret);
+  await page.goto(await weekOf(page, ids[0]));
+  const before = await slotOf(page, ids[0]);
+  await pickUp(page, ids[0], 1);
+  await page.keyboard.press("Escape");
+  check("Escape leaves it", (await told(page)) === "Not moved." && (await slotOf(page, ids[0])) === before);
+  await pickUp(page, ids[0], 2);
+  await look(page, said, "calendar while moving", "calendar-moving");
+  await page.keyboard.press("Escape");
 
   await page.keyboard.press("?");
   check("? shows the keys", await page.getByRole("dialog").isVisible());
@@ -309,38 +334,61 @@ function slotOf(page) {
   check("/ leads to the search", await page.locator("[data-search]").evaluate((it) => it === document.activeElement));
   await context.close();
 }
-{
-  const { context, page } = await open("phone");
-  await signIn(page, people.desk, secret);
-  await page.goto(await weekOf(page));
-  check("a phone shows no table", !(await page.locator("[data-grid]").isVisible()));
-  const item = page.locator("li[id^=appt-]").filter({ has: page.locator(`a[href$="${visit}"]`) });
-  const before = await item.locator("time").getAttribute("datetime");
-  await item.getByText("Move…").click();
-  const field = item.getByLabel(/New time/);
-  const later = new Date(`${await field.inputValue()}:00Z`);
-  later.setUTCHours(later.getUTCHours() + 1);
-  await field.fill(later.toISOString().slice(0, 16));
-  await item.getByRole("button", { name: "Move" }).click();
-  await page.getByText("The appointment is moved.").waitFor();
-  check("an appointment is moved by the form on a phone", (await item.locator("time").getAttribute("datetime")) !== before);
-  await context.close();
-}
 
-// A lead from its arrival to the sale, and hundreds that are closed at once.
+// A lead from its arrival to the sale: it is assigned, its appointment is confirmed and moved, and the agent hears
+// of both when it sends its lead again. Hundreds of others are closed at once.
 const CLOSED = 500;
-for (const screen of ["wide", "phone"]) {
+for (const [screen, agreed] of [["wide", "10:00"], ["phone", "11:00"]]) {
   const name = `Worked ${screen}`;
-  const { lead: worked } = await call(lead("Worked", screen, `worked-${screen}@buyer.example`, {
+  const wish = lead("Worked", screen, `worked-${screen}@buyer.example`, {
     vehicle_of_interest: { vin: vins[0] },
-  }));
+    appointment: { appointment_type: "test_drive" },
+  });
+  const { lead: worked, receipt, context: conversation } = await call(wish);
+  check(`without a time, staff have to find one (${screen})`, receipt.appointment.status === "requested");
+  // Checks that the agent reads the time that the page shows.
+  const hears = async (what, shown) => {
+    const answer = await call(wish, conversation);
+    const { status, confirmed_at: at } = answer.receipt?.appointment ?? {};
+    const isTold = answer.lead === worked && status === "confirmed" && Date.parse(at) === Date.parse(shown);
+    check(`the agent hears ${what} (${screen})`, isTold, `${JSON.stringify(answer.json)} instead of ${shown}`);
+  };
+
   const { context, page, said } = await open(screen);
   await signIn(page, people.desk, secret);
   check(`a new lead is in the inbox (${screen})`, await page.getByText(name).first().isVisible());
   await page.goto(`${site}/leads/${worked}`);
   await page.getByLabel("Owner", { exact: true }).selectOption(people.desk);
   await page.getByRole("button", { name: "Assign" }).click();
-  check(`a lead is assigned (${screen})`, await page.getByRole("status").isVisible());
+  check(`a lead is assigned (${screen})`, await page.getByText(`${people.desk} has this lead.`).isVisible());
+
+  const visit = page.getByRole("region", { name: "Appointment", exact: true });
+  check(`an appointment waits for staff (${screen})`, await visit.locator(".chip").getByText("no agreed time yet").isVisible());
+  await visit.getByText("Confirm…").click();
+  await visit.getByLabel(/Agreed time/).fill(`${day}T${agreed}`);
+  await visit.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("The appointment is confirmed.").waitFor();
+  check(`an appointment is confirmed (${screen})`, await visit.locator(".chip").getByText("confirmed").isVisible());
+  await look(page, said, `a confirmed appointment (${screen})`, `lead-confirmed-${screen}`);
+  await hears("the agreed time", await visit.locator("time").getAttribute("datetime"));
+
+  await page.goto(await weekOf(page, worked));
+  if (screen === "phone") {
+    check("a phone shows no table", !(await page.locator("[data-grid]").isVisible()));
+    await moveByForm(page, worked);
+  } else {
+    await drag(page, worked);
+    await look(page, said, "calendar after dragging", "calendar-dragged");
+    await hears("where it was dragged", await inTable(page, worked).locator("time").getAttribute("datetime"));
+    const dragged = await slotOf(page, worked);
+    await pickUp(page, worked, 2);
+    await page.keyboard.press("Enter");
+    await page.getByText("The appointment is moved.").waitFor();
+    check("an appointment is moved by keys", (await slotOf(page, worked)) !== dragged);
+  }
+  await page.goto(`${site}/leads/${worked}`);
+  await hears("the new time", await visit.locator("time").getAttribute("datetime"));
+
   await page.getByRole("button", { name: "Sold", exact: true }).click();
   check(`a lead is marked sold (${screen})`, await page.locator(".head .chip").getByText("Sold").isVisible());
   await look(page, said, `a sold lead (${screen})`, `lead-sold-${screen}`);
@@ -399,7 +447,19 @@ for (const screen of ["wide", "phone"]) {
   await page.keyboard.press("Enter");
   await page.waitForURL(/q=lovelace/);
   await page.getByRole("link", { name: /Ada Lovelace/ }).click();
-  await page.getByRole("button", { name: "Working" }).click();
+  // The answer is held back, so that the page shows what it says meanwhile.
+  let answer;
+  const asked = new Promise((resolve) => (answer = resolve));
+  await page.route("**/stage", (route) => asked.then(() => route.continue()));
+  const sending = await page.evaluate(() => new Promise((resolve) => {
+    const buttons = [...document.querySelectorAll(".stages button")];
+    const shown = () => resolve(buttons.map((it) => `${it.textContent} ${it.disabled}`).join(", "));
+    document.addEventListener("submit", () => setTimeout(shown));
+    buttons.find((it) => it.value === "working").click();
+  }));
+  const expected = "New true, Saving… true, Sold true, Lost true";
+  check("a form that is being sent says so, and cannot be sent again", sending === expected, sending);
+  answer();
   check("the result of the action is shown", await page.getByRole("status").isVisible());
   check("the stage is pressed", (await page.getByRole("button", { name: "Working" }).getAttribute("aria-pressed")) === "true");
   await page.getByLabel("Add a note for your colleagues").fill(`Called back. ${EVIL}`);
