@@ -447,6 +447,8 @@ for (const [screen, agreed] of [["wide", "10:00"], ["phone", "11:00"]]) {
   await page.keyboard.press("Enter");
   await page.waitForURL(/q=lovelace/);
   await page.getByRole("link", { name: /Ada Lovelace/ }).click();
+  await page.waitForURL(/\/leads\/lead_/);
+  await page.waitForLoadState();
   // The answer is held back, so that the page shows what it says meanwhile.
   let answer;
   const asked = new Promise((resolve) => (answer = resolve));
@@ -460,6 +462,7 @@ for (const [screen, agreed] of [["wide", "10:00"], ["phone", "11:00"]]) {
   const expected = "New true, Saving… true, Sold true, Lost true";
   check("a form that is being sent says so, and cannot be sent again", sending === expected, sending);
   answer();
+  await page.getByRole("status").waitFor();
   check("the result of the action is shown", await page.getByRole("status").isVisible());
   check("the stage is pressed", (await page.getByRole("button", { name: "Working" }).getAttribute("aria-pressed")) === "true");
   await page.getByLabel("Add a note for your colleagues").fill(`Called back. ${EVIL}`);
