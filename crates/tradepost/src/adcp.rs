@@ -39,6 +39,7 @@ pub mod keys;
 pub mod listing;
 pub mod notices;
 pub mod offline;
+pub mod order_check;
 pub mod orders;
 pub mod product_findings;
 pub mod replay;
@@ -97,6 +98,16 @@ pub fn open(
         // By default this agent defines what its catalogue contains.
         profile.catalogue.agent_url.clone_from(&base_url);
     }
+    let ad_server = config.ad_server.as_ref().map(|wanted| {
+        let why = |why: String| InternalError::new("connecting to the ad server", why);
+        ad_server::connect(wanted).map_err(why)
+    });
+    let ad_server = ad_server.transpose()?;
+    profile.ad_server = config
+        .ad_server
+        .as_ref()
+        .zip(ad_server.as_ref())
+        .map(|(wanted, connected)| ad_server::profile(wanted, connected.as_ref()));
     let profile: Arc<PublisherProfile> = Arc::new(profile);
     let agents = profile.agents.iter().filter_map(|whose| {
         let keys = config.signers.get(&whose.id)?.clone();
@@ -123,13 +134,10 @@ pub fn open(
     };
     let looked_through = Arc::new(publisher_store.clone());
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
-    let orders = config.ad_server.as_ref().map(|wanted| {
-        let why = |why: String| InternalError::new("connecting to the ad server", why);
-        let connected = ad_server::connect(wanted).map_err(why)?;
-        let orders = ad_server::carrier(wanted, connected, &profile, &publisher_store, clock);
-        Ok::<_, InternalError>(Arc::new(orders))
+    let connection = config.ad_server.as_ref().zip(ad_server.clone());
+    let orders = connection.map(|(wanted, connected)| {
+        Arc::new(ad_server::carrier(wanted, connected, &profile, &publisher_store, clock))
     });
-    let orders = orders.transpose()?;
     let upstream =
         config.upstream.map(|server| upstream::SoldOutClient::new(server, clock)).transpose()?;
     let signer = services::SubscriberSigner {
@@ -142,6 +150,8 @@ pub fn open(
     let mut services =
         services::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
     services.upstream = upstream;
+    services.orders = ad_server
+        .map(|connected| order_check::OrderChecker::new(&profile.id, connected, clock, patience));
     services.governance = Some(Arc::clone(&governance));
     services.signer = Some(signer);
     services.verifiers = services::Credentials(verifiers);

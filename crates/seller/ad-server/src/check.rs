@@ -1,9 +1,7 @@
 //! What an ad server cannot do of an order, found by its capabilities alone. Every problem of every package
 //! is reported at once.
 
-use tradepost_publisher::ad_server::{
-    AdServerCapabilities, LineItemSpec, OrderSpec, TargetingKind,
-};
+use tradepost_publisher::ad_server::{AdServerCapabilities, LineItemSpec, OrderSpec};
 
 use crate::PackageProblem;
 
@@ -76,30 +74,8 @@ fn check_line_item(
         found.report("end_time", "The end has to be after the start.");
     }
     for name in line_item.targeting.keys() {
-        let is_applied =
-            targeting_kind(name).is_some_and(|kind| capabilities.targeting.contains(&kind));
-        if !is_applied && name != "ext" {
+        if !capabilities.applies(name) && name != "ext" {
             found.report_targeting(name, "The ad server cannot apply this targeting.");
         }
     }
-}
-
-/// Returns the kind of a member of `core/targeting.json`.
-fn targeting_kind(member: &str) -> Option<TargetingKind> {
-    Some(match member {
-        "geo_countries" | "geo_countries_exclude" => TargetingKind::Countries,
-        "geo_regions" | "geo_regions_exclude" => TargetingKind::Regions,
-        "geo_metros" | "geo_metros_exclude" => TargetingKind::Metros,
-        "geo_postal_areas" | "geo_postal_areas_exclude" => TargetingKind::PostalAreas,
-        "device_type" | "device_type_exclude" | "device_platform" | "device_platform_exclude" => {
-            TargetingKind::Devices
-        }
-        "frequency_cap" => TargetingKind::FrequencyCap,
-        "daypart_targets" => TargetingKind::Dayparts,
-        "audience_include"
-        | "audience_exclude"
-        | "signal_targeting"
-        | "signal_targeting_groups" => TargetingKind::Audiences,
-        _ => return None,
-    })
 }

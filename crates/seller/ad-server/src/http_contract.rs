@@ -91,6 +91,7 @@ impl HttpAdServer {
         let capabilities = AdServerCapabilities {
             pricing: LineItemPricing::ALL.iter().copied().collect::<BTreeSet<_>>(),
             targeting: settings.targeting.clone(),
+            metro_systems: None,
             line_items: true,
             deals: false,
             forecasts: true,

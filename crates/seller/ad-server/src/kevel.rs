@@ -86,6 +86,7 @@ impl KevelAdServer {
                 TargetingKind::Metros,
                 TargetingKind::FrequencyCap,
             ]),
+            metro_systems: Some(BTreeSet::from([targeting::METRO_SYSTEM.to_owned()])),
             line_items: true,
             deals: false,
             forecasts: false,

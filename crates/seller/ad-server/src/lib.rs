@@ -23,6 +23,8 @@ mod check;
 mod client;
 mod naming;
 
+pub use tradepost_publisher::ad_server::{Availability, PackageProblem};
+
 pub use settings::{AdServerKind, AdServerSettings, ConnectError, SettingProblem, connect};
 
 /// Future of a call to an ad server.
@@ -78,26 +80,6 @@ pub enum RefusalReason {
     Invalid,
     /// The adapter or the ad server has no such operation.
     Unsupported,
-}
-
-/// Problem of one package, found before anything is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PackageProblem {
-    /// The package.
-    pub package_id: String,
-    /// Path of the field in the package, such as `targeting_overlay.geo_metros`.
-    pub field: String,
-    /// What is wrong, in a sentence for the buyer.
-    pub message: String,
-}
-
-/// Availability of inventory in a period.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Availability {
-    /// Impressions that match.
-    pub matched: u64,
-    /// Impressions of them that are not sold.
-    pub available: u64,
 }
 
 /// An item of the ad server's inventory.

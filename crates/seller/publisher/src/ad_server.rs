@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Map;
 
 use crate::money::MoneyAmount;
@@ -80,6 +81,31 @@ tradepost_document::words! {
     }
 }
 
+impl TargetingKind {
+    /// Returns the kind of a member of a targeting overlay (`core/targeting.json`); `None` for members that no
+    /// ad server is asked to apply.
+    #[must_use]
+    pub fn of_member(member: &str) -> Option<Self> {
+        Some(match member {
+            "geo_countries" | "geo_countries_exclude" => Self::Countries,
+            "geo_regions" | "geo_regions_exclude" => Self::Regions,
+            "geo_metros" | "geo_metros_exclude" => Self::Metros,
+            "geo_postal_areas" | "geo_postal_areas_exclude" => Self::PostalAreas,
+            "device_type"
+            | "device_type_exclude"
+            | "device_platform"
+            | "device_platform_exclude" => Self::Devices,
+            "frequency_cap" => Self::FrequencyCap,
+            "daypart_targets" => Self::Dayparts,
+            "audience_include"
+            | "audience_exclude"
+            | "signal_targeting"
+            | "signal_targeting_groups" => Self::Audiences,
+            _ => return None,
+        })
+    }
+}
+
 /// What an ad server can do. It feeds `get_adcp_capabilities`, and what is missing is refused before anything
 /// is sold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,6 +114,8 @@ pub struct AdServerCapabilities {
     pub pricing: BTreeSet<LineItemPricing>,
     /// Kinds of targeting.
     pub targeting: BTreeSet<TargetingKind>,
+    /// Systems of metro areas that it has (`enums/metro-system.json`); all of them when `None`.
+    pub metro_systems: Option<BTreeSet<String>>,
     /// True if it makes line items; false if it makes deals only.
     pub line_items: bool,
     /// True if it makes deals.
@@ -100,6 +128,46 @@ pub struct AdServerCapabilities {
     pub approvals: bool,
     /// Time between an impression and its first report in minutes.
     pub report_delay_minutes: u32,
+}
+
+impl AdServerCapabilities {
+    /// Returns true if it can apply a member of a targeting overlay.
+    #[must_use]
+    pub fn applies(&self, member: &str) -> bool {
+        TargetingKind::of_member(member).is_some_and(|kind| self.targeting.contains(&kind))
+    }
+
+    /// Returns true if it has a system of metro areas.
+    #[must_use]
+    pub fn has_metro_system(&self, system: &str) -> bool {
+        self.metro_systems.as_ref().is_none_or(|systems| systems.contains(system))
+    }
+
+    /// Returns true if it can bill by a pricing model (`enums/pricing-model.json`).
+    #[must_use]
+    pub fn bills_by(&self, model: &str) -> bool {
+        LineItemPricing::from_name(model).is_some_and(|model| self.pricing.contains(&model))
+    }
+}
+
+/// Problem of one package, found before anything is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageProblem {
+    /// The package.
+    pub package_id: String,
+    /// Path of the field in the package, such as `targeting_overlay.geo_metros`.
+    pub field: String,
+    /// What is wrong, in a sentence for the buyer.
+    pub message: String,
+}
+
+/// Availability of inventory in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Availability {
+    /// Impressions that match.
+    pub matched: u64,
+    /// Impressions of them that are not sold.
+    pub available: u64,
 }
 
 /// Id of an object at the ad server, as the ad server has named it.

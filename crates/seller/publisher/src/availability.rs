@@ -66,22 +66,30 @@ impl Outage {
 /// # Errors
 /// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
 pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
-    publisher.services.inventory().await.map_err(|unavailable| match unavailable {
+    publisher.services.inventory().await.map_err(|why| unavailable(why).into())
+}
+
+/// Returns the refusal of a request for which the ad server cannot be asked.
+pub(crate) fn unavailable(why: Unavailable) -> AdcpError {
+    match why {
         Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";
             let error = refusals::error(AdcpCode::ServiceUnavailable, message);
             match retry_after {
-                Some(wait) => error.with_wait(wait).into(),
-                None => error.into(),
+                Some(wait) => error.with_wait(wait),
+                None => error,
             }
         }
         // The missing setting is for the log, where `Services` has written it.
-        Unavailable::Misconfigured { setting: _ } => {
-            let message = "the seller's ad server is not set up; the seller's operator has to set \
-                           it up";
-            refusals::error(AdcpCode::ConfigurationError, message).into()
-        }
-    })
+        Unavailable::Misconfigured { setting: _ } => misconfigured(),
+    }
+}
+
+/// Returns the refusal of a request that needs an ad server which is not set up for it.
+pub(crate) fn misconfigured() -> AdcpError {
+    let message = "the seller's ad server is not set up; the seller's operator has to set \
+                   it up";
+    refusals::error(AdcpCode::ConfigurationError, message)
 }
 
 /// Returns the warning about availability from an earlier answer; `None` when it is fresh.

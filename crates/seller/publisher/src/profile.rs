@@ -7,9 +7,12 @@ use jiff::SignedDuration;
 use tradepost_adcp::signing::DigestRule;
 use tradepost_document::algorithm::Algorithm;
 
+use crate::ad_server::AdServerCapabilities;
 use crate::agent::{Billing, BuyerAgent};
 use crate::catalogue::Catalogue;
+use crate::catalogue::targeting::AppliedTargeting;
 use crate::money::MoneyAmount;
+use crate::remote_order::wanted::OrderTerms;
 use crate::spending::SpendLimit;
 
 /// Profile of a publisher.
@@ -45,6 +48,17 @@ pub struct PublisherProfile {
     pub signing: Signing,
     /// Endpoints of its tools, the preferred one first.
     pub endpoints: Vec<ToolEndpoint>,
+    /// The ad server that its buys are carried into; `None` when there is none.
+    pub ad_server: Option<AdServerProfile>,
+}
+
+/// The ad server behind a publisher, as far as it decides what is sold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdServerProfile {
+    /// What it can do.
+    pub capabilities: AdServerCapabilities,
+    /// Terms on which orders are made there, without sizes of formats.
+    pub order_terms: OrderTerms,
 }
 
 /// Amount above which two persons approve a media buy.
@@ -62,6 +76,18 @@ impl PublisherProfile {
     pub fn needs_two_persons(&self, currency: &str, budget: MoneyAmount) -> bool {
         let mut limits = self.four_eyes.iter();
         limits.any(|limit| limit.currency == currency && budget > limit.above)
+    }
+
+    /// Returns the targeting that is applied.
+    #[must_use]
+    pub fn targeting(&self) -> AppliedTargeting {
+        self.catalogue.targeting.within(self.ad_server_capabilities())
+    }
+
+    /// Returns what the ad server can do, if there is one.
+    #[must_use]
+    pub fn ad_server_capabilities(&self) -> Option<&AdServerCapabilities> {
+        self.ad_server.as_ref().map(|ad_server| &ad_server.capabilities)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Everything outside that is not the store: limits, identifiers, the ad server behind the publisher, and the
 //! governance agents of buyers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
@@ -8,6 +9,8 @@ use std::time::Duration;
 
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
+
+use crate::ad_server::{Availability, LineItemSpec, OrderSpec, PackageProblem};
 
 /// A boxed future, because [`Services`] is used as a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -64,6 +67,12 @@ pub trait Services: Send + Sync + Debug {
 
     /// Returns the availability at the ad server. `stale` is set when it is from an earlier answer.
     fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>>;
+
+    /// Asks the ad server about an order before it is sold, within a bounded time.
+    fn check_order<'a>(
+        &'a self,
+        question: &'a OrderQuestion,
+    ) -> BoxFuture<'a, Result<OrderAnswer, Unavailable>>;
 
     /// Logs an internal error, and returns the id of the log entry.
     fn report(&self, broken: &InternalError) -> String;
@@ -145,6 +154,27 @@ pub struct Supply {
     pub age_seconds: u64,
     /// Reason for its age, when the ad server could not be asked.
     pub stale: Option<Stale>,
+}
+
+/// Question to the ad server about an order that is not sold yet. Its objects have no ids of ours yet:
+/// packages are named by their place in the request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderQuestion {
+    /// The order.
+    pub order: OrderSpec,
+    /// Line items that are new, or that change.
+    pub line_items: Vec<LineItemSpec>,
+    /// Packages among them whose availability is asked for.
+    pub forecast: BTreeSet<String>,
+}
+
+/// Answer of the ad server about an order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrderAnswer {
+    /// What it cannot do. When there is anything, it was not asked for availability.
+    pub problems: Vec<PackageProblem>,
+    /// Availability by package.
+    pub availability: BTreeMap<String, Availability>,
 }
 
 /// Reason for an answer from the cache.

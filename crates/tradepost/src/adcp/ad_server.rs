@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tradepost_ad_server::{AdServer, AdServerSettings};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::profile::{AdServerProfile, PublisherProfile};
 use tradepost_publisher::remote_order::wanted::OrderTerms;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
@@ -32,12 +32,22 @@ pub fn connect(config: &AdServerConfig) -> Result<Arc<dyn AdServer>, String> {
 /// Returns the terms on which orders are made.
 #[must_use]
 pub fn order_terms(config: &AdServerConfig, catalogue: &Catalogue) -> OrderTerms {
-    let terms = OrderTerms {
+    settings_of_orders(config).with_formats(&catalogue.formats)
+}
+
+fn settings_of_orders(config: &AdServerConfig) -> OrderTerms {
+    OrderTerms {
         advertiser: config.settings.advertiser.clone(),
         test_accounts: config.test_accounts,
         ..OrderTerms::default()
-    };
-    terms.with_formats(&catalogue.formats)
+    }
+}
+
+/// Returns what a publisher sells by.
+#[must_use]
+pub fn profile(config: &AdServerConfig, ad_server: &dyn AdServer) -> AdServerProfile {
+    let capabilities = ad_server.capabilities().clone();
+    AdServerProfile { capabilities, order_terms: settings_of_orders(config) }
 }
 
 /// Creates the carrier of a publisher's buys; it has to be run by the caller.

@@ -4,8 +4,8 @@
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
-    Unavailable,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
+    RateClass, Services, Supply, Unavailable,
 };
 
 /// Services with only identifiers.
@@ -60,6 +60,13 @@ impl Services for OfflineServices {
     }
 
     fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>> {
+        Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
+    }
+
+    fn check_order<'a>(
+        &'a self,
+        _: &'a OrderQuestion,
+    ) -> BoxFuture<'a, Result<OrderAnswer, Unavailable>> {
         Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
     }
 

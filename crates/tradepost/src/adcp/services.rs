@@ -11,8 +11,8 @@ use tradepost_client::refusal::RefusalForm;
 use tradepost_client::transport::{HttpTransport, TransportLimits};
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
-    Unavailable,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
+    RateClass, Services, Supply, Unavailable,
 };
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
@@ -21,6 +21,7 @@ use tradepost_server::limit::{LimitKey, Limiter, Permits, RateLimitExceeded};
 use tradepost_server::outbox::sender::HttpSender;
 
 use super::keys::{GovernanceKey, WebhookKey};
+use super::order_check::OrderChecker;
 use super::upstream::SoldOutClient;
 use crate::config::{self, Rates};
 
@@ -60,6 +61,8 @@ pub struct Outside {
     pub(super) governance: Option<Arc<GovernanceKey>>,
     /// Ad server behind it.
     pub(super) upstream: Option<SoldOutClient>,
+    /// Asks the ad server that its buys are carried into.
+    pub(super) orders: Option<OrderChecker>,
     /// Signer by which addresses of subscribers recognise us.
     pub(super) signer: Option<SubscriberSigner>,
     /// Credentials that creative verifiers accept from it.
@@ -91,6 +94,7 @@ impl Outside {
             egress,
             governance: None,
             upstream: None,
+            orders: None,
             signer: None,
             verifiers: Credentials(Vec::new()),
             patience: GOVERNANCE_PATIENCE,
@@ -280,6 +284,16 @@ impl Services for Outside {
         // Without an ad server only the catalogue counts.
         let supply = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
         Box::pin(std::future::ready(Ok(supply)))
+    }
+
+    fn check_order<'a>(
+        &'a self,
+        question: &'a OrderQuestion,
+    ) -> BoxFuture<'a, Result<OrderAnswer, Unavailable>> {
+        match &self.orders {
+            Some(orders) => Box::pin(orders.ask(question)),
+            None => Box::pin(std::future::ready(Ok(OrderAnswer::default()))),
+        }
     }
 
     fn report(&self, broken: &InternalError) -> String {

@@ -11,6 +11,7 @@ mod mcp;
 mod menu;
 mod notices;
 mod offered;
+mod order_check;
 mod people;
 mod races;
 mod sales;

@@ -86,14 +86,14 @@ fn terms(line_item: &LineItemSpec) -> Result<FlightTerms, &'static str> {
         LineItemPricing::Cpm => 2,
         LineItemPricing::Cpc => 3,
         LineItemPricing::Vcpm | LineItemPricing::Cpcv => {
-            return Err("Kevel bills by CPM, CPC or a flat rate.");
+            return Err("The ad server bills by CPM, CPC or a flat rate.");
         }
     };
     let unit = match line_item.goal.map(|goal| goal.unit) {
         Some(GoalUnit::Impressions) => 1,
         Some(GoalUnit::Clicks) => 3,
         Some(GoalUnit::ViewableImpressions | GoalUnit::CompletedViews) => {
-            return Err("Kevel paces by impressions or clicks.");
+            return Err("The ad server paces by impressions or clicks.");
         }
         None => SHARE.kind,
     };
@@ -110,7 +110,7 @@ fn terms(line_item: &LineItemSpec) -> Result<FlightTerms, &'static str> {
         return Err("The budget buys nothing.");
     }
     if goal.amount > MAX_GOAL || cap.is_some_and(|cap| cap.amount > MAX_GOAL) {
-        return Err("A goal at Kevel is at most 2147483647.");
+        return Err("A goal at the ad server is at most 2147483647.");
     }
     Ok(FlightTerms { goal, cap, rate })
 }

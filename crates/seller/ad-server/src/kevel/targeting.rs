@@ -17,7 +17,7 @@ pub(super) const SITE: &str = "site/";
 pub(super) const ZONE: &str = "/zone/";
 
 /// System of metro areas that Kevel has.
-const METRO_SYSTEM: &str = "nielsen_dma";
+pub(super) const METRO_SYSTEM: &str = "nielsen_dma";
 
 /// Country of the metro areas.
 const METRO_COUNTRY: &str = "US";
@@ -97,7 +97,7 @@ pub(super) fn check(line_item: &LineItemSpec, found: &mut PackageProblems<'_>) {
         Err(gap) => found.report(gap.member, gap.message),
     }
     if line_item.inventory.iter().any(|entry| place(entry).is_none()) {
-        found.report("product_id", "Inventory of Kevel is named as site/ID or site/ID/zone/ID.");
+        found.report("product_id", "The inventory is named as site/ID or site/ID/zone/ID.");
     }
 }
 

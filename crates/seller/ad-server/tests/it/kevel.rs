@@ -114,10 +114,10 @@ async fn places_are_sites_or_zones() {
     expect![[r#"
         site/12: [] [{"SiteId":12,"IsExcluded":false}], null each null of null
         site/12/zone/34: [] [{"SiteId":12,"ZoneId":34,"IsExcluded":false}], null each null of null
-        site/x: product_id: Inventory of Kevel is named as site/ID or site/ID/zone/ID.
-        zone/34: product_id: Inventory of Kevel is named as site/ID or site/ID/zone/ID.
-        site/12/zone/: product_id: Inventory of Kevel is named as site/ID or site/ID/zone/ID.
-        12: product_id: Inventory of Kevel is named as site/ID or site/ID/zone/ID.
+        site/x: product_id: The inventory is named as site/ID or site/ID/zone/ID.
+        zone/34: product_id: The inventory is named as site/ID or site/ID/zone/ID.
+        site/12/zone/: product_id: The inventory is named as site/ID or site/ID/zone/ID.
+        12: product_id: The inventory is named as site/ID or site/ID/zone/ID.
     "#]]
     .assert_eq(&table);
 }

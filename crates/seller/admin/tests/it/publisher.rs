@@ -10,8 +10,8 @@ use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile, Signing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
-    Unavailable,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
+    RateClass, Services, Supply, Unavailable,
 };
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 
@@ -36,6 +36,7 @@ pub(crate) fn gazette() -> Publisher {
         internals: false,
         signing: Signing::default(),
         endpoints: Vec::new(),
+        ad_server: None,
     };
     Publisher::new(
         Arc::new(profile),
@@ -95,6 +96,13 @@ impl Services for NoServices {
     }
 
     fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>> {
+        Box::pin(ready(Err(Unavailable::Down { retry_after: None })))
+    }
+
+    fn check_order<'a>(
+        &'a self,
+        _: &'a OrderQuestion,
+    ) -> BoxFuture<'a, Result<OrderAnswer, Unavailable>> {
         Box::pin(ready(Err(Unavailable::Down { retry_after: None })))
     }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use tradepost_document::json::{Map, Value, json, object};
 
 use super::CatalogueMistake;
+use crate::ad_server::{AdServerCapabilities, TargetingKind};
 
 /// The systems of `enums/metro-system.json`.
 const METRO_SYSTEMS: &[&str] = &["nielsen_dma", "uk_itl1", "uk_itl2", "eurostat_nuts2"];
@@ -50,79 +51,69 @@ pub struct TargetingSupport {
 }
 
 impl TargetingSupport {
-    /// Returns the paths in a targeting overlay, from the overlay on, of what is not applied.
+    /// Returns the targeting that is applied: all of this, and where there is an ad server, of it what that can
+    /// apply, too.
     #[must_use]
-    pub fn unsupported(&self, overlay: &Map) -> Vec<String> {
-        let mut paths = Vec::new();
-        for (name, value) in overlay {
-            match name.as_str() {
-                // Checked against products, and against what the caller and the publisher have.
-                "geo_countries"
-                | "geo_countries_exclude"
-                | "audience_include"
-                | "audience_exclude"
-                | "signal_targeting_groups"
-                | "signal_targeting"
-                | "property_list"
-                | "ext" => {}
-                "geo_regions" | "geo_regions_exclude" if self.geo_regions => {}
-                "daypart_targets" if self.dayparts => {}
-                "frequency_cap" if self.frequency_cap => {}
-                "device_platform" if self.device_platforms => {}
-                "device_type" | "device_type_exclude" if self.device_types => {}
-                "language" if self.languages => {}
-                "geo_metros" | "geo_metros_exclude" if !self.geo_metros.is_empty() => {
-                    let is_known = |entry: &Value| has_word(&self.geo_metros, entry, "system");
-                    paths.extend(unsupported_items(name, value, "system", is_known));
-                }
-                "geo_postal_areas" | "geo_postal_areas_exclude"
-                    if !self.geo_postal_areas.is_empty() =>
-                {
-                    let is_known = |entry: &Value| self.has_postal_system(entry);
-                    paths.extend(unsupported_items(name, value, "system", is_known));
-                }
-                "keyword_targets" if !self.keyword_match_types.is_empty() => {
-                    let known = &self.keyword_match_types;
-                    let is_known = |entry: &Value| has_word(known, entry, "match_type");
-                    paths.extend(unsupported_items(name, value, "match_type", is_known));
-                }
-                "negative_keywords" if !self.negative_keyword_match_types.is_empty() => {
-                    let known = &self.negative_keyword_match_types;
-                    let is_known = |entry: &Value| has_word(known, entry, "match_type");
-                    paths.extend(unsupported_items(name, value, "match_type", is_known));
-                }
-                "age_restriction" if self.age_restriction => {
-                    paths.extend(self.unsupported_age_checks(value));
-                }
-                _ => paths.push(name.clone()),
-            }
+    pub fn within(&self, ad_server: Option<&AdServerCapabilities>) -> AppliedTargeting {
+        let Some(ad_server) = ad_server else {
+            let support = self.clone();
+            return AppliedTargeting {
+                support,
+                countries: true,
+                audiences: true,
+                property_lists: true,
+            };
+        };
+        let has = |kind: TargetingKind| ad_server.targeting.contains(&kind);
+        let mut geo_metros = self.geo_metros.clone();
+        geo_metros
+            .retain(|system| has(TargetingKind::Metros) && ad_server.has_metro_system(system));
+        let mut geo_postal_areas = self.geo_postal_areas.clone();
+        geo_postal_areas.retain(|_, _| has(TargetingKind::PostalAreas));
+        let support = Self {
+            geo_regions: self.geo_regions && has(TargetingKind::Regions),
+            geo_metros,
+            geo_postal_areas,
+            dayparts: self.dayparts && has(TargetingKind::Dayparts),
+            frequency_cap: self.frequency_cap && has(TargetingKind::FrequencyCap),
+            device_platforms: self.device_platforms && has(TargetingKind::Devices),
+            device_types: self.device_types && has(TargetingKind::Devices),
+            // No ad server is asked to apply the rest.
+            languages: false,
+            age_restriction: false,
+            age_verification_methods: Vec::new(),
+            keyword_match_types: Vec::new(),
+            negative_keyword_match_types: Vec::new(),
+        };
+        AppliedTargeting {
+            support,
+            countries: has(TargetingKind::Countries),
+            audiences: has(TargetingKind::Audiences),
+            property_lists: false,
         }
-        paths
     }
 
-    /// Returns its section of `get_adcp_capabilities` (`media_buy.execution.targeting`).
+    /// Returns the keys of a catalogue's `targeting` of which an ad server cannot apply everything.
     #[must_use]
-    pub fn capabilities(&self) -> Value {
-        let flags = |names: &[String]| -> Option<Value> {
-            let flags: Map = names.iter().map(|name| (name.clone(), Value::Bool(true))).collect();
-            (!flags.is_empty()).then_some(flags.into())
-        };
-        let matching =
-            |types: &[String]| (!types.is_empty()).then(|| json!({"supported_match_types": types}));
-        let methods = &self.age_verification_methods;
-        object!({
-            "geo_countries": true,
-            "geo_regions"?: self.geo_regions.then_some(true),
-            "geo_metros"?: flags(&self.geo_metros),
-            "geo_postal_areas"?: (!self.geo_postal_areas.is_empty()).then_some(&self.geo_postal_areas),
-            "age_restriction"?: self.age_restriction.then(|| object!({
-                "supported": true,
-                "verification_methods"?: (!methods.is_empty()).then_some(methods),
-            })),
-            "language"?: self.languages.then_some(true),
-            "keyword_targets"?: matching(&self.keyword_match_types),
-            "negative_keywords"?: matching(&self.negative_keyword_match_types),
-        })
+    pub fn beyond(&self, ad_server: &AdServerCapabilities) -> Vec<&'static str> {
+        let applied = self.within(Some(ad_server)).support;
+        let keys = [
+            ("geo_regions", self.geo_regions == applied.geo_regions),
+            ("geo_metros", self.geo_metros == applied.geo_metros),
+            ("geo_postal_areas", self.geo_postal_areas == applied.geo_postal_areas),
+            ("dayparts", self.dayparts == applied.dayparts),
+            ("frequency_cap", self.frequency_cap == applied.frequency_cap),
+            ("device_platforms", self.device_platforms == applied.device_platforms),
+            ("device_types", self.device_types == applied.device_types),
+            ("languages", self.languages == applied.languages),
+            ("age_restriction", self.age_restriction == applied.age_restriction),
+            ("keyword_match_types", self.keyword_match_types == applied.keyword_match_types),
+            (
+                "negative_keyword_match_types",
+                self.negative_keyword_match_types == applied.negative_keyword_match_types,
+            ),
+        ];
+        keys.into_iter().filter(|(_, is_whole)| !is_whole).map(|(key, _)| key).collect()
     }
 
     /// Returns the words in a catalogue that AdCP does not have.
@@ -177,6 +168,101 @@ impl TargetingSupport {
             paths.push("age_restriction.accepted_methods".to_owned());
         }
         paths
+    }
+}
+
+/// Targeting that is applied to what is sold: the one list by which capabilities are published and requests
+/// are accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedTargeting {
+    support: TargetingSupport,
+    countries: bool,
+    audiences: bool,
+    property_lists: bool,
+}
+
+impl AppliedTargeting {
+    /// Returns true if the frequency of impressions can be limited.
+    #[must_use]
+    pub const fn has_frequency_cap(&self) -> bool {
+        self.support.frequency_cap
+    }
+
+    /// Returns the paths in a targeting overlay, from the overlay on, of what is not applied.
+    #[must_use]
+    pub fn unsupported(&self, overlay: &Map) -> Vec<String> {
+        let support = &self.support;
+        let mut paths = Vec::new();
+        for (name, value) in overlay {
+            match name.as_str() {
+                "ext" => {}
+                // Checked against products, and against what the caller and the publisher have.
+                "geo_countries" | "geo_countries_exclude" if self.countries => {}
+                "audience_include"
+                | "audience_exclude"
+                | "signal_targeting_groups"
+                | "signal_targeting"
+                    if self.audiences => {}
+                "property_list" if self.property_lists => {}
+                "geo_regions" | "geo_regions_exclude" if support.geo_regions => {}
+                "daypart_targets" if support.dayparts => {}
+                "frequency_cap" if support.frequency_cap => {}
+                "device_platform" if support.device_platforms => {}
+                "device_type" | "device_type_exclude" if support.device_types => {}
+                "language" if support.languages => {}
+                "geo_metros" | "geo_metros_exclude" if !support.geo_metros.is_empty() => {
+                    let is_known = |entry: &Value| has_word(&support.geo_metros, entry, "system");
+                    paths.extend(unsupported_items(name, value, "system", is_known));
+                }
+                "geo_postal_areas" | "geo_postal_areas_exclude"
+                    if !support.geo_postal_areas.is_empty() =>
+                {
+                    let is_known = |entry: &Value| support.has_postal_system(entry);
+                    paths.extend(unsupported_items(name, value, "system", is_known));
+                }
+                "keyword_targets" if !support.keyword_match_types.is_empty() => {
+                    let known = &support.keyword_match_types;
+                    let is_known = |entry: &Value| has_word(known, entry, "match_type");
+                    paths.extend(unsupported_items(name, value, "match_type", is_known));
+                }
+                "negative_keywords" if !support.negative_keyword_match_types.is_empty() => {
+                    let known = &support.negative_keyword_match_types;
+                    let is_known = |entry: &Value| has_word(known, entry, "match_type");
+                    paths.extend(unsupported_items(name, value, "match_type", is_known));
+                }
+                "age_restriction" if support.age_restriction => {
+                    paths.extend(support.unsupported_age_checks(value));
+                }
+                _ => paths.push(name.clone()),
+            }
+        }
+        paths
+    }
+
+    /// Returns its section of `get_adcp_capabilities` (`media_buy.execution.targeting`).
+    #[must_use]
+    pub fn capabilities(&self) -> Value {
+        let support = &self.support;
+        let flags = |names: &[String]| -> Option<Value> {
+            let flags: Map = names.iter().map(|name| (name.clone(), Value::Bool(true))).collect();
+            (!flags.is_empty()).then_some(flags.into())
+        };
+        let matching =
+            |types: &[String]| (!types.is_empty()).then(|| json!({"supported_match_types": types}));
+        let methods = &support.age_verification_methods;
+        object!({
+            "geo_countries"?: self.countries.then_some(true),
+            "geo_regions"?: support.geo_regions.then_some(true),
+            "geo_metros"?: flags(&support.geo_metros),
+            "geo_postal_areas"?: (!support.geo_postal_areas.is_empty()).then_some(&support.geo_postal_areas),
+            "age_restriction"?: support.age_restriction.then(|| object!({
+                "supported": true,
+                "verification_methods"?: (!methods.is_empty()).then_some(methods),
+            })),
+            "language"?: support.languages.then_some(true),
+            "keyword_targets"?: matching(&support.keyword_match_types),
+            "negative_keywords"?: matching(&support.negative_keyword_match_types),
+        })
     }
 }
 
@@ -299,7 +385,7 @@ mod tests {
             "age_restriction": {"min": 21}, "audience_include": ["a"], "made_up": true,
         }));
         assert_eq!(
-            TargetingSupport::default().unsupported(&asked),
+            TargetingSupport::default().within(None).unsupported(&asked),
             [
                 "geo_regions",
                 "geo_metros",
@@ -338,7 +424,7 @@ mod tests {
             "age_restriction": {"min": 21, "verification_required": true},
         }));
         assert_eq!(
-            support.unsupported(&asked),
+            support.within(None).unsupported(&asked),
             [
                 "geo_metros[1].system",
                 "geo_postal_areas[1].system",
@@ -395,8 +481,80 @@ mod tests {
     }
 
     #[test]
+    fn an_ad_server_leaves_of_the_list_what_it_applies() {
+        let support = TargetingSupport {
+            geo_regions: true,
+            geo_metros: vec!["nielsen_dma".into(), "uk_itl1".into()],
+            geo_postal_areas: BTreeMap::from([("US".into(), vec!["zip".into()])]),
+            dayparts: true,
+            frequency_cap: true,
+            device_types: true,
+            languages: true,
+            keyword_match_types: vec!["exact".into()],
+            ..TargetingSupport::default()
+        };
+        let metro_systems = Some(["nielsen_dma".to_owned()].into());
+        let metros = AdServerCapabilities {
+            targeting: [TargetingKind::Countries, TargetingKind::Metros].into(),
+            metro_systems,
+            ..AdServerCapabilities::default()
+        };
+        let asked = overlay(json!({
+            "geo_countries": ["US"], "geo_regions": ["US-CA"],
+            "geo_metros": [
+                {"system": "nielsen_dma", "values": ["501"]}, {"system": "uk_itl1", "values": ["UKI"]},
+            ],
+            "geo_postal_areas": [{"country": "US", "system": "zip", "values": ["10001"]}],
+            "daypart_targets": [{}], "frequency_cap": {"max_impressions": 3},
+            "device_type": ["mobile"], "language": ["en"],
+            "keyword_targets": [{"keyword": "boots", "match_type": "exact"}],
+            "audience_include": ["a"], "property_list": {"list_id": "l"}, "ext": {},
+        }));
+        let applied = support.within(Some(&metros));
+        assert_eq!(
+            applied.unsupported(&asked),
+            [
+                "geo_regions",
+                "geo_metros[1].system",
+                "geo_postal_areas",
+                "daypart_targets",
+                "frequency_cap",
+                "device_type",
+                "language",
+                "keyword_targets",
+                "audience_include",
+                "property_list",
+            ]
+        );
+        assert_eq!(
+            applied.capabilities(),
+            json!({"geo_countries": true, "geo_metros": {"nielsen_dma": true}})
+        );
+        assert_eq!(
+            support.beyond(&metros),
+            [
+                "geo_regions",
+                "geo_metros",
+                "geo_postal_areas",
+                "dayparts",
+                "frequency_cap",
+                "device_types",
+                "languages",
+                "keyword_match_types",
+            ]
+        );
+        let nothing = support.within(Some(&AdServerCapabilities::default()));
+        assert_eq!(nothing.capabilities(), json!({}));
+        assert_eq!(
+            nothing.unsupported(&overlay(json!({"geo_countries": ["US"]}))),
+            ["geo_countries"]
+        );
+    }
+
+    #[test]
     fn capabilities_say_what_is_applied() {
-        assert_eq!(TargetingSupport::default().capabilities(), json!({"geo_countries": true}));
+        let nothing = TargetingSupport::default().within(None);
+        assert_eq!(nothing.capabilities(), json!({"geo_countries": true}));
         let support = TargetingSupport {
             geo_regions: true,
             geo_metros: vec!["nielsen_dma".into()],
@@ -404,7 +562,7 @@ mod tests {
             ..TargetingSupport::default()
         };
         assert_eq!(
-            support.capabilities(),
+            support.within(None).capabilities(),
             json!({
                 "geo_countries": true, "geo_regions": true, "geo_metros": {"nielsen_dma": true},
                 "keyword_targets": {"supported_match_types": ["exact"]},

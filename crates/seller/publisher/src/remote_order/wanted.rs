@@ -115,6 +115,57 @@ pub fn read_wanted(
     Ok(Some(wanted(&buy.thing, account, &creatives, remote, terms, now)))
 }
 
+/// An order as it would be made of a media buy that is not sold yet.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlannedOrder {
+    /// The order.
+    pub(crate) order: OrderSpec,
+    /// Line items of the packages that go on, by the index of the package.
+    pub(crate) line_items: BTreeMap<usize, Result<LineItemSpec, Untranslatable>>,
+}
+
+/// Returns the order that a media buy would become; `None` when the ad server is not concerned.
+pub(crate) fn planned(
+    buy: &MediaBuy,
+    account: Option<&Account>,
+    terms: &OrderTerms,
+) -> Option<PlannedOrder> {
+    if !is_concerned(account, terms) || buy.status.is_terminal() {
+        return None;
+    }
+    let name = &buy.media_buy_id;
+    let mut line_items = BTreeMap::new();
+    for (index, package) in buy.packages.iter().enumerate() {
+        if let Some(inventory) = package.ad_server.as_ref().filter(|_| package.is_live()) {
+            line_items.insert(index, line_item(buy, package, inventory, name, terms));
+        }
+    }
+    let order = order(buy, account, name, terms);
+    (!line_items.is_empty()).then_some(PlannedOrder { order, line_items })
+}
+
+/// Returns true if buys of an account are made at the ad server.
+fn is_concerned(account: Option<&Account>, terms: &OrderTerms) -> bool {
+    terms.test_accounts || !account.is_some_and(|account| account.sandbox)
+}
+
+/// Returns the order of a media buy under this name.
+fn order(buy: &MediaBuy, account: Option<&Account>, name: &str, terms: &OrderTerms) -> OrderSpec {
+    let advertiser_name = account.map(|account| account.name.clone()).unwrap_or_default();
+    let live = buy.packages.iter().filter(|package| package.is_live());
+    let carried = live.filter(|package| package.ad_server.is_some());
+    OrderSpec {
+        external_id: ExternalId::for_order(name),
+        name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
+        advertiser: terms.advertiser.clone(),
+        advertiser_name: short(&advertiser_name),
+        budget: carried.map(|package| package.budget).sum(),
+        currency: buy.currency.clone(),
+        start_time: buy.start_time,
+        end_time: buy.end_time,
+    }
+}
+
 /// Returns what is wanted of the ad server for a media buy.
 fn wanted(
     buy: &MediaBuy,
@@ -128,9 +179,8 @@ fn wanted(
     let carried =
         buy.packages.iter().filter_map(|package| Some((package, package.ad_server.as_ref()?)));
     let carried: Vec<(&Package, &PackageInventory)> = carried.collect();
-    let is_test = account.is_some_and(|account| account.sandbox);
     let state = match buy.status_at(now) {
-        _ if carried.is_empty() || (is_test && !terms.test_accounts) => WantedState::None,
+        _ if carried.is_empty() || !is_concerned(account, terms) => WantedState::None,
         MediaBuyStatus::Canceled | MediaBuyStatus::Rejected => WantedState::Canceled,
         MediaBuyStatus::Completed => WantedState::Over,
         MediaBuyStatus::PendingCreatives
@@ -138,18 +188,7 @@ fn wanted(
         | MediaBuyStatus::Active
         | MediaBuyStatus::Paused => WantedState::Live,
     };
-    let advertiser_name = account.map(|account| account.name.clone()).unwrap_or_default();
-    let budget = carried.iter().filter(|(package, _)| package.is_live());
-    let order = OrderSpec {
-        external_id: ExternalId::for_order(&name),
-        name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
-        advertiser: terms.advertiser.clone(),
-        advertiser_name: short(&advertiser_name),
-        budget: budget.map(|(package, _)| package.budget).sum(),
-        currency: buy.currency.clone(),
-        start_time: buy.start_time,
-        end_time: buy.end_time,
-    };
+    let order = order(buy, account, &name, terms);
     let mut creatives = BTreeMap::new();
     let mut unusable = BTreeSet::new();
     let mut line_items = Vec::new();

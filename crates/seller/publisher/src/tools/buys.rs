@@ -28,10 +28,14 @@ mod create;
 mod draft;
 mod governance;
 pub(super) mod list;
+mod order_check;
 mod package;
 mod package_targeting;
 mod terms;
 mod update;
+
+use governance::GovernanceQuestion;
+use order_check::OrderCheck;
 
 pub(super) use create::perform as create;
 pub(super) use list::perform as list;
@@ -48,7 +52,7 @@ pub(super) async fn prepare_purchase(
     // The ad server is asked before the governance agent: sold-out products are refused without a
     // check.
     let supply = Some(availability::ask(publisher).await?);
-    prepared(publisher, call, admitted, supply, |context| create::question(context, form)).await
+    prepared(publisher, call, admitted, supply, |context| create::questions(context, form)).await
 }
 
 /// Collects what a change needs from other services.
@@ -63,17 +67,25 @@ pub(super) async fn prepare_change(
         Some(_) => Some(availability::ask(publisher).await?),
         None => None,
     };
-    prepared(publisher, call, admitted, supply, |context| update::question(context, form)).await
+    prepared(publisher, call, admitted, supply, |context| update::questions(context, form)).await
 }
 
-/// Asks the creative verifiers and then the governance agent. A creative refused after verification is not
-/// sent to the agent.
+/// Questions about a request that has no problem so far.
+struct BuyQuestions {
+    /// To the account's governance agent.
+    governance: Option<GovernanceQuestion>,
+    /// To the ad server.
+    order: Option<OrderCheck>,
+}
+
+/// Asks the ad server, then the creative verifiers and then the governance agent: nobody is asked about what
+/// was refused before.
 async fn prepared(
     publisher: &Publisher,
     call: &ToolCall,
     admitted: &Admitted,
     supply: Option<Supply>,
-    question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
+    questions: impl FnOnce(&BuyContext<'_>) -> Result<BuyQuestions, ToolError>,
 ) -> Result<Prepared, ToolError> {
     let look = |reader: &dyn StoreRead| {
         let verifiers = RefCell::default();
@@ -81,10 +93,12 @@ async fn prepared(
         let asked = Verifiers::Asked(&verifiers);
         let context =
             BuyContext::at(publisher, call, admitted, reader, &offer, supply.as_ref(), asked);
-        let question = question(&context)?;
-        Ok::<_, ToolError>((question, verifiers.into_inner()))
+        let questions = questions(&context)?;
+        Ok::<_, ToolError>((questions, verifiers.into_inner()))
     };
-    let (question, verifiers) = publisher.look(call, look).await?;
+    let (BuyQuestions { governance: question, order }, verifiers) =
+        publisher.look(call, look).await?;
+    order_check::ask(publisher, order).await?;
     let looked = verdict::ask(publisher, verifiers).await;
     let refused =
         looked.iter().any(|looked| matches!(looked.verdict, CreativeVerdict::Contradicted(_)));

@@ -121,8 +121,13 @@ fn account(profile: &PublisherProfile) -> Value {
 fn media_buy(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
     let products = &catalogue.products;
+    let applied = profile.targeting();
+    let ad_server = profile.ad_server_capabilities();
     let models = rolled(products, |product| {
-        product.prices().iter().filter_map(|price| price.pricing_model.clone()).collect()
+        let models = product.prices().iter().filter_map(|price| price.pricing_model.clone());
+        // What the ad server is to deliver it also has to bill.
+        let billed_there = ad_server.filter(|_| product.terms.ad_server.is_some());
+        models.filter(|model| billed_there.is_none_or(|server| server.bills_by(model))).collect()
     });
     let approval = match catalogue.creatives.review {
         CreativeReview::None | CreativeReview::After(_) => "auto_approve",
@@ -140,8 +145,8 @@ fn media_buy(profile: &PublisherProfile) -> Value {
         "governance_aware": true,
         "creative_approval_mode": approval,
         "features": FEATURES.into_iter().collect::<Value>(),
-        "execution": {"targeting": catalogue.targeting.capabilities()},
-        "frequency_capping"?: catalogue.targeting.frequency_cap.then(|| json!({})),
+        "execution": {"targeting": applied.capabilities()},
+        "frequency_capping"?: applied.has_frequency_cap().then(|| json!({})),
         "supported_optimization_metrics"?: (!metrics.is_empty()).then_some(metrics),
         "portfolio": portfolio(profile),
     })

@@ -32,6 +32,7 @@ mod history;
 mod idempotency;
 mod inventory;
 mod leaks;
+mod order_check;
 mod plans;
 mod products;
 mod properties;

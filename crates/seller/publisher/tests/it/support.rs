@@ -16,8 +16,8 @@ use tradepost_publisher::profile::{
 };
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
-    Unavailable,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
+    RateClass, Services, Supply, Unavailable,
 };
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{PublisherStore, StoreTx};
@@ -55,6 +55,10 @@ pub(crate) struct FakeServices {
     pub(crate) meanwhile: Mutex<Option<Meanwhile>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
+    /// What the ad server says of the next orders; it has nothing against the others.
+    pub(crate) order_answers: Mutex<Vec<Result<OrderAnswer, Unavailable>>>,
+    /// What the ad server was asked before something was sold.
+    pub(crate) order_questions: Mutex<Vec<OrderQuestion>>,
     /// What addresses were asked.
     pub(crate) challenged: Mutex<Vec<Challenge>>,
     /// The lane that is full.
@@ -138,6 +142,17 @@ impl Services for FakeServices {
         let fresh = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
         let supply = self.supply.lock().unwrap().clone().unwrap_or(Ok(fresh));
         Box::pin(std::future::ready(supply))
+    }
+
+    fn check_order<'a>(
+        &'a self,
+        question: &'a OrderQuestion,
+    ) -> BoxFuture<'a, Result<OrderAnswer, Unavailable>> {
+        self.order_questions.lock().unwrap().push(question.clone());
+        let mut answers = self.order_answers.lock().unwrap();
+        let answer =
+            if answers.is_empty() { Ok(OrderAnswer::default()) } else { answers.remove(0) };
+        Box::pin(std::future::ready(answer))
     }
 
     fn report(&self, broken: &InternalError) -> String {
@@ -294,5 +309,6 @@ pub(crate) fn profile() -> PublisherProfile {
             transport: ToolTransport::Mcp,
             url: "https://gazette.example/mcp".to_owned(),
         }],
+        ad_server: None,
     }
 }

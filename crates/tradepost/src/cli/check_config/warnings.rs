@@ -7,8 +7,9 @@ use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::http::own_page::is_loopback_host;
 use tradepost_publisher::profile::PublisherProfile;
 
+use crate::adcp::ad_server;
 use crate::adcp::product_findings::{ProductFinding, without_proposals};
-use crate::config::{Config, ConsoleConfig, DealerConfig, ServerConfig};
+use crate::config::{Config, ConsoleConfig, DealerConfig, PublisherConfig, ServerConfig};
 
 /// Warning about a setting that is permitted but risky.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
         all.extend(warn_of_products_without_proposals(&pointer, &publisher.profile));
         let pointer = format!("/publishers/{index}/approvals");
         all.extend(warn_of_currencies_without_limit(&pointer, &publisher.profile));
+        all.extend(warn_of_targeting(&format!("/publishers/{index}/ad_server"), publisher));
     }
     all.extend(warn_of_key_file(config));
     all
@@ -86,6 +88,24 @@ fn warn_of_currencies_without_limit(
         ConfigWarning::new(pointer, message)
     };
     unlimited.map(warning).collect()
+}
+
+/// Warns of targeting that the catalogue lists and the ad server does not apply: it is not offered.
+fn warn_of_targeting(pointer: &str, publisher: &PublisherConfig) -> Option<ConfigWarning> {
+    // Settings that do not fit are mistakes, and are reported as such.
+    let ad_server = ad_server::connect(publisher.ad_server.as_ref()?).ok()?;
+    let profile = &publisher.profile;
+    let beyond = profile.catalogue.targeting.beyond(ad_server.capabilities());
+    if beyond.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "publisher {}: the ad server does not apply all targeting that the catalogue lists, so that \
+         buyers cannot have it: {}",
+        profile.id,
+        beyond.join(", ")
+    );
+    Some(ConfigWarning::new(pointer, message))
 }
 
 /// Warns of a time for answers of which nobody is told when it has passed.

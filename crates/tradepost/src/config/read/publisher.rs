@@ -100,6 +100,7 @@ pub(super) fn publisher(
         internals: internals.unwrap_or(false),
         signing: Signing { requests: request_signing, ..Signing::default() },
         endpoints: Vec::new(),
+        ad_server: None,
         name: name.clone(),
     };
     let front = Front {

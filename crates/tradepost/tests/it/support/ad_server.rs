@@ -68,17 +68,39 @@ pub struct MadeLineItem {
 }
 
 /// What it has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Made {
     pub orders: BTreeMap<String, MadeOrder>,
     pub line_items: BTreeMap<String, MadeLineItem>,
     pub creatives: BTreeMap<String, CreativeSpec>,
     pub calls: Vec<String>,
     pub delivery: Vec<RemoteDelivery>,
+    /// What it has against an order before it is made; no answer at all when `None`.
+    pub objections: Option<Vec<PackageProblem>>,
+    /// What it says of the inventory; it makes no forecasts when `None`.
+    pub forecast: Option<Result<Availability, AdServerError>>,
     faults: VecDeque<Fault>,
     refusals: BTreeMap<&'static str, RefusalReason>,
     approval: Option<RemoteState>,
     number: u32,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self {
+            orders: BTreeMap::new(),
+            line_items: BTreeMap::new(),
+            creatives: BTreeMap::new(),
+            calls: Vec::new(),
+            delivery: Vec::new(),
+            objections: Some(Vec::new()),
+            forecast: None,
+            faults: VecDeque::new(),
+            refusals: BTreeMap::new(),
+            approval: None,
+            number: 0,
+        }
+    }
 }
 
 /// The ad server.
@@ -157,7 +179,8 @@ impl ScriptedAdServer {
     }
 }
 
-fn refused(reason: RefusalReason) -> AdServerError {
+/// A refusal.
+pub fn refused(reason: RefusalReason) -> AdServerError {
     AdServerError::Refused { reason, detail: format!("{reason:?} says the ad server") }
 }
 
@@ -205,11 +228,25 @@ impl AdServer for ScriptedAdServer {
         _: &'a OrderSpec,
         _: &'a [LineItemSpec],
     ) -> AdServerResult<'a, Vec<PackageProblem>> {
-        Box::pin(async { Ok(Vec::new()) })
+        Box::pin(async {
+            let objections = self.with(|made| {
+                made.calls.push("validate".to_owned());
+                made.objections.clone()
+            });
+            match objections {
+                Some(objections) => Ok(objections),
+                None => std::future::pending().await,
+            }
+        })
     }
 
     fn availability<'a>(&'a self, _: &'a LineItemSpec) -> AdServerResult<'a, Availability> {
-        Box::pin(async { Err(refused(RefusalReason::Unsupported)) })
+        Box::pin(async {
+            self.with(|made| {
+                made.calls.push("availability".to_owned());
+                made.forecast.clone().unwrap_or(Err(refused(RefusalReason::Unsupported)))
+            })
+        })
     }
 
     fn find_order<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {

@@ -80,9 +80,9 @@ fn a_flight_never_delivers_more_than_was_sold() {
         cpc 0.25 of 10: goal 3x40, cap 2x40, rate 3
         flat_rate 5000 of 5000: goal 2x100, cap none, rate 1
         flat_rate 5000 of 5000: goal 1x7, cap 1x7, rate 1
-        vcpm 35 of 100: Kevel bills by CPM, CPC or a flat rate.
-        cpm 35 of 100: Kevel paces by impressions or clicks.
-        cpm 35 of 100: A goal at Kevel is at most 2147483647.
+        vcpm 35 of 100: The ad server bills by CPM, CPC or a flat rate.
+        cpm 35 of 100: The ad server paces by impressions or clicks.
+        cpm 35 of 100: A goal at the ad server is at most 2147483647.
         cpm 0 of 100: The budget buys nothing.
     "#]]
     .assert_eq(&table);

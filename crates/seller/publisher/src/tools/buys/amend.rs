@@ -348,7 +348,7 @@ fn check_added_keywords(
     place: &str,
     problems: &mut Vec<AdcpError>,
 ) {
-    let support = &context.profile().catalogue.targeting;
+    let applied = context.profile().targeting();
     for (list, added) in [
         ("keyword_targets", &given.keyword_targets_add),
         ("negative_keywords", &given.negative_keywords_add),
@@ -356,7 +356,7 @@ fn check_added_keywords(
         let Some(added) = added else { continue };
         let words: Value = added.iter().map(|word| Value::Object(word.sent.clone())).collect();
         let overlay = Map::from_iter([(list.to_owned(), words)]);
-        for path in support.unsupported(&overlay) {
+        for path in applied.unsupported(&overlay) {
             let path = path.replacen(list, &format!("{list}_add"), 1);
             problems.push(not_done(&format!("{place}.{path}")));
         }

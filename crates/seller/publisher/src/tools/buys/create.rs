@@ -5,9 +5,9 @@ use tradepost_adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 
-use super::BuyContext;
 use super::draft::{self, BuyDraft};
-use super::governance::{self, AskedPhase, GovernanceQuestion};
+use super::governance::{self, AskedPhase};
+use super::{BuyContext, BuyQuestions, order_check};
 use crate::account::Account;
 use crate::buy::{MediaBuy, action, created};
 use crate::catalogue::Product;
@@ -22,15 +22,18 @@ use crate::reply::{ToolReply, object};
 use crate::task::SubmittedTask;
 use crate::tool_context::{ToolContext, WriteContext};
 
-/// Returns the question for the governance agent, once the request has no other problem.
-pub(super) fn question(
+/// Returns the questions for others, once the request has no other problem.
+pub(super) fn questions(
     context: &BuyContext<'_>,
     form: &CreateMediaBuy,
-) -> Result<Option<GovernanceQuestion>, ToolError> {
-    let BuyDraft { buy, products } = draft::make(context, form)?;
+) -> Result<BuyQuestions, ToolError> {
+    let draft = draft::make(context, form)?;
+    let order = order_check::of_purchase(context, form, &draft);
+    let BuyDraft { buy, products } = draft;
     let token = form.governance_context.as_deref();
     let phase = AskedPhase::Purchase;
-    governance::question(context, context.account, &buy, token, phase, &products)
+    let governance = governance::question(context, context.account, &buy, token, phase, &products)?;
+    Ok(BuyQuestions { governance, order })
 }
 
 /// Handles `create_media_buy`.

@@ -29,7 +29,7 @@ pub(super) fn check_targeting(
     };
     let place = format!("{place}.targeting_overlay");
     problems.extend(all_not_done(&overlay.not_done, &place));
-    let unsupported = context.profile().catalogue.targeting.unsupported(&overlay.sent);
+    let unsupported = context.profile().targeting().unsupported(&overlay.sent);
     let others = unsupported.iter().filter(|path| !overlay.not_done.contains_key(path.as_str()));
     problems.extend(others.map(|path| not_done(&format!("{place}.{path}"))));
     problems.extend(contradicted(&overlay.sent, &place));

@@ -5,8 +5,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 
 use super::amend::{self, BuyUpdate, UpdateContext};
-use super::governance::{self, AskedPhase, GovernanceQuestion};
-use super::{BuyContext, create};
+use super::governance::{self, AskedPhase};
+use super::{BuyContext, BuyQuestions, create, order_check};
 use crate::account::Account;
 use crate::buy::report::BuyDelivery;
 use crate::buy::{self, MediaBuy, action, force};
@@ -28,17 +28,21 @@ struct FoundBuy {
     spent: MoneyAmount,
 }
 
-/// Returns the question for the governance agent, once the request has no other problem.
-pub(super) fn question(
+/// Returns the questions for others, once the request has no other problem.
+pub(super) fn questions(
     context: &BuyContext<'_>,
     form: &UpdateMediaBuy,
-) -> Result<Option<GovernanceQuestion>, ToolError> {
+) -> Result<BuyQuestions, ToolError> {
     let found = find(context, form)?;
     let change = work_out(context, form, &found)?;
-    let account = found.account.as_ref().filter(|_| change.commits());
+    let account = found.account.as_ref();
+    let order = order_check::of_change(context, account, form, &found.kept.thing, &change.buy);
+    let account = account.filter(|_| change.commits());
     let token = form.governance_context.as_deref();
     let products = &found.products;
-    governance::question(context, account, &change.buy, token, AskedPhase::Modification, products)
+    let phase = AskedPhase::Modification;
+    let governance = governance::question(context, account, &change.buy, token, phase, products)?;
+    Ok(BuyQuestions { governance, order })
 }
 
 /// Handles `update_media_buy`.

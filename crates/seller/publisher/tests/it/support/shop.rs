@@ -154,12 +154,13 @@ impl Shop {
         profile: PublisherProfile,
         change: impl FnOnce(&mut Account),
     ) -> Self {
+        Self::selling(PublisherProfile { catalogue: catalogue(), ..profile }, change)
+    }
+
+    /// One that sells the catalogue of this profile, whose account of `acme` is like this.
+    pub(crate) fn selling(profile: PublisherProfile, change: impl FnOnce(&mut Account)) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let harness = Harness::from_profile(PublisherProfile {
-            catalogue: catalogue(),
-            onboarding,
-            ..profile
-        });
+        let harness = Harness::from_profile(PublisherProfile { onboarding, ..profile });
         let brand = json!({"domain": "acmeoutdoor.example"});
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);
