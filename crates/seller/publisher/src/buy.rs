@@ -14,6 +14,7 @@ use crate::catalogue::{PricingOption, Product};
 use crate::money::MoneyAmount;
 use crate::remote_order::{self, PackageInventory, StoredBuy};
 use crate::reply::object;
+use crate::reporting::{self, BuyReporting};
 use crate::store::{EntityRecord, FoundBy, IndexField, IndexTerm, StoreTx, Stored, kept};
 
 pub mod action;
@@ -25,7 +26,7 @@ pub use action::{AvailableAction, BuyAction};
 
 kept! {
     /// A media buy. Its id and its revision are those of its record.
-    pub struct MediaBuy: MediaBuy by found_by then mark_at_ad_server {
+    pub struct MediaBuy: MediaBuy by found_by then follow {
         /// Its id.
         media_buy_id: String,
         /// Status, apart from what the time and the buyer's pause decide; see [`MediaBuy::status_at`].
@@ -63,6 +64,8 @@ kept! {
         packages: Vec<Package>,
         /// Members of the request that are shown again as they came.
         shown?: Map,
+        /// Reports that the buyer wants by webhook.
+        reporting?: Option<BuyReporting>,
         /// Changes made to it, the oldest first (`history` of `get_media_buys`).
         history?: Vec<BuyChange>,
     }
@@ -406,12 +409,8 @@ impl BuyChange {
     }
 }
 
-/// Has the ad server follow a media buy that was stored.
-fn mark_at_ad_server(
-    buy: &MediaBuy,
-    record: &EntityRecord,
-    tx: &dyn StoreTx,
-) -> Result<(), InternalError> {
+/// Has the ad server and the reports follow a media buy that was stored.
+fn follow(buy: &MediaBuy, record: &EntityRecord, tx: &dyn StoreTx) -> Result<(), InternalError> {
     let assigned = buy.packages.iter().flat_map(|package| package.creative_assignments.iter());
     let stored = StoredBuy {
         media_buy_id: &buy.media_buy_id,
@@ -420,7 +419,8 @@ fn mark_at_ad_server(
         is_over: buy.status.is_terminal(),
         shows: assigned.filter_map(|one| one.creative_id.clone()).collect(),
     };
-    remote_order::mark_buy(stored, record, tx)
+    remote_order::mark_buy(stored, record, tx)?;
+    reporting::follow_buy(buy, record, tx)
 }
 
 /// Returns the index terms of a buy: its status, its packages, and their creatives.

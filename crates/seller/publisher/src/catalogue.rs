@@ -23,6 +23,7 @@ mod policy;
 mod price;
 mod product;
 mod read;
+mod reporting;
 pub mod targeting;
 
 pub use ad_server_terms::AdServerTerms;

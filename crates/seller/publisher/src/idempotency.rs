@@ -118,12 +118,14 @@ fn hash(call: &ToolCall) -> [u8; 32] {
     for member in APART {
         request.swap_remove(member);
     }
-    if let Some(authentication) = request
-        .get_mut("push_notification_config")
-        .and_then(|config| config.get_mut("authentication"))
-        .and_then(Value::as_object_mut)
-    {
-        authentication.swap_remove("credentials");
+    for webhook in ["push_notification_config", "reporting_webhook"] {
+        if let Some(authentication) = request
+            .get_mut(webhook)
+            .and_then(|config| config.get_mut("authentication"))
+            .and_then(Value::as_object_mut)
+        {
+            authentication.swap_remove("credentials");
+        }
     }
     // The tool is part of the hash: one key does not stand for two tools.
     request.insert("\u{0}tool".to_owned(), call.tool.to_string().into());

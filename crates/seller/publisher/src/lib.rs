@@ -35,6 +35,7 @@ pub mod plan;
 pub mod property;
 pub mod proposal;
 pub mod remote_order;
+pub mod reporting;
 pub mod session;
 pub mod staff_event;
 pub mod task;

@@ -21,6 +21,7 @@ use crate::proposal::Proposal;
 use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
+use crate::reporting::{self, send::ReportSender};
 use crate::response_cache::{self, CacheDeps};
 use crate::services::RateClass;
 use crate::store::stale_reads::{RecordingReader, StaleReader};
@@ -39,6 +40,10 @@ use crate::version;
 pub fn release(arguments: &Map) -> AdcpRelease {
     version::codes(arguments)
 }
+
+/// Members of requests with an address of the caller's, and what is sent there.
+const ADDRESSES: [(&str, &str); 2] =
+    [("push_notification_config", "notifications"), ("reporting_webhook", "reports")];
 
 /// Time for which notifications are kept that are delivered or given up.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -157,7 +162,8 @@ impl Publisher {
         Some(kept.answer.clone())
     }
 
-    /// Does what is due without a request: decides about submitted tasks and ends reviews of creatives.
+    /// Does what is due without a request: decides about submitted tasks, ends reviews of creatives, and
+    /// queues reports.
     /// Returns the number of tasks that ended. To be called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
         self.settle::<MediaBuy>(now, finish::settle::<MediaBuy>).await;
@@ -180,6 +186,11 @@ impl Publisher {
             let this = self.clone();
             let job =
                 move |tx: &dyn StoreTx| TaskFinisher { publisher: &this, tx, now }.settle(&record);
+            self.reported(self.store.act::<(), InternalError>(job).await);
+        }
+        for id in self.reported(self.store.look(|reader| reporting::send::due(reader, now))) {
+            let this = self.clone();
+            let job = move |tx: &dyn StoreTx| ReportSender { publisher: &this, tx, now }.tell(&id);
             self.reported(self.store.act::<(), InternalError>(job).await);
         }
         ended
@@ -216,12 +227,16 @@ impl Publisher {
 
     /// Checks that notifications may be sent where the request says.
     fn may_notify(&self, call: &ToolCall) -> Result<(), ToolError> {
-        let config = call.arguments.get("push_notification_config");
-        let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
-        url.map_or(Ok(()), |url| self.services.may_call(url)).map_err(|why| {
-            let message = format!("the address of notifications {why}");
-            refusals::invalid("push_notification_config.url", &message).into()
-        })
+        let mut problems = Vec::new();
+        for (member, what) in ADDRESSES {
+            let config = call.arguments.get(member);
+            let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
+            if let Some(Err(why)) = url.map(|url| self.services.may_call(url)) {
+                let message = format!("the address of {what} {why}");
+                problems.push(refusals::invalid(&format!("{member}.url"), &message));
+            }
+        }
+        Ok(AdcpRefusal::of_all(problems)?)
     }
 
     /// Removes what is no longer needed: idempotency keys beyond their life, notifications that were

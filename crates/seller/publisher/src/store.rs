@@ -75,6 +75,8 @@ tradepost_document::words! {
         Directive = "directive",
         /// A media buy at the ad server.
         RemoteOrder = "remote_order",
+        /// Reports of a media buy that its buyer got by webhook.
+        ReportSubscription = "report_subscription",
     }
 }
 

@@ -245,6 +245,7 @@ impl SubmittedTask {
         let mut request = call.arguments.clone();
         // Removed before the request becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
+        request.swap_remove("reporting_webhook");
         let now = call.now;
         let context = request.get("context").cloned();
         let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});

@@ -215,6 +215,7 @@ fn chooses_credentials(arguments: &Value) -> bool {
     };
     let accounts = arguments.get("accounts").and_then(Value::as_array);
     arguments.get("push_notification_config").is_some_and(chooses)
+        || arguments.get("reporting_webhook").is_some_and(chooses)
         || configs(arguments)
         || accounts.is_some_and(|accounts| accounts.iter().any(configs))
 }

@@ -14,6 +14,7 @@ mod offered;
 mod order_check;
 mod people;
 mod races;
+mod reporting;
 mod sales;
 mod signatures;
 pub mod staff;

@@ -297,6 +297,7 @@ pub fn seed(
         governance_context: None,
         packages,
         shown: Map::new(),
+        reporting: None,
         history: Vec::new(),
     };
     if buy.packages.is_empty() {

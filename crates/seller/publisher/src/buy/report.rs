@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed as _;
 
@@ -13,7 +14,8 @@ use super::{MediaBuy, Package};
 use crate::ad_server::RemoteDelivery;
 use crate::money::MoneyAmount;
 use crate::reply::object;
-use crate::store::kept;
+use crate::reporting;
+use crate::store::{EntityRecord, StoreTx, kept};
 
 /// Names of the figures that add up (`core/delivery-metrics.json`).
 pub const ADDITIVE: &[&str] = &[
@@ -29,7 +31,7 @@ pub const ADDITIVE: &[&str] = &[
 kept! {
     /// Delivery of a media buy; its record has the id of the buy.
     #[derive(Default)]
-    pub struct BuyDelivery: Delivery {
+    pub struct BuyDelivery: Delivery then follow {
         /// The media buy.
         media_buy_id: String,
         /// The reports, the oldest first.
@@ -55,6 +57,11 @@ kept! {
         /// not add up either.
         measured?: Vec<Value>,
     }
+}
+
+/// Has the reports of a media buy follow its delivery.
+fn follow(_: &BuyDelivery, record: &EntityRecord, tx: &dyn StoreTx) -> Result<(), InternalError> {
+    reporting::follow_delivery(record, tx)
 }
 
 /// Returns the first moment of a day in UTC (`2026-04-15`); `None` when there is no such day.
@@ -277,6 +284,25 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
         }
     }
     shares
+}
+
+/// Returns the pricing model of a package.
+pub(crate) fn model(package: &Package) -> Option<&str> {
+    package.price.pricing_model.as_deref()
+}
+
+/// Returns the price of a package, as reports show it.
+pub(crate) fn priced(buy: &MediaBuy, package: &Package) -> Map {
+    let bid = package.shown.bid_price;
+    // The rate of an auction is unknown; the bid or the floor price stands for it.
+    let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
+    object([
+        ("package_id", Some(json!(package.package_id))),
+        ("pricing_model", Some(model(package).unwrap_or("cpm").into())),
+        ("rate", Some(rate.into())),
+        ("currency", Some(json!(buy.currency))),
+        ("paused", Some(package.paused.into())),
+    ])
 }
 
 /// Returns the unit of a figure: hundredths for money, whole numbers for everything else.

@@ -21,6 +21,7 @@ fn buy() -> MediaBuy {
         governance_context: None,
         packages: Vec::new(),
         shown: Map::new(),
+        reporting: None,
         history: Vec::new(),
     }
 }

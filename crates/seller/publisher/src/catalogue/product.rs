@@ -16,10 +16,11 @@ use tradepost_document::typed::{self, LenientList};
 use super::ad_server_terms::AdServerTerms;
 use super::capacity::{CountedUnit, DeclaredCapacity, ProductCapacity};
 use super::price::ProductPrice;
+use super::reporting::Reporting;
 use crate::account::Account;
 use crate::creative::policy::ProductCreativePolicy as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
-use crate::forms::products::{RequiredStandard, VendorMetric};
+use crate::forms::products::RequiredStandard;
 use crate::money::MoneyAmount;
 use crate::store::{Entity, EntityKind};
 
@@ -155,20 +156,6 @@ form! {
     pub(crate) struct SignalOption {
         default_selected: Option<bool>,
         pricing_options: LenientList<PricingOption>,
-    }
-
-    /// Reporting of a product (`core/reporting-capabilities.json`). Words are repeated as they were given.
-    pub(crate) struct Reporting {
-        available_metrics: LenientList<Value>,
-        measurement_windows: LenientList<Window>,
-        windowed_pull_granularities: LenientList<Value>,
-        vendor_metrics: LenientList<VendorMetric>,
-        date_range_support: Option<String>,
-    }
-
-    /// Window over which a product is measured.
-    pub(crate) struct Window {
-        window_id: Option<String>,
     }
 
     /// Goals that a product can be optimized for, as they were given.

@@ -9,6 +9,7 @@ use super::{Money, Pagination};
 use crate::buy::MediaBuyStatus;
 use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
+use crate::reporting::ReportingWebhook;
 
 form! {
     /// `media-buy/create-media-buy-request.json`.
@@ -26,10 +27,11 @@ form! {
         end_time: Timestamp,
         paused: bool,
         push_notification_config: Option<Value>,
+        reporting_webhook: Option<ReportingWebhook>,
         context: Option<Value>;
         keep
         shown: ["context", "advertiser_industry", "po_number", "agency_estimate_number"],
-        not_done: ["reporting_webhook", "artifact_webhook", "invoice_recipient"];
+        not_done: ["artifact_webhook", "invoice_recipient"];
         whole sent
     }
 
@@ -172,11 +174,15 @@ form! {
         end_time: Option<Timestamp>,
         packages: Vec<PackageUpdate>,
         new_packages: Option<Vec<PackageRequest>>,
+        reporting_webhook: Option<ReportingWebhook>,
         /// Not in the schema; the specification's text on governance has it in this request too.
         governance_context: Option<String>;
         keep
-        changes: ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"],
-        not_done: ["invoice_recipient", "reporting_webhook"];
+        changes: [
+            "paused", "canceled", "start_time", "end_time", "packages", "new_packages",
+            "reporting_webhook",
+        ],
+        not_done: ["invoice_recipient"];
         whole sent
     }
 

@@ -31,6 +31,7 @@ pub(super) mod list;
 mod order_check;
 mod package;
 mod package_targeting;
+mod reporting;
 mod terms;
 mod update;
 

@@ -129,6 +129,7 @@ fn media_buy(profile: &PublisherProfile) -> Value {
         let billed_there = ad_server.filter(|_| product.terms.ad_server.is_some());
         models.filter(|model| billed_there.is_none_or(|server| server.bills_by(model))).collect()
     });
+    let is_pushed = products.iter().any(|product| !product.webhook_cadences().is_empty());
     let approval = match catalogue.creatives.review {
         CreativeReview::None | CreativeReview::After(_) => "auto_approve",
         CreativeReview::Person => "require_human",
@@ -141,6 +142,7 @@ fn media_buy(profile: &PublisherProfile) -> Value {
     object!({
         "supported_pricing_models"?: (!models.is_empty()).then_some(models),
         "buying_modes": ["brief", "wholesale", "refine"],
+        "reporting_delivery_methods"?: is_pushed.then(|| ["webhook"]),
         "supports_proposals": catalogue.makes_proposals(),
         "governance_aware": true,
         "creative_approval_mode": approval,

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_adcp::error::{AdcpCode, AdcpError};
-use tradepost_document::json::{Map, Value, json, object};
+use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed;
 
 use super::buys;
 use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
-use crate::buy::{MediaBuy, MediaBuyStatus, Package};
+use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
 use crate::money::MoneyAmount;
@@ -150,7 +150,7 @@ fn row(
     let borrowed: Vec<_> = reports.iter().collect();
     let shares = report::shares(buy, &borrowed);
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
-        let mut row = priced(buy, package);
+        let mut row = report::priced(buy, package);
         row.extend(report::metrics(share));
         let daily = form.include_package_daily_breakdown.then(|| report::daily(share));
         let status = standing(buy, spent, now).map(Into::into);
@@ -158,7 +158,7 @@ fn row(
         row
     });
     let packages: Vec<_> = packages.collect();
-    let mut models: Vec<_> = buy.packages.iter().filter_map(model).collect();
+    let mut models: Vec<_> = buy.packages.iter().filter_map(report::model).collect();
     models.dedup();
     let windowed = form.include_window_breakdown && form.time_granularity.is_some();
     object!({
@@ -170,24 +170,6 @@ fn row(
         "pricing_model"?: models.first().filter(|_| models.len() == 1),
         "windows"?: windowed.then(|| windows(reports)),
     })
-}
-
-fn model(package: &Package) -> Option<&str> {
-    package.price.pricing_model.as_deref()
-}
-
-/// Returns the price of a package.
-fn priced(buy: &MediaBuy, package: &Package) -> Map {
-    let bid = package.shown.bid_price;
-    // The rate of an auction is unknown; the bid or the floor price stands for it.
-    let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
-    object([
-        ("package_id", Some(json!(package.package_id))),
-        ("pricing_model", Some(model(package).unwrap_or("cpm").into())),
-        ("rate", Some(rate.into())),
-        ("currency", Some(json!(buy.currency))),
-        ("paused", Some(package.paused.into())),
-    ])
 }
 
 /// Returns the delivery status, when it is known.

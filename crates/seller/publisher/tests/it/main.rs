@@ -38,6 +38,7 @@ mod products;
 mod properties;
 mod proposals;
 mod purchases;
+mod reporting;
 mod response_cache;
 mod sales;
 mod searches;

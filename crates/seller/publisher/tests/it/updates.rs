@@ -228,7 +228,7 @@ fn what_cannot_be_changed_is_said_at_its_place() {
         ],
         &expect![[r##"
             # nothing
-            {"code":"INVALID_REQUEST","message":"the request names nothing to change","recovery":"correctable","suggestion":"correct what field and issues name and send again","details":{"accepted_fields":["paused","canceled","start_time","end_time","packages","new_packages"]}}
+            {"code":"INVALID_REQUEST","message":"the request names nothing to change","recovery":"correctable","suggestion":"correct what field and issues name and send again","details":{"accepted_fields":["paused","canceled","start_time","end_time","packages","new_packages","reporting_webhook"]}}
             # an older revision
             {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its current state","details":{"resource_id":"mb_1","expected_version":7,"current_version":1}}
             # an unknown package

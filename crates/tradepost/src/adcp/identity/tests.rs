@@ -322,6 +322,10 @@ fn who_has_not_signed_is_told_whether_it_is_needed() {
             "request_signature_required",
         ),
         (
+            call("update_media_buy", json!({"reporting_webhook": hmac})),
+            "request_signature_required",
+        ),
+        (
             message(
                 json!({"skill": "update_media_buy", "input": {"push_notification_config": hmac}}),
             ),

@@ -9,7 +9,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
 
 use super::package::{self, BuyFlight};
-use super::{BuyContext, all_not_done, draft, not_done, package_targeting, terms};
+use super::{BuyContext, all_not_done, draft, not_done, package_targeting, reporting, terms};
 use crate::buy::action::BuyAction;
 use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
@@ -22,8 +22,15 @@ mod left;
 mod permission;
 
 /// Members of an update that change something.
-const CHANGES: [&str; 6] =
-    ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"];
+const CHANGES: [&str; 7] = [
+    "paused",
+    "canceled",
+    "start_time",
+    "end_time",
+    "packages",
+    "new_packages",
+    "reporting_webhook",
+];
 
 /// Name of the member that limits the frequency of impressions.
 const CAP: &str = "frequency_cap";
@@ -109,6 +116,8 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     flight(amending, &mut found);
     packages(amending, &mut found)?;
     new_packages(amending, &mut found)?;
+    let context = &amending.buy_context;
+    reporting::change(context, form, &mut found.buy, &mut found.problems);
     // Totals are checked after all changes are applied.
     found.buy.settle();
     budgets(amending, &mut found);

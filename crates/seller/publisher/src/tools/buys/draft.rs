@@ -6,7 +6,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
 use super::package::{self, Bought, BuyFlight};
-use super::{BuyContext, all_not_done};
+use super::{BuyContext, all_not_done, reporting};
 use crate::account::Funds;
 use crate::buy::{BuyEnvelope, MediaBuy, MediaBuyStatus, Package};
 use crate::catalogue::Product;
@@ -71,6 +71,10 @@ pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<Bu
     problems.extend(context.beyond_today(total, &currency, "packages"));
     problems.extend(taken_days(context, form, flight, &bought)?);
     problems.extend(shortages(context, form, flight, &bought)?);
+    let sold: Vec<&Product> = bought.iter().map(|one| &one.product).collect();
+    let webhook = form.reporting_webhook.as_ref();
+    let reporting =
+        webhook.map(|webhook| reporting::wanted(context, webhook, &sold, &mut problems));
     AdcpRefusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
@@ -95,6 +99,7 @@ pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<Bu
         governance_context: form.governance_context.clone(),
         packages,
         shown,
+        reporting,
         history: Vec::new(),
     };
     buy.settle();

@@ -1,0 +1,155 @@
+//! Reports of delivery that a buyer gets by webhook (`reporting_webhook`): what it has asked for, and what it
+//! was told so far. What is due follows from the media buy and its delivery, and is queued with the other
+//! notifications ([`send`]).
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tradepost_adcp::error::AdcpRelease;
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::fault::InternalError;
+use tradepost_document::form;
+use tradepost_document::json::Value;
+use tradepost_document::kept_whole;
+
+use crate::buy::MediaBuy;
+use crate::buy::report::Period;
+use crate::store::{EntityRecord, FoundBy, New, StoreTx, kept};
+
+pub(crate) mod send;
+
+tradepost_document::words! {
+    /// Rhythm of reports (`reporting_frequency`). Delivery is known by day, so that there is none by hour.
+    pub enum ReportCadence {
+        /// A report for each day of UTC.
+        Daily = "daily",
+        /// A report for each month of UTC.
+        Monthly = "monthly",
+    }
+}
+
+form! {
+    /// Webhook for reports (`core/reporting-webhook.json`).
+    pub struct ReportingWebhook {
+        /// Address.
+        url: String,
+        /// Token that is sent back to the receiver.
+        token: Option<Value>,
+        /// Authentication that the receiver wants.
+        authentication: Option<Value>,
+        /// Rhythm.
+        reporting_frequency: String,
+        /// Metrics that it wants; all when `None`.
+        requested_metrics: Option<Vec<String>>;
+        /// As it was given.
+        whole given
+    }
+}
+
+kept_whole!(ReportingWebhook.given);
+
+kept! {
+    /// Reports that a buyer wants of a media buy.
+    pub struct BuyReporting {
+        /// Where they go.
+        webhook: ReportingWebhook,
+        /// Delay of the reports of its products in minutes.
+        delay_minutes: u64,
+        /// Release in which they are written.
+        release: AdcpRelease,
+        /// Time from which they were asked for.
+        since: Timestamp,
+    }
+
+    /// Reports of a media buy that were sent; its record has the id of the buy.
+    #[derive(Default)]
+    pub struct ReportSubscription: ReportSubscription by found_by {
+        /// The media buy.
+        media_buy_id: String,
+        /// Number of the last report.
+        #[serde(default)]
+        sequence: u64,
+        /// Rhythm of the windows below.
+        cadence?: Option<ReportCadence>,
+        /// Start of the first window that was not reported; `None` before the first one.
+        next_window?: Option<Timestamp>,
+        /// What was reported of each window, as a digest, by its start.
+        told?: BTreeMap<String, String>,
+        /// True once the last report was sent.
+        #[serde(default)]
+        ended: bool,
+        /// Time at which it is looked at again.
+        due_at?: Option<Timestamp>,
+    }
+}
+
+impl ReportCadence {
+    /// Returns the window that a moment is in.
+    fn window_at(self, moment: Timestamp) -> Option<Period> {
+        let day = moment.to_zoned(TimeZone::UTC).date();
+        let first = match self {
+            Self::Daily => day,
+            Self::Monthly => day.first_of_month(),
+        };
+        let last = match self {
+            Self::Daily => day,
+            Self::Monthly => day.last_of_month(),
+        };
+        let start = first.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let end = last.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        Some(Period { start, end })
+    }
+}
+
+impl BuyReporting {
+    /// Returns the rhythm.
+    fn cadence(&self) -> Option<ReportCadence> {
+        ReportCadence::from_name(&self.webhook.reporting_frequency)
+    }
+
+    /// Returns the time at which the report of a period that ends at a moment is due.
+    fn due_after(&self, end: Timestamp) -> Timestamp {
+        let minutes = i64::try_from(self.delay_minutes).unwrap_or(i64::MAX / 60);
+        end.checked_add(SignedDuration::from_mins(minutes)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// Returns the index terms of reports: the time at which they are looked at again.
+fn found_by(reports: &ReportSubscription, _: Timestamp) -> FoundBy {
+    FoundBy { changes_at: reports.due_at.filter(|_| !reports.ended), ..FoundBy::default() }
+}
+
+/// Has the reports of a media buy that was stored looked at.
+pub(crate) fn follow_buy(
+    buy: &MediaBuy,
+    record: &EntityRecord,
+    tx: &dyn StoreTx,
+) -> Result<(), InternalError> {
+    if buy.reporting.is_none() {
+        return Ok(());
+    }
+    if tx.find::<ReportSubscription>(&record.id)?.is_some() {
+        return follow_delivery(record, tx);
+    }
+    let now = record.updated_at;
+    let reports = ReportSubscription {
+        media_buy_id: buy.media_buy_id.clone(),
+        due_at: Some(now),
+        ..ReportSubscription::default()
+    };
+    let EntityRecord { id, owner, account, .. } = record;
+    tx.add(New { id, owner, account: account.as_deref(), state: "", now }, &reports)
+}
+
+/// Has the reports of a media buy looked at whose delivery was stored: what was reported may be corrected.
+pub(crate) fn follow_delivery(
+    record: &EntityRecord,
+    tx: &dyn StoreTx,
+) -> Result<(), InternalError> {
+    let found = tx.find::<ReportSubscription>(&record.id)?;
+    let Some(mut reports) = found.filter(|reports| !reports.thing.ended) else { return Ok(()) };
+    let now = record.updated_at;
+    reports.thing.due_at = Some(now);
+    tx.change(&mut reports, now)
+}
