@@ -120,6 +120,7 @@ pub fn open(
         base_url: base_url.clone(),
         destinations: destinations.into_iter().map(|wanted| wanted.delivery).collect(),
         has_upstream,
+        ad_server: ad_server.clone(),
         web: GuardedWeb::new(egress.apart(), clock.clone()),
     };
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;

@@ -53,7 +53,7 @@ catalog! {
     }
     /// The ad server behind the publisher.
     AdServer = "ad-server" {
-        title: "The ad server answers", place: "upstream in [[publishers]]", is_tested: true,
+        title: "The ad server answers", place: "ad_server and upstream in [[publishers]]", is_tested: true,
     }
 }
 
@@ -114,7 +114,7 @@ pub fn states(
             PublisherStep::Messages if !has_destinations => {
                 open("no destination is configured: what waits is only in the console")
             }
-            PublisherStep::AdServer if !agent.set_up.has_upstream => {
+            PublisherStep::AdServer if !agent.set_up.has_ad_server() => {
                 done("none is configured: the catalogue says what is sold out")
             }
             PublisherStep::Messages
@@ -124,7 +124,7 @@ pub fn states(
         };
         let can_test = match step {
             PublisherStep::Messages => has_destinations,
-            PublisherStep::AdServer => agent.set_up.has_upstream,
+            PublisherStep::AdServer => agent.set_up.has_ad_server(),
             PublisherStep::Catalogue
             | PublisherStep::Approvers
             | PublisherStep::Agents

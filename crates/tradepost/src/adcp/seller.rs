@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::request::invalid_param;
 use tradepost_a2a::{A2aRequest, Message, Operation, Task};
+use tradepost_ad_server::AdServer;
 use tradepost_adcp::{AdcpAnswer, AdcpTool};
 use tradepost_commands::published::GuardedWeb;
 use tradepost_document::catalog::Vocabulary as _;
@@ -104,8 +105,18 @@ pub struct PublisherSetUp {
     pub destinations: Vec<DeliveryConfig>,
     /// True when an ad server says what is sold out.
     pub has_upstream: bool,
+    /// Ad server that media buys are carried into.
+    pub ad_server: Option<Arc<dyn AdServer>>,
     /// Client for documents of others.
     pub web: GuardedWeb,
+}
+
+impl PublisherSetUp {
+    /// Returns true when an ad server of any kind is configured.
+    #[must_use]
+    pub fn has_ad_server(&self) -> bool {
+        self.has_upstream || self.ad_server.is_some()
+    }
 }
 
 /// Documents by which receivers of webhooks find our keys.

@@ -126,25 +126,43 @@ impl PublisherStepTester {
         StepVerdict::failed(format!("{url} does not name {base}"), hint)
     }
 
+    /// Asks every ad server that is configured: the one that media buys are carried into, and the one that says
+    /// what is sold out.
     async fn test_ad_server(&self) -> StepVerdict {
-        let hint = "check the address in publishers.upstream, and that the ad server runs";
+        let set_up = &self.agent.set_up;
+        let mut answered = Vec::new();
+        let mut failed = Vec::new();
+        let mut note = |setting: &str, answer: Result<String, String>| match answer {
+            Ok(says) => answered.push(format!("{setting}: {says}")),
+            Err(why) => failed.push(format!("{setting}: {why}")),
+        };
+        if let Some(ad_server) = &set_up.ad_server {
+            let checked = ad_server.check().await;
+            note("ad_server", checked.map_err(|error| error.to_string()));
+        }
+        if set_up.has_upstream {
+            note("upstream", self.ask_what_is_sold_out().await);
+        }
+        if failed.is_empty() {
+            return StepVerdict::passed(answered.join("; "));
+        }
+        let hint = "check address and credential in publishers.ad_server or publishers.upstream, and that the \
+                    ad server runs";
+        StepVerdict::failed(failed.join("; "), hint)
+    }
+
+    async fn ask_what_is_sold_out(&self) -> Result<String, String> {
         match self.agent.publisher().services.inventory().await {
             Ok(supply) if supply.stale.is_some() => {
-                let age = supply.age_seconds;
-                StepVerdict::failed(
-                    format!("it does not answer; the last answer is {age} s old"),
-                    hint,
-                )
+                Err(format!("it does not answer; the last answer is {} s old", supply.age_seconds))
             }
             Ok(supply) => {
                 let count = supply.sold_out.len();
-                StepVerdict::passed(format!(
-                    "it answers; products that are sold out there: {count}"
-                ))
+                Ok(format!("it answers; products that are sold out there: {count}"))
             }
-            Err(Unavailable::Down { .. }) => StepVerdict::failed("it does not answer", hint),
+            Err(Unavailable::Down { .. }) => Err("it does not answer".to_owned()),
             Err(Unavailable::Misconfigured { setting }) => {
-                StepVerdict::failed(format!("it refuses the request; see {setting}"), hint)
+                Err(format!("it refuses the request; see {setting}"))
             }
         }
     }

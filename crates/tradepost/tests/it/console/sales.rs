@@ -620,6 +620,68 @@ fn the_set_up_says_what_is_missing_and_tests_it() {
     assert_eq!(sam.post("/console/set-up/test", &[("step", "catalogue")]).status, 404);
 }
 
+/// A server that answers everything with one document.
+fn answering(body: &'static str) -> std::net::SocketAddr {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            while line != "\r\n" {
+                line.clear();
+                if stream.read_line(&mut line).unwrap_or_default() == 0 {
+                    break;
+                }
+            }
+            let length = body.len();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+            let answer = format!("{head}Content-Length: {length}\r\n\r\n{body}");
+            let _ = stream.get_mut().write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn every_configured_ad_server_is_tested() {
+    let carries = answering(r#"{"ad_units": [{"ad_unit_id": "1", "name": "Front"}]}"#);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let sells = answering(r#"{"sold_out": ["front"]}"#);
+    let carrier = |address: std::net::SocketAddr| {
+        format!(
+            "ad_server = {{ adapter = \"http\", url = \"http://{address}\", credential = \"a-secret-of-theirs\", \
+             network = \"net\" }}\n"
+        )
+    };
+    let upstream = format!("upstream = {{ url = \"http://{sells}/\" }}\n");
+    for (more, says) in [
+        (carrier(carries), "Ad_server: network net, 1 ad units."),
+        (
+            format!("{}{upstream}", carrier(carries)),
+            "Ad_server: network net, 1 ad units; upstream: it answers; products that are sold out there: 1.",
+        ),
+        (
+            format!("{}{upstream}", carrier(closed)),
+            "Ad_server: the ad server could not be reached; check address and credential in \
+             publishers.ad_server or publishers.upstream, and that the ad server runs.",
+        ),
+    ] {
+        let gazette = Gazette::with(&more);
+        let sam = gazette.enter("sam");
+        assert_eq!(sam.do_it("/console/set-up/test", &[("step", "ad-server")]), "tested");
+        let shown = (0..1_500).find_map(|_| {
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+            let shown = text(&sam.get("/console/set-up"));
+            shown.contains("Tested by sam").then_some(shown)
+        });
+        let shown = shown.expect("a test ends");
+        assert!(shown.contains(says), "{says}: {shown}");
+        assert!(!shown.contains("a-secret-of-theirs"));
+    }
+}
+
 #[test]
 fn what_buyers_write_stays_text() {
     let gazette = Gazette::new();
