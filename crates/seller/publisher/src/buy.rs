@@ -420,7 +420,10 @@ fn follow(buy: &MediaBuy, record: &EntityRecord, tx: &dyn StoreTx) -> Result<(),
         shows: assigned.filter_map(|one| one.creative_id.clone()).collect(),
     };
     remote_order::mark_buy(stored, record, tx)?;
-    reporting::follow_buy(buy, record, tx)
+    match buy.reporting {
+        Some(_) => reporting::follow_buy(&buy.media_buy_id, record, tx),
+        None => Ok(()),
+    }
 }
 
 /// Returns the index terms of a buy: its status, its packages, and their creatives.

@@ -18,6 +18,7 @@ pub(crate) mod properties;
 pub(crate) mod sessions;
 pub(crate) mod signals;
 pub(crate) mod tasks;
+pub(crate) mod vendors;
 
 form! {
     /// Page of a list (`core/pagination-request.json`).

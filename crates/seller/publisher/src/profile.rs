@@ -7,12 +7,11 @@ use jiff::SignedDuration;
 use tradepost_adcp::signing::DigestRule;
 use tradepost_document::algorithm::Algorithm;
 
-use crate::ad_server::AdServerCapabilities;
+use crate::ad_server::{AdServerCapabilities, RemoteId};
 use crate::agent::{Billing, BuyerAgent};
 use crate::catalogue::Catalogue;
 use crate::catalogue::targeting::AppliedTargeting;
 use crate::money::MoneyAmount;
-use crate::remote_order::wanted::OrderTerms;
 use crate::spending::SpendLimit;
 
 /// Profile of a publisher.
@@ -57,8 +56,10 @@ pub struct PublisherProfile {
 pub struct AdServerProfile {
     /// What it can do.
     pub capabilities: AdServerCapabilities,
-    /// Terms on which orders are made there, without sizes of formats.
-    pub order_terms: OrderTerms,
+    /// The advertiser there for all orders.
+    pub advertiser: Option<RemoteId>,
+    /// True if buys of test accounts are made there, too.
+    pub test_accounts: bool,
 }
 
 /// Amount above which two persons approve a media buy.

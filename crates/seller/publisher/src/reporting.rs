@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_adcp::error::AdcpRelease;
 use tradepost_document::catalog::Vocabulary as _;
@@ -13,10 +12,9 @@ use tradepost_document::form;
 use tradepost_document::json::Value;
 use tradepost_document::kept_whole;
 
-use crate::buy::MediaBuy;
-use crate::buy::report::Period;
 use crate::store::{EntityRecord, FoundBy, New, StoreTx, kept};
 
+mod product;
 pub(crate) mod send;
 
 tradepost_document::words! {
@@ -84,24 +82,6 @@ kept! {
     }
 }
 
-impl ReportCadence {
-    /// Returns the window that a moment is in.
-    fn window_at(self, moment: Timestamp) -> Option<Period> {
-        let day = moment.to_zoned(TimeZone::UTC).date();
-        let first = match self {
-            Self::Daily => day,
-            Self::Monthly => day.first_of_month(),
-        };
-        let last = match self {
-            Self::Daily => day,
-            Self::Monthly => day.last_of_month(),
-        };
-        let start = first.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        let end = last.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        Some(Period { start, end })
-    }
-}
-
 impl BuyReporting {
     /// Returns the rhythm.
     fn cadence(&self) -> Option<ReportCadence> {
@@ -120,21 +100,18 @@ fn found_by(reports: &ReportSubscription, _: Timestamp) -> FoundBy {
     FoundBy { changes_at: reports.due_at.filter(|_| !reports.ended), ..FoundBy::default() }
 }
 
-/// Has the reports of a media buy that was stored looked at.
+/// Has the reports of a media buy looked at that was stored, and whose buyer wants some.
 pub(crate) fn follow_buy(
-    buy: &MediaBuy,
+    media_buy_id: &str,
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
-    if buy.reporting.is_none() {
-        return Ok(());
-    }
     if tx.find::<ReportSubscription>(&record.id)?.is_some() {
         return follow_delivery(record, tx);
     }
     let now = record.updated_at;
     let reports = ReportSubscription {
-        media_buy_id: buy.media_buy_id.clone(),
+        media_buy_id: media_buy_id.to_owned(),
         due_at: Some(now),
         ..ReportSubscription::default()
     };

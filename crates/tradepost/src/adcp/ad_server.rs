@@ -32,22 +32,22 @@ pub fn connect(config: &AdServerConfig) -> Result<Arc<dyn AdServer>, String> {
 /// Returns the terms on which orders are made.
 #[must_use]
 pub fn order_terms(config: &AdServerConfig, catalogue: &Catalogue) -> OrderTerms {
-    settings_of_orders(config).with_formats(&catalogue.formats)
-}
-
-fn settings_of_orders(config: &AdServerConfig) -> OrderTerms {
-    OrderTerms {
+    let terms = OrderTerms {
         advertiser: config.settings.advertiser.clone(),
         test_accounts: config.test_accounts,
         ..OrderTerms::default()
-    }
+    };
+    terms.with_formats(&catalogue.formats)
 }
 
 /// Returns what a publisher sells by.
 #[must_use]
 pub fn profile(config: &AdServerConfig, ad_server: &dyn AdServer) -> AdServerProfile {
-    let capabilities = ad_server.capabilities().clone();
-    AdServerProfile { capabilities, order_terms: settings_of_orders(config) }
+    AdServerProfile {
+        capabilities: ad_server.capabilities().clone(),
+        advertiser: config.settings.advertiser.clone(),
+        test_accounts: config.test_accounts,
+    }
 }
 
 /// Creates the carrier of a publisher's buys; it has to be run by the caller.

@@ -1,13 +1,10 @@
 //! Reporting of a product, as far as the publisher uses it.
 
-use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::form;
 use tradepost_document::json::Value;
 use tradepost_document::typed::LenientList;
 
-use super::Product;
-use crate::forms::products::VendorMetric;
-use crate::reporting::ReportCadence;
+use crate::forms::vendors::VendorMetric;
 
 form! {
     /// Reporting of a product (`core/reporting-capabilities.json`). Words are repeated as they were given.
@@ -25,24 +22,5 @@ form! {
     /// Window over which a product is measured.
     pub(crate) struct Window {
         window_id: Option<String>,
-    }
-}
-
-impl Product {
-    /// Returns the rhythms in which its delivery is reported to webhooks: those of its frequencies that follow
-    /// from delivery by day.
-    pub(crate) fn webhook_cadences(&self) -> Vec<ReportCadence> {
-        let Some(reporting) = &self.published.reporting_capabilities else { return Vec::new() };
-        if reporting.supports_webhooks != Some(true) {
-            return Vec::new();
-        }
-        let frequencies = reporting.available_reporting_frequencies.iter();
-        frequencies.filter_map(|frequency| ReportCadence::from_name(frequency)).collect()
-    }
-
-    /// Returns the delay of its reports in minutes.
-    pub(crate) fn report_delay_minutes(&self) -> u64 {
-        let reporting = self.published.reporting_capabilities.as_ref();
-        reporting.and_then(|reporting| reporting.expected_delay_minutes).unwrap_or_default()
     }
 }

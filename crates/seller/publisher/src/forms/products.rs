@@ -6,6 +6,7 @@ use tradepost_document::typed::{Typed, ValueKind};
 
 use super::Pagination;
 use super::buys::ListReference;
+pub(crate) use super::vendors::{BrandRef, VendorMetric};
 use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
 
@@ -30,12 +31,6 @@ form! {
         pagination: Option<Pagination>,
         push_notification_config: Option<Value>,
         catalog: Option<Value>,
-    }
-
-    /// `core/brand-ref.json`.
-    pub(crate) struct BrandRef {
-        domain: Option<String>,
-        brand_id: Option<String>,
     }
 
     /// `core/product-filters.json`.
@@ -81,13 +76,6 @@ form! {
         threshold: Option<MoneyAmount>,
         standard: Option<String>,
         vendor: Option<BrandRef>,
-    }
-
-    /// Metric of one vendor; without `metric_id`, any metric of that vendor; without `vendor`, of
-    /// any vendor.
-    pub(crate) struct VendorMetric {
-        vendor: Option<BrandRef>,
-        metric_id: Option<String>,
     }
 
     /// Entry of `refine` with the members of all its scopes.

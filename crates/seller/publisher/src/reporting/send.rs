@@ -2,6 +2,7 @@
 //! and the last one when nothing more will be reported. What is queued and what is remembered of it are stored
 //! together, so that each report is queued once.
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_adcp::AdcpTool;
@@ -50,6 +51,24 @@ tradepost_document::words! {
         Adjusted = "adjusted",
         /// The whole media buy, once.
         Final = "final",
+    }
+}
+
+impl ReportCadence {
+    /// Returns the window that a moment is in.
+    fn window_at(self, moment: Timestamp) -> Option<Period> {
+        let day = moment.to_zoned(TimeZone::UTC).date();
+        let first = match self {
+            Self::Daily => day,
+            Self::Monthly => day.first_of_month(),
+        };
+        let last = match self {
+            Self::Daily => day,
+            Self::Monthly => day.last_of_month(),
+        };
+        let start = first.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let end = last.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        Some(Period { start, end })
     }
 }
 

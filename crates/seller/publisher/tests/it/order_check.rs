@@ -10,7 +10,6 @@ use tradepost_publisher::ad_server::{
 };
 use tradepost_publisher::catalogue::{AdServerTerms, Catalogue, ProductTerms, TargetingSupport};
 use tradepost_publisher::profile::{AdServerProfile, PublisherProfile};
-use tradepost_publisher::remote_order::wanted::OrderTerms;
 use tradepost_publisher::services::{OrderAnswer, OrderQuestion, Unavailable};
 use tradepost_publisher::store::EntityKind;
 
@@ -27,7 +26,7 @@ fn ad_server() -> AdServerProfile {
             forecasts: true,
             ..AdServerCapabilities::default()
         },
-        order_terms: OrderTerms::default(),
+        ..AdServerProfile::default()
     }
 }
 
@@ -148,8 +147,7 @@ fn only_packages_with_inventory_there_are_asked_about() {
 #[test]
 fn buys_of_test_accounts_are_not_asked_about_unless_carried() {
     let at = |test_accounts: bool| {
-        let order_terms = OrderTerms { test_accounts, ..OrderTerms::default() };
-        let ad_server = Some(AdServerProfile { order_terms, ..ad_server() });
+        let ad_server = Some(AdServerProfile { test_accounts, ..ad_server() });
         let profile = PublisherProfile { catalogue: catalogue(), ad_server, ..profile() };
         let shop = Shop::selling(profile, |account| account.sandbox = true);
         shop.buy_of(json!([carried("carried", json!({}))]));

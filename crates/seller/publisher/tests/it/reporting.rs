@@ -230,7 +230,8 @@ fn each_day_is_reported_once_and_corrections_replace_it() {
               }
             ]
           }
-        }"#]].assert_eq(&shown);
+        }"#]]
+    .assert_eq(&shown);
     story.deliver("2026-07-01", 90);
     expect![[r##"
         #2 adjusted 2026-07-01T00:00:00Z to 2026-07-02T00:00:00Z: 90 impressions, 1 spent, active, adjusted true, next "2026-07-03T01:00:00Z"
@@ -310,9 +311,9 @@ fn what_products_do_not_report_is_refused() {
         ("display", json!({"requested_metrics": ["impressions", "reach", "clicks"]})),
         ("display", json!({"url": "http://buyer.example/reports"})),
     ];
-    let rows = table
-        .into_iter()
-        .map(|(product, changes)| format!("{product} {changes}\n    {}", ask(product, changes.clone())));
+    let rows = table.into_iter().map(|(product, changes)| {
+        format!("{product} {changes}\n    {}", ask(product, changes.clone()))
+    });
     expect![[r#"
         display {"reporting_frequency":"hourly"}
             {"code":"UNSUPPORTED_FEATURE","message":"not every product of the media buy is reported to webhooks at this frequency; details.product_ids names those that are not; choose another frequency, or leave reporting_webhook out and ask get_media_buy_delivery","recovery":"correctable","field":"reporting_webhook.reporting_frequency","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"product_ids":["display"]}}

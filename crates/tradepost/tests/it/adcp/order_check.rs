@@ -125,7 +125,35 @@ fn each_answer_of_the_ad_server_means_what_its_row_says() {
         desk.forecast(row.clone());
         format!("{row:?}\n    {}\n", desk.ask(true))
     });
-    expect![[r#""#]].assert_eq(&rows.collect::<String>());
+    expect![[r#"
+        Ok(Availability { matched: 9, available: 7 })
+            validate availability: yes 7
+        Err(Unsent)
+            validate availability: Down { retry_after: Some(5s) }
+        Err(Unanswered)
+            validate availability: Down { retry_after: Some(5s) }
+        Err(Garbled { detail: "cut off" })
+            validate availability: Down { retry_after: Some(5s) }
+        Err(NotYet { retry_after: None })
+            validate availability: Down { retry_after: Some(5s) }
+        Err(NotYet { retry_after: Some(90s) })
+            validate availability: Down { retry_after: Some(90s) }
+        Err(Refused { reason: Credential, detail: "Credential says the ad server" })
+            validate availability: Misconfigured { setting: "publishers.ad_server" }
+        Err(Refused { reason: Permission, detail: "Permission says the ad server" })
+            validate availability: Misconfigured { setting: "publishers.ad_server" }
+        Err(Refused { reason: Missing, detail: "Missing says the ad server" })
+            validate availability: yes product_id
+        Err(Refused { reason: Conflict, detail: "Conflict says the ad server" })
+            validate availability: yes product_id
+        Err(Refused { reason: NoInventory, detail: "NoInventory says the ad server" })
+            validate availability: yes 0
+        Err(Refused { reason: Invalid, detail: "Invalid says the ad server" })
+            validate availability: yes product_id
+        Err(Refused { reason: Unsupported, detail: "Unsupported says the ad server" })
+            validate availability: yes
+    "#]]
+    .assert_eq(&rows.collect::<String>());
 }
 
 #[test]

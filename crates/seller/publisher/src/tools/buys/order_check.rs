@@ -15,7 +15,7 @@ use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
 use crate::profile::AdServerProfile;
 use crate::publisher::Publisher;
 use crate::refusals::{AdcpRefusal, ToolError, at};
-use crate::remote_order::wanted::{PlannedOrder, Untranslatable, planned};
+use crate::remote_order::wanted::{OrderTerms, PlannedOrder, Untranslatable, planned};
 use crate::services::OrderQuestion;
 use crate::store::Stored;
 
@@ -119,7 +119,7 @@ fn check(
             package.package_id = format!("{NEW_BUY}-{index}");
         }
     }
-    let PlannedOrder { order, line_items } = planned(&named, account, &ad_server.order_terms)?;
+    let PlannedOrder { order, line_items } = planned(&named, account, &terms(ad_server))?;
     let mut packages = BTreeMap::new();
     let mut problems = Vec::new();
     for (index, line_item) in line_items {
@@ -155,13 +155,22 @@ fn check(
     Some(OrderCheck { question, packages, problems })
 }
 
+/// Returns the terms of orders that are asked about: without the sizes of formats, which no sale depends on.
+fn terms(ad_server: &AdServerProfile) -> OrderTerms {
+    OrderTerms {
+        advertiser: ad_server.advertiser.clone(),
+        test_accounts: ad_server.test_accounts,
+        ..OrderTerms::default()
+    }
+}
+
 /// Returns the line items of a media buy as it was, by package.
 fn line_items_of(
     buy: &MediaBuy,
     account: Option<&Account>,
     ad_server: &AdServerProfile,
 ) -> BTreeMap<String, LineItemSpec> {
-    let planned = planned(buy, account, &ad_server.order_terms);
+    let planned = planned(buy, account, &terms(ad_server));
     let line_items = planned.into_iter().flat_map(|planned| planned.line_items.into_values());
     let line_items = line_items.filter_map(Result::ok);
     line_items.map(|line_item| (line_item.package_id.clone(), line_item)).collect()
