@@ -6,6 +6,7 @@ mod derive;
 
 pub mod aap;
 pub mod acme;
+pub mod adagents;
 pub mod adcp;
 pub mod alerts;
 pub mod backup;
@@ -23,6 +24,7 @@ pub mod gate;
 pub mod hosting;
 pub mod icalendar;
 pub mod lead_export;
+pub mod product_table;
 pub mod publisher_steps;
 pub mod recorder;
 pub mod refusals;

@@ -25,7 +25,8 @@ catalog! {
     }
     /// Products on offer, from a file without mistakes.
     Catalogue = "catalogue" {
-        title: "Products are on offer", place: "catalogue in [[publishers]], and tradepost check-config",
+        title: "Products are on offer",
+        place: "tradepost publisher catalogue import FILE --into CONFIG, and tradepost check-config",
         is_tested: false,
     }
     /// People who approve.
@@ -48,7 +49,7 @@ catalog! {
     }
     /// The declaration of the domain that this agent sells its inventory.
     Adagents = "adagents" {
-        title: "Your domain names this agent", place: "/.well-known/adagents.json of your domain",
+        title: "Your domain names this agent", place: "tradepost publisher adagents write, and /.well-known/adagents.json of your domain",
         is_tested: true,
     }
     /// The ad server behind the publisher.

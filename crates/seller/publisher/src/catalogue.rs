@@ -42,7 +42,7 @@ pub use read::CatalogueMistake;
 pub use targeting::TargetingSupport;
 
 /// The channels of `enums/channels.json`.
-pub(crate) const CHANNELS: &[&str] = &[
+pub const CHANNELS: &[&str] = &[
     "display",
     "olv",
     "social",

@@ -82,6 +82,23 @@ tradepost_document::catalog! {
     StoreIsDatabase = "store_is_database" {
         exit: 2, hint: "use the tools of the database, such as pg_dump and pg_restore",
     }
+    /// The file is no table of products: it is no text, or none of its headings is recognised.
+    TableUnreadable = "table_unreadable" {
+        exit: 2,
+        hint: "save it as CSV in UTF-8, with headings as `tradepost publisher catalogue import --template` prints them",
+    }
+    /// Cells or headings of a table of products have mistakes.
+    TableMistakes = "table_mistakes" {
+        exit: 2, hint: "correct the cells that the error lists, and import the file again",
+    }
+    /// The adagents.json of a domain does not exist, or cannot be read.
+    AdagentsUnread = "adagents_unread" {
+        exit: 15, hint: "publish what `tradepost publisher adagents write` prints on the domain",
+    }
+    /// The adagents.json of a domain has mistakes, or does not let the agent sell.
+    AdagentsProblems = "adagents_problems" {
+        exit: 15, hint: "correct the members that the error lists, and publish the file again",
+    }
     /// No dealer has the id.
     UnknownDealer = "unknown_dealer" {
         exit: 2, hint: "use one of the dealers that the error lists",

@@ -30,6 +30,8 @@ use crate::adcp::store::SqlPublisherStore;
 use crate::config::{self, Config, read};
 
 mod ad_server;
+pub(super) mod adagents;
+pub(super) mod catalogue;
 mod decider;
 mod deliveries;
 mod details;
@@ -65,6 +67,12 @@ pub(super) enum Command {
     /// List and export counted inventory by product and day, and check its books.
     #[command(subcommand)]
     Inventory(inventory::Command),
+    /// Put the products of a spreadsheet into the catalogue.
+    #[command(subcommand)]
+    Catalogue(catalogue::Command),
+    /// Write and check the file in which the publisher's domain names its agent, adagents.json.
+    #[command(subcommand)]
+    Adagents(adagents::Command),
     /// List all accounts, creatives, tasks or grants at once, oldest first.
     List {
         /// Kind of records to list.
@@ -198,6 +206,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Tasks(command) => return sales::run(Subject::Tasks, command, context),
         Command::Delivery(command) => return sales::run(Subject::Delivery, command, context),
         Command::Inventory(command) => return inventory::run(command, context),
+        Command::Catalogue(command) => return catalogue::run(command, context),
+        Command::Adagents(command) => return adagents::run(command, context),
         Command::List { what, state, place } => {
             return list::run(what, state.as_deref(), &place, context);
         }

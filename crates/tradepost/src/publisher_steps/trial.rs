@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tradepost_admin::steps::{StepRefusal, begin_publisher_step_test, keep_publisher_step_result};
 use tradepost_admin::{Actor, AdminContext, AdminError};
-use tradepost_client::signed::signers::{DocumentUnread, PublishedKeys as _};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::json::{self, Value};
 use tradepost_publisher::services::Unavailable;
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
 use super::PublisherStep;
+use crate::adagents::fetch::{FetchedFile, fetch};
+use crate::adagents::{self, ExpectedAgent};
 use crate::adcp::seller::PublisherAgent;
 use crate::config::delivery::DeliveryConfig;
 use crate::delivery::channel::{self, OutgoingMessage};
@@ -102,28 +102,26 @@ impl PublisherStepTester {
 
     /// Reads the file in which the publisher's domain names those who sell its inventory.
     async fn test_adagents(&self) -> StepVerdict {
-        let url = format!("https://{}/.well-known/adagents.json", self.agent.profile.domain);
-        let hint = "publish the file on your domain, and list this agent's address in \
-                    authorized_agents";
-        let bytes = match self.agent.set_up.web.get(&url).await {
-            Ok(bytes) => bytes,
-            Err(why) => {
-                let why = match why {
-                    DocumentUnread::Absent => "does not exist",
-                    DocumentUnread::Forbidden => "is at no public address",
-                    DocumentUnread::Unreached | DocumentUnread::Malformed => "cannot be read",
-                };
-                return StepVerdict::failed(format!("{url} {why}"), hint);
-            }
+        let profile = &self.agent.profile;
+        let url = adagents::fetch::address(&profile.domain);
+        let FetchedFile { url, file } = match fetch(&self.agent.set_up.web, &url).await {
+            Ok(fetched) => fetched,
+            Err(unread) => return StepVerdict::failed(unread.message, unread.hint),
         };
-        let Ok(document) = json::from_slice::<Value>(&bytes) else {
-            return StepVerdict::failed(format!("{url} is no JSON"), hint);
-        };
-        let base = &self.agent.set_up.base_url;
-        if names_agent(&document, base) {
+        let base = self.agent.set_up.base_url.clone();
+        let catalogue = &self.agent.publisher().profile.catalogue;
+        let sold = adagents::sold(catalogue).remove(&profile.domain).unwrap_or_default();
+        let expected = ExpectedAgent { url: base.clone(), domain: profile.domain.clone(), sold };
+        let problems = adagents::problems(&file, Some(&expected), self.clock.now());
+        let Some(first) = problems.first() else {
             return StepVerdict::passed(format!("{url} names {base}"));
-        }
-        StepVerdict::failed(format!("{url} does not name {base}"), hint)
+        };
+        let more = match problems.len() {
+            1 => String::new(),
+            count => format!(", and {} more", count - 1),
+        };
+        let hint = "`tradepost publisher adagents check` lists every problem";
+        StepVerdict::failed(format!("{url} {}: {}{more}", first.pointer, first.message), hint)
     }
 
     /// Asks every ad server that is configured: the one that media buys are carried into, and the one that says
@@ -165,36 +163,5 @@ impl PublisherStepTester {
                 Err(format!("it refuses the request; see {setting}"))
             }
         }
-    }
-}
-
-/// Returns true when a domain's file names an agent at this address, whatever its path.
-fn names_agent(document: &Value, base: &str) -> bool {
-    let agents = document.get("authorized_agents").and_then(Value::as_array);
-    agents.into_iter().flatten().any(|agent| {
-        let url = agent.get("url").and_then(Value::as_str).unwrap_or_default();
-        url.strip_prefix(base).is_some_and(|path| path.is_empty() || path.starts_with('/'))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use tradepost_document::json::json;
-
-    use super::names_agent;
-
-    #[test]
-    fn a_file_names_an_agent_by_its_whole_host() {
-        let of = |url: &str| json!({"authorized_agents": [{"url": url, "authorized_for": "all"}]});
-        let base = "https://ads.gazette.example";
-        for (url, expected) in [
-            ("https://ads.gazette.example", true),
-            ("https://ads.gazette.example/mcp", true),
-            ("https://ads.gazette.example.evil.example/mcp", false),
-            ("http://ads.gazette.example/mcp", false),
-        ] {
-            assert_eq!(names_agent(&of(url), base), expected, "{url}");
-        }
-        assert!(!names_agent(&json!([]), base));
     }
 }

@@ -56,6 +56,7 @@ mod postgres;
 mod privacy;
 mod probe;
 mod process;
+mod publisher_start;
 mod push;
 mod receive;
 mod refusals;

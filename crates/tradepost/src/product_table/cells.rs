@@ -1,0 +1,328 @@
+//! Cells, as people write them: amounts, counts, words, lists, dates.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use tradepost_document::json::{self, Value};
+
+/// Mistake in a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CellMistake {
+    /// Description: a lower-case fragment without a full stop.
+    pub(super) message: String,
+    /// What to do about it.
+    pub(super) hint: String,
+}
+
+impl CellMistake {
+    /// Creates a mistake with what to do about it.
+    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+/// Maximum characters of a cell that a message repeats.
+const SHOWN: usize = 40;
+
+/// Returns a cell in quotation marks, shortened.
+pub(super) fn quoted(text: &str) -> String {
+    let short: String = text.chars().take(SHOWN).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("{:?}", format!("{short}{more}"))
+}
+
+/// Amount of money in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CellAmount {
+    /// The amount, as a number of JSON.
+    pub(super) number: Value,
+    /// Currency that the cell names, too.
+    pub(super) currency: Option<String>,
+}
+
+/// Signs of currencies that mean one currency. A dollar sign is one of several.
+const SIGNS: &[CurrencySign] = &[
+    CurrencySign { sign: "US$", currency: Some("USD") },
+    CurrencySign { sign: "C$", currency: Some("CAD") },
+    CurrencySign { sign: "A$", currency: Some("AUD") },
+    CurrencySign { sign: "€", currency: Some("EUR") },
+    CurrencySign { sign: "£", currency: Some("GBP") },
+    CurrencySign { sign: "$", currency: None },
+];
+
+struct CurrencySign {
+    sign: &'static str,
+    currency: Option<&'static str>,
+}
+
+/// Reads an amount such as 12.50, $1,200, 12,50 € or 24 USD.
+pub(super) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
+    let mistake = || {
+        CellMistake::new(format!("{} is no amount", quoted(text)), "write a number such as 12.50")
+    };
+    let mut rest = text.trim().to_owned();
+    let mut currency = None;
+    for CurrencySign { sign, currency: named } in SIGNS {
+        if let Some(inner) = rest.strip_prefix(sign).or_else(|| rest.strip_suffix(sign)) {
+            currency = named.map(str::to_owned);
+            rest = inner.trim().to_owned();
+            break;
+        }
+    }
+    let letters: String = rest.chars().filter(char::is_ascii_alphabetic).collect();
+    if letters.len() == 3 {
+        let without =
+            rest.strip_prefix(letters.as_str()).or_else(|| rest.strip_suffix(letters.as_str()));
+        rest = without.ok_or_else(mistake)?.trim().to_owned();
+        currency = Some(letters.to_uppercase());
+    }
+    let compact: String = rest.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect();
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    if compact.starts_with('-') {
+        return Err(CellMistake::new(
+            format!("{} is below zero", quoted(text)),
+            "write an amount that is not negative",
+        ));
+    }
+    if !compact.chars().all(is_number) || !compact.chars().any(|c| c.is_ascii_digit()) {
+        return Err(mistake());
+    }
+    let plain = plain_number(&compact).ok_or_else(|| {
+        CellMistake::new(
+            format!("{} can be read in two ways", quoted(text)),
+            "write it without separators of thousands, and with two decimals: 1200.00 or 1.20",
+        )
+    })?;
+    let number = json::from_str(&plain).map_err(|_| mistake())?;
+    Ok(CellAmount { number, currency })
+}
+
+/// Returns a number with a decimal point and no other separator; `None` when it can be read in two ways.
+fn plain_number(text: &str) -> Option<String> {
+    let last = text.rfind(['.', ',']);
+    let (whole, decimals) = match last {
+        None => return canonical(text, ""),
+        Some(at) => text.split_at(at),
+    };
+    let separator = decimals.chars().next().unwrap_or('.');
+    let decimals = decimals.get(1..).unwrap_or_default();
+    let is_repeated = whole.contains(separator);
+    let other = if separator == '.' { ',' } else { '.' };
+    if is_repeated {
+        // 1,200,000: separators of thousands alone.
+        let groups: Vec<&str> = text.split(separator).collect();
+        let is_grouped =
+            groups.iter().skip(1).all(|group| group.len() == 3) && !whole.contains(other);
+        return if is_grouped { canonical(&groups.concat(), "") } else { None };
+    }
+    if whole.contains(other) {
+        // 1,200.50: both kinds, of which the last is the decimal one.
+        let groups: Vec<&str> = whole.split(other).collect();
+        let is_grouped = groups.iter().skip(1).all(|group| group.len() == 3);
+        return if is_grouped { canonical(&groups.concat(), decimals) } else { None };
+    }
+    // 1.200 and 1,200 are a thousand to some and one to others.
+    let is_doubtful = decimals.len() == 3 && !whole.is_empty() && whole != "0";
+    if is_doubtful { None } else { canonical(whole, decimals) }
+}
+
+/// Writes a number as JSON has it, without zeros that say nothing.
+fn canonical(whole: &str, decimals: &str) -> Option<String> {
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let decimals = decimals.trim_end_matches('0');
+    // More digits than millionths would be refused later, with no word of the row.
+    if whole.len() > 12 || decimals.len() > 6 {
+        return None;
+    }
+    Some(if decimals.is_empty() { whole.to_owned() } else { format!("{whole}.{decimals}") })
+}
+
+/// Reads a count such as 200000, 200,000, 200k or 1.5M.
+pub(super) fn count(text: &str) -> Result<u64, CellMistake> {
+    let mistake = || {
+        CellMistake::new(
+            format!("{} is no whole number", quoted(text)),
+            "write a number such as 200000",
+        )
+    };
+    let compact: String = text.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect();
+    let lower = compact.to_lowercase();
+    for CountSuffix { suffix, factor } in COUNT_SUFFIXES {
+        let Some(number) = lower.strip_suffix(suffix) else { continue };
+        let plain = plain_number(number).ok_or_else(mistake)?;
+        let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let digits: u64 = plain.replace('.', "").parse().map_err(|_| mistake())?;
+        let scale = 10_u64.checked_pow(u32::try_from(decimals).unwrap_or(u32::MAX));
+        let scaled = digits.checked_mul(*factor).zip(scale);
+        let (units, scale) = scaled.ok_or_else(mistake)?;
+        return if units % scale == 0 { Ok(units / scale) } else { Err(mistake()) };
+    }
+    let groups: Vec<&str> = compact.split([',', '.']).collect();
+    let is_grouped = groups.iter().skip(1).all(|group| group.len() == 3);
+    let digits = groups.concat();
+    if !is_grouped || digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(mistake());
+    }
+    digits.parse().map_err(|_| mistake())
+}
+
+const COUNT_SUFFIXES: &[CountSuffix] = &[
+    CountSuffix { suffix: "mio", factor: 1_000_000 },
+    CountSuffix { suffix: "mm", factor: 1_000_000 },
+    CountSuffix { suffix: "m", factor: 1_000_000 },
+    CountSuffix { suffix: "k", factor: 1_000 },
+];
+
+struct CountSuffix {
+    suffix: &'static str,
+    factor: u64,
+}
+
+/// Reads yes or no.
+pub(super) fn truth(text: &str) -> Result<bool, CellMistake> {
+    match text.to_lowercase().as_str() {
+        "yes" | "y" | "true" | "1" | "x" | "required" | "exclusive" => Ok(true),
+        "no" | "n" | "false" | "0" | "-" | "none" => Ok(false),
+        _ => Err(CellMistake::new(
+            format!("{} is neither yes nor no", quoted(text)),
+            "write yes or no",
+        )),
+    }
+}
+
+/// Returns the items of a list, which semicolons, commas, bars or line breaks separate.
+pub(super) fn items(text: &str) -> Vec<&str> {
+    let items = text.split([';', ',', '|', '\n']).map(str::trim);
+    items.filter(|item| !item.is_empty()).collect()
+}
+
+/// Reads countries, in two letters each. All countries are an empty list.
+pub(super) fn countries(text: &str) -> Result<Vec<String>, CellMistake> {
+    let mut found = Vec::new();
+    for item in items(text) {
+        let country = match item.to_uppercase().as_str() {
+            "ALL" | "GLOBAL" | "WORLDWIDE" | "WW" | "WORLD" => continue,
+            "USA" | "UNITED STATES" | "U.S." => "US".to_owned(),
+            "UK" | "UNITED KINGDOM" | "GREAT BRITAIN" => "GB".to_owned(),
+            code if code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+                code.to_owned()
+            }
+            _ => {
+                return Err(CellMistake::new(
+                    format!("{} is no country", quoted(item)),
+                    "write the two letters of ISO 3166-1, such as US; CA; DE",
+                ));
+            }
+        };
+        if !found.contains(&country) {
+            found.push(country);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a currency.
+pub(super) fn currency(text: &str) -> Result<String, CellMistake> {
+    let upper = text.to_uppercase();
+    let fits = upper.len() == 3 && upper.bytes().all(|byte| byte.is_ascii_uppercase());
+    let named = match text {
+        "€" => Some("EUR"),
+        "£" => Some("GBP"),
+        _ => None,
+    };
+    named.map(str::to_owned).or_else(|| fits.then_some(upper)).ok_or_else(|| {
+        CellMistake::new(
+            format!("{} is no currency", quoted(text)),
+            "write the three letters of ISO 4217, such as USD",
+        )
+    })
+}
+
+/// Reads the end of an offer: a time, or the last day of it (UTC).
+pub(super) fn end(text: &str) -> Result<String, CellMistake> {
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Ok(moment.to_string());
+    }
+    let after = text.parse::<Date>().ok().and_then(|date| date.checked_add(1.day()).ok());
+    let start = after.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+    start.map(|start| start.timestamp().to_string()).ok_or_else(|| {
+        CellMistake::new(
+            format!("{} is no date", quoted(text)),
+            "write the year first, as in 2027-12-31",
+        )
+    })
+}
+
+/// Returns the pricing model that a word means, of those that a table can say.
+pub(super) fn pricing_model(text: &str) -> Option<&'static str> {
+    match super::field::normalised(text).as_str() {
+        "cpm" | "cost per thousand" | "cost per mille" | "per thousand" | "tkp" | "cpt" => {
+            Some("cpm")
+        }
+        "vcpm" | "viewable cpm" => Some("vcpm"),
+        "cpc" | "cost per click" | "per click" => Some("cpc"),
+        "cpcv" | "cost per completed view" | "per completed view" => Some("cpcv"),
+        "flat rate" | "flat" | "flat fee" | "fixed fee" | "sponsorship" | "lump sum" => {
+            Some("flat_rate")
+        }
+        _ => None,
+    }
+}
+
+/// Returns the delivery type that a word means.
+pub(super) fn delivery_type(text: &str) -> Option<&'static str> {
+    match super::field::normalised(text).as_str() {
+        "guaranteed"
+        | "yes"
+        | "y"
+        | "true"
+        | "reserved"
+        | "direct"
+        | "programmatic guaranteed"
+        | "pg"
+        | "sponsorship"
+        | "fixed" => Some("guaranteed"),
+        "non guaranteed" | "nonguaranteed" | "not guaranteed" | "no" | "n" | "false"
+        | "auction" | "open auction" | "private auction" | "pmp" | "rtb" | "open" | "remnant"
+        | "unreserved" | "bid" => Some("non_guaranteed"),
+        _ => None,
+    }
+}
+
+/// Words that people use for channels of AdCP, beside their names.
+const CHANNEL_WORDS: &[ChannelWord] = &[
+    ChannelWord { word: "web", channel: "display" },
+    ChannelWord { word: "banner", channel: "display" },
+    ChannelWord { word: "online", channel: "display" },
+    ChannelWord { word: "native", channel: "display" },
+    ChannelWord { word: "video", channel: "olv" },
+    ChannelWord { word: "online video", channel: "olv" },
+    ChannelWord { word: "preroll", channel: "olv" },
+    ChannelWord { word: "connected tv", channel: "ctv" },
+    ChannelWord { word: "ott", channel: "ctv" },
+    ChannelWord { word: "tv", channel: "linear_tv" },
+    ChannelWord { word: "television", channel: "linear_tv" },
+    ChannelWord { word: "audio", channel: "streaming_audio" },
+    ChannelWord { word: "streaming", channel: "streaming_audio" },
+    ChannelWord { word: "newsletter", channel: "email" },
+    ChannelWord { word: "e mail", channel: "email" },
+    ChannelWord { word: "mail", channel: "email" },
+    ChannelWord { word: "newspaper", channel: "print" },
+    ChannelWord { word: "magazine", channel: "print" },
+    ChannelWord { word: "out of home", channel: "ooh" },
+    ChannelWord { word: "outdoor", channel: "ooh" },
+    ChannelWord { word: "digital out of home", channel: "dooh" },
+];
+
+struct ChannelWord {
+    word: &'static str,
+    channel: &'static str,
+}
+
+/// Returns the channel that a word means. A name that is no channel is found when the catalogue is checked.
+pub(super) fn channel(text: &str) -> String {
+    let words = super::field::normalised(text);
+    let known = CHANNEL_WORDS.iter().find(|known| known.word == words);
+    known.map_or_else(|| words.replace(' ', "_"), |known| known.channel.to_owned())
+}
