@@ -30,5 +30,6 @@ pub mod recorder;
 pub mod refusals;
 pub mod spreadsheet;
 pub mod step_test;
+pub mod test_sale;
 pub mod traces;
 pub mod wiring;

@@ -26,6 +26,9 @@ pub struct Arguments {
     /// configuration that follows. Nothing is written before the last question.
     #[arg(long, conflicts_with = "path")]
     wizard: bool,
+    /// With --wizard: ask for what a publisher of advertising needs, instead of a dealer.
+    #[arg(long, requires = "wizard")]
+    publisher: bool,
     /// With --wizard: folder for the configuration, the secrets and the data [default: the working
     /// directory]
     #[arg(value_name = "DIR", requires = "wizard", conflicts_with = "path")]
@@ -37,13 +40,17 @@ pub struct Arguments {
 /// # Errors
 /// Fails when the file exists already, or cannot be written; and when the input of the wizard ends.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let Arguments { path, force, wizard, folder } = arguments;
+    let Arguments { path, force, wizard, publisher, folder } = arguments;
     if wizard && context.output.is_json() {
         return Err(CommandFailure::usage("--wizard asks people, and has no output for programs")
             .hint("leave out --json, or write a file with every key explained: tradepost init"));
     }
     if wizard {
-        return wizard::run(&folder.unwrap_or_else(|| ".".into()), force, context);
+        let folder = folder.unwrap_or_else(|| ".".into());
+        return match publisher {
+            true => wizard::publisher::run(&folder, force, context),
+            false => wizard::run(&folder, force, context),
+        };
     }
     let mut options = OpenOptions::new();
     // The check and the creation are one step, so that nothing is overwritten in between.
@@ -74,7 +81,8 @@ mod tests {
         let context = Context { environment: Vec::new(), output: Output::new(false) };
         let init = |force| {
             let path = path.clone();
-            run(Arguments { path, force, wizard: false, folder: None }, &context)
+            let publisher = false;
+            run(Arguments { path, force, wizard: false, publisher, folder: None }, &context)
         };
         init(false).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), TEMPLATE);

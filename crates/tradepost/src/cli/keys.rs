@@ -152,7 +152,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
 }
 
 /// Returns the failure for a refused operation on keys.
-fn refused(refusal: KeyRefusal) -> CommandFailure {
+pub(super) fn refused(refusal: KeyRefusal) -> CommandFailure {
     match refusal {
         // A name stays taken when its keys have expired: its next owner would get the data that is
         // stored under it.

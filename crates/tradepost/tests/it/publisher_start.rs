@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 mod adagents;
 mod import;
 mod table;
+mod wizard;
 
 /// A table of two products.
 const TABLE: &str = "\

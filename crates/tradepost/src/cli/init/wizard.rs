@@ -21,6 +21,7 @@ mod feed;
 mod hours;
 mod leads;
 mod prompt;
+pub(super) mod publisher;
 
 /// The dealer of the draft.
 const DEALER: &str = "/dealers/0";

@@ -9,13 +9,13 @@ use tradepost_document::json::{Map, Value, json};
 use tradepost_document::toml::{TomlMistake, dotted_key};
 use tradepost_server::private_file::{create_folder, write_new};
 
-use crate::config::{DealerConfig, read};
+use crate::config::{Config, DealerConfig, PublisherConfig, read};
 
 /// Folder for secrets, beside the configuration.
-const SECRETS: &str = "secrets";
+pub(super) const SECRETS: &str = "secrets";
 
 /// Keys that are secrets. The file names a file with each, under the same key with `_file`.
-const SECRET_KEYS: &[&str] = &["password", "bearer", "hmac_key"];
+const SECRET_KEYS: &[&str] = &["password", "bearer", "hmac_key", "credential"];
 
 /// Beginning of the file.
 const HEAD: &str = "\
@@ -68,6 +68,47 @@ const COMMENTS: &[KeyComment] = &[
         key: "dealers.deliveries",
         text: "Where leads are delivered to (docs/deliveries.md).",
     },
+    KeyComment {
+        key: "publishers",
+        text: "The publisher: one agent with one card (docs/publisher.md).",
+    },
+    KeyComment {
+        key: "publishers.id",
+        text: "Its id in the database and in commands. Do not change it later.",
+    },
+    KeyComment { key: "publishers.name", text: "The name on the agent card." },
+    KeyComment { key: "publishers.domain", text: "The domain whose advertising space it sells." },
+    KeyComment { key: "publishers.public_url", text: "Where buyers reach it." },
+    KeyComment { key: "publishers.provider", text: "Who operates the agent." },
+    KeyComment {
+        key: "publishers.catalogue",
+        text: "What it sells: `tradepost publisher catalogue import` puts a spreadsheet into it.",
+    },
+    KeyComment {
+        key: "publishers.approvals.four_eyes_above",
+        text: "The amount above which two people approve a media buy.",
+    },
+    KeyComment {
+        key: "publishers.spend_limits",
+        text: "The most that may be committed on one account in a day.",
+    },
+    KeyComment {
+        key: "publishers.onboarding",
+        text: "Whether agents may buy that are not listed below.",
+    },
+    KeyComment { key: "publishers.upstream", text: "Where the ad server says what is sold out." },
+    KeyComment {
+        key: "publishers.ad_server",
+        text: "The ad server that media buys are carried into (docs/ad-server.md).",
+    },
+    KeyComment {
+        key: "publishers.deliveries",
+        text: "Where your people are told what was sold and what waits.",
+    },
+    KeyComment {
+        key: "publishers.agents",
+        text: "A buyer agent, with the names of its keys (`tradepost keys create`).",
+    },
 ];
 
 /// Answers so far.
@@ -89,6 +130,11 @@ impl Draft {
     /// Creates the configuration of a dealer about whom nothing is known.
     pub(super) fn new() -> Self {
         Self { document: json!({"server": {}, "dealers": [{}]}) }
+    }
+
+    /// Creates the configuration of a publisher about whom nothing is known.
+    pub(super) fn new_publisher() -> Self {
+        Self { document: json!({"server": {}, "publishers": [{}]}) }
     }
 
     /// Sets a key of the table at a JSON Pointer.
@@ -179,15 +225,24 @@ impl Draft {
     /// # Errors
     /// Returns every mistake.
     pub(super) fn dealer(&self) -> Result<DealerConfig, Vec<String>> {
+        self.config()?.dealers.pop().ok_or_else(Vec::new)
+    }
+
+    /// Returns the publisher of a draft that has all required answers.
+    ///
+    /// # Errors
+    /// Returns every mistake.
+    pub(super) fn publisher(&self) -> Result<PublisherConfig, Vec<String>> {
+        self.config()?.publishers.pop().ok_or_else(Vec::new)
+    }
+
+    fn config(&self) -> Result<Config, Vec<String>> {
         let read = read::read(&self.text(), &[]);
-        let mut config = read.map_err(|mistakes| {
-            mistakes.iter().map(ToString::to_string).collect::<Vec<String>>()
-        })?;
-        config.dealers.pop().ok_or_else(Vec::new)
+        read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect())
     }
 
     /// Writes the draft as a configuration file, with the secrets in it.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut out = HEAD.to_owned();
         write_table(&mut out, &self.document, "");
         out
@@ -217,8 +272,13 @@ impl Draft {
         config: &Path,
         secrets: &mut Vec<PathBuf>,
     ) -> io::Result<()> {
-        let owners = self.document.pointer_mut("/dealers/0/deliveries");
-        for owner in owners.and_then(Value::as_array_mut).into_iter().flatten() {
+        for list in ["/dealers/0/deliveries", "/publishers/0/deliveries"] {
+            let owners = self.document.pointer_mut(list);
+            for owner in owners.and_then(Value::as_array_mut).into_iter().flatten() {
+                put_secrets_aside(owner, folder, secrets)?;
+            }
+        }
+        if let Some(owner) = self.document.pointer_mut("/publishers/0/ad_server") {
             put_secrets_aside(owner, folder, secrets)?;
         }
         // Beside the file that is replaced, so that no reader sees a half of it.
@@ -235,7 +295,8 @@ fn put_secrets_aside(
     folder: &Path,
     written: &mut Vec<PathBuf>,
 ) -> io::Result<()> {
-    let name = owner.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // An ad server has no name.
+    let name = owner.get("name").and_then(Value::as_str).unwrap_or("ad-server").to_owned();
     let Some(members) = owner.as_object_mut() else { return Ok(()) };
     for key in SECRET_KEYS {
         let Some(Value::String(secret)) = members.get(*key).cloned() else { continue };

@@ -69,6 +69,11 @@ impl Dialogue {
         Self { input, is_terminal, output }
     }
 
+    /// Returns the output of the command, for what writes more than a line.
+    pub(super) fn output(&self) -> Output {
+        self.output
+    }
+
     /// Writes a line.
     pub(super) fn say(&self, line: impl AsRef<str>) {
         self.output.line(line);
