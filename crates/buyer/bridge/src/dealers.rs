@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_a2a::card::WELL_KNOWN_PATH;
-use tradepost_aap::{DealerTerms, Skill};
+use tradepost_aap::Skill;
 use tradepost_client::client::random_ids;
 use tradepost_client::discover::{Discovered, card_url, discover, discover_anew};
 use tradepost_client::failure::{CallFailure, Unsent};
 use tradepost_client::recovery::{FailedAttempt, ResendEffect};
 use tradepost_client::retry::{GaveUp, IntentSender, RequestKey};
 use tradepost_client::{BearerToken, HttpTransport, SkillAnswer, SkillClient};
+use tradepost_dealer_tools::arguments::generous_terms;
 use tradepost_document::json::Value;
 
 use super::Now;
@@ -129,7 +129,7 @@ impl DealerAddress {
         if let Some(token) = &self.token {
             client = client.with_token(token)?;
         }
-        let client = client.checking(move || terms(clock()));
+        let client = client.checking(move || generous_terms(clock()));
         Ok(Arc::new(DealerConnection { found, client, since: Instant::now() }))
     }
 
@@ -269,9 +269,4 @@ impl IntentSender for CardRequest<'_> {
 pub(super) fn place_of(url: &str) -> String {
     let place = url.split_once("://").map_or(url, |(_, place)| place);
     place.strip_suffix(WELL_KNOWN_PATH).unwrap_or(place).trim_end_matches('/').to_owned()
-}
-
-/// Returns the terms that are checked before sending. Where dealers differ, the most generous ones apply.
-pub(super) fn terms(now: Timestamp) -> DealerTerms {
-    DealerTerms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
 }

@@ -8,17 +8,9 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 use tradepost_client::retry::LEAST;
+use tradepost_dealer_tools::time::{CONCURRENT_CALLS, share_of};
 
 use super::failures::BridgeError;
-
-/// Maximum number of concurrent calls.
-pub(super) const CONCURRENT_CALLS: usize = 16;
-
-/// Minimum number of shares into which the time is divided when several are called.
-const MIN_SHARES: u32 = 2;
-
-/// Maximum number of shares: a smaller one would be too short for a healthy dealer.
-const MAX_SHARES: u32 = 4;
 
 /// Flag that is set when the last call to a dealer or seller was too slow.
 #[derive(Debug, Default)]
@@ -44,16 +36,6 @@ pub(super) trait Askable {
 
     /// Returns the error of a call whose turn did not come in time.
     fn not_asked(&self) -> BridgeError;
-}
-
-/// Returns the time for each of `count` dealers when the whole call may take `time`. A single one has all of it; of
-/// several each has half, or less when they need more than two rounds.
-pub(super) fn share_of(time: Duration, count: usize) -> Duration {
-    if count <= 1 {
-        return time;
-    }
-    let rounds = u32::try_from(count.div_ceil(CONCURRENT_CALLS)).unwrap_or(u32::MAX);
-    time / rounds.clamp(MIN_SHARES, MAX_SHARES)
 }
 
 /// Calls all of `asked` within `time`; `ask` receives the deadline of each call. The outcomes are in the order of
@@ -170,12 +152,5 @@ mod tests {
         healthy[0].slow.set(true);
         assert_eq!(outcomes(&healthy).await, ["ok"]);
         assert!(!healthy[0].slow.is_set());
-    }
-
-    #[test]
-    fn shares_are_shorter_than_the_call_unless_there_is_one() {
-        let seconds = |count| share_of(Duration::from_secs(20), count).as_millis();
-        let shares = [1, 2, 16, 32, 33, 48, 49, 200].map(seconds);
-        assert_eq!(shares, [20_000, 10_000, 10_000, 10_000, 6_666, 6_666, 5_000, 5_000]);
     }
 }

@@ -8,6 +8,8 @@ use tradepost_aap::consent_text::consent_text;
 use tradepost_aap::{self as aap, Skill, Version};
 use tradepost_client::failure::CallFailure;
 use tradepost_client::refusal::RefusalForm;
+use tradepost_dealer_tools::arguments::LeadArguments;
+use tradepost_dealer_tools::search::said as dealer_says;
 use tradepost_document::canonical;
 use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::format::rfc3339;
@@ -15,14 +17,13 @@ use tradepost_document::json::{Map, Value, json, object};
 use tradepost_mcp::outline::FORM_UNANSWERED;
 use tradepost_mcp::{AgreementForm, outline};
 
-use super::arguments::LeadArguments;
 use super::confirmation::{Confirmed, REPEATABLE};
 use super::consent::{Agreement, ConsentSubject};
 use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::person_form::Person;
 use super::sanitize::{Cleaner, is_plain_token, quoted};
-use super::{Bridge, CallEnd, said, search, show};
+use super::{Bridge, CallEnd, said, show};
 
 /// Maximum length of the dealer's name in the consent text, in characters.
 const MAX_NAME: usize = 60;
@@ -107,7 +108,7 @@ impl Bridge {
         self.unclear.forget(&subject);
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
-        let message = search::said(answer.message());
+        let message = dealer_says(answer.message());
         // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
         let conversation =
             answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use adcp::SellerAddress;
-use arguments::DealerChoice;
 use confirmation::{ConfirmationTokens, Confirmed};
 use dealer_list::DealerSources;
 use dealers::DealerSetup;
@@ -20,6 +19,9 @@ use tradepost_aap::Skill;
 use tradepost_client::BearerToken;
 use tradepost_client::failure::CallFailure;
 use tradepost_client::transport::{HttpTransport, Network, TransportLimits};
+use tradepost_dealer_tools::arguments::{self, DealerChoice};
+use tradepost_dealer_tools::join::{FailedDealers, JoinedAnswer};
+use tradepost_dealer_tools::{listing, show};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_mcp::{
@@ -31,12 +33,10 @@ pub mod server;
 
 mod access;
 mod adcp;
-mod arguments;
 mod consent;
 mod dealer_list;
 mod dealer_tools;
 mod dealers;
-mod doubtful;
 mod fan_out;
 mod in_doubt;
 mod lead;
@@ -44,7 +44,6 @@ mod person_form;
 mod progress;
 mod retries;
 mod search;
-mod show;
 mod tools;
 
 /// Clock.
@@ -120,6 +119,11 @@ fn said(document: Value, text: String) -> BridgeOutcome {
     BridgeOutcome { document, text, is_error: false }
 }
 
+/// Builds the result of a call that dealers have answered.
+fn joined(answer: JoinedAnswer) -> BridgeOutcome {
+    said(answer.document, answer.text)
+}
+
 impl Bridge {
     /// Creates a bridge to the dealers at these addresses, each with its bearer token if it needs one. A repeated
     /// address counts once.
@@ -192,7 +196,7 @@ impl Bridge {
         let skills = Skill::ALL.iter().filter(|_| !self.dealers.is_empty());
         let names = self.dealers.last_known();
         let choice = DealerChoice::new(&names.names, self.dealers.has_directories());
-        let tools = skills.map(|skill| tools::tool(*skill, choice));
+        let tools = skills.map(|skill| listing::tool(*skill, choice));
         tools.chain(adcp::tools(&self.seller_names)).collect()
     }
 
@@ -305,6 +309,15 @@ fn sort_out<W, T>(
     if found.is_empty() { Err(none(errors)) } else { Ok((found, errors)) }
 }
 
+/// Returns the failures of dealers as a joined answer lists them.
+fn failed_dealers(errors: &[BridgeError]) -> FailedDealers {
+    FailedDealers { documents: documents(errors), texts: texts(errors) }
+}
+
 fn documents(errors: &[BridgeError]) -> Vec<Value> {
     errors.iter().map(BridgeError::document).collect()
+}
+
+fn texts(errors: &[BridgeError]) -> Vec<String> {
+    errors.iter().map(BridgeError::text).collect()
 }

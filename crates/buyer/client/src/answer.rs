@@ -7,7 +7,6 @@ use serde::Deserialize;
 use tradepost_aap::error::{ReceivedRefusal, TYPE};
 use tradepost_aap::vehicle;
 use tradepost_aap::{QUERY_READING, Skill};
-use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::RawValue;
 use tradepost_document::json::Value;
 
@@ -70,15 +69,11 @@ impl SkillAnswer {
     pub fn vehicles(&self) -> (Vec<&Value>, usize) {
         let vehicles = self.data().get("vehicles").and_then(Value::as_array);
         let vehicles = vehicles.map(Vec::as_slice).unwrap_or_default();
-        let listed: Vec<_> = vehicles.iter().filter(|vehicle| is_listed(vehicle)).collect();
+        let listed: Vec<_> =
+            vehicles.iter().filter(|vehicle| vehicle::is_on_sale(vehicle)).collect();
         let ignored = vehicles.len() - listed.len();
         (listed, ignored)
     }
-}
-
-fn is_listed(vehicle: &Value) -> bool {
-    let status = vehicle.get("status").and_then(Value::as_str);
-    status.is_some_and(|status| vehicle::ListingStatus::from_name(status).is_some())
 }
 
 /// State of a task that has its result.

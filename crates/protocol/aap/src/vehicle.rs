@@ -68,6 +68,13 @@ words! {
     }
 }
 
+/// Returns true for a listing with a status that says that it is on sale (`R-IS-14`).
+#[must_use]
+pub fn is_on_sale(listing: &Value) -> bool {
+    let status = listing.get("status").and_then(Value::as_str);
+    status.is_some_and(|status| ListingStatus::from_name(status).is_some())
+}
+
 /// Vocabulary of conditions that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabularies {

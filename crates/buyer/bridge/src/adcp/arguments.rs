@@ -7,9 +7,9 @@ use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 use super::tools::{self, Asks, KEY, OWN, SellerTool};
-use crate::arguments::{chosen, one, several, the_one};
 use crate::failures::BridgeError;
 use crate::lenient::{self, LenientReading};
+use tradepost_dealer_tools::arguments::{chosen, one, several, the_one};
 
 /// Placeholder for the key, which a request gets once everything else is valid.
 const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";

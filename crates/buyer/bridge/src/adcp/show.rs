@@ -1,12 +1,14 @@
 //! Renders sellers' answers as text.
 
 use tradepost_client::display::{MAX_ITEMS, member, text};
+use tradepost_dealer_tools::show::{MAX_SAID, failures};
 use tradepost_document::json::Value;
 use tradepost_mcp::outline::{self, line, said, table};
+use tradepost_mcp::summary::items;
 
 use crate::failures::BridgeError;
 use crate::sanitize::quoted;
-use crate::show::{MAX_SAID, failures, items};
+use crate::texts;
 
 /// Maximum number of members of an answer that are listed.
 const MAX_LINES: usize = 120;
@@ -19,7 +21,7 @@ pub(super) fn results(results: &[Value], errors: &[BridgeError]) -> String {
         body(&mut out, result);
         out.push('\n');
     }
-    failures(&mut out, errors);
+    failures(&mut out, &texts(errors));
     out.trim_end().to_owned()
 }
 

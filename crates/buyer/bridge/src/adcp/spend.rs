@@ -9,7 +9,7 @@ use tradepost_document::json::{Map, Value};
 
 use crate::failures::{BridgeError, BridgeErrorCode};
 use crate::sanitize::quoted;
-use crate::show::items;
+use tradepost_mcp::summary::items;
 
 /// Maximum number of remembered prices of a seller.
 const MAX_PRICES: usize = 5_000;

@@ -5,8 +5,8 @@ use tradepost_adcp::{AdcpTool as Task, rules};
 use tradepost_document::json::{Map, Value, json};
 use tradepost_mcp::{Annotations, ListedTool};
 
-use crate::arguments::MAX_NAMES;
 use crate::schema;
+use tradepost_dealer_tools::arguments::MAX_NAMES;
 
 /// Member by which a seller recognises a repeated request.
 pub(crate) const KEY: &str = "idempotency_key";

@@ -65,6 +65,13 @@ const SENTENCES: &[Sentence] = &[
         without: NETWORK,
         unsaid: IO_AND_CLOCK,
     },
+    // AAP as tools over several dealers. Whoever has the answers joins them: it has never heard of buyers or servers.
+    Sentence {
+        folder: "protocol/dealer-tools",
+        knows: &["aap", "document", "mcp"],
+        without: NETWORK,
+        unsaid: IO_AND_CLOCK,
+    },
     // Advertising.
     Sentence {
         folder: "protocol/adcp",
@@ -114,7 +121,7 @@ const SENTENCES: &[Sentence] = &[
     // Dealers and sellers of advertising as tools of a language model, by MCP over axum and standard input and output.
     Sentence {
         folder: "buyer/bridge",
-        knows: &["a2a", "aap", "adcp", "client", "document", "mcp"],
+        knows: &["a2a", "aap", "adcp", "client", "dealer-tools", "document", "mcp"],
         without: &["rmcp", "rusqlite", "sqlx", "postgres", "tonic", "clap"],
         unsaid: FILES,
     },
@@ -231,6 +238,7 @@ const SENTENCES: &[Sentence] = &[
             "client",
             "commands",
             "dealer",
+            "dealer-tools",
             "demo",
             "document",
             "keys",

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use tradepost_document::json::{Map, Value};
 
 /// Member with the reasons, a list of sentences.
-pub(super) const DOUBTFUL: &str = "doubtful";
+pub const DOUBTFUL: &str = "doubtful";
 
 /// Percentage of the list price (without one, of the manufacturer's suggested price) below which a price is doubtful.
 /// Mandatory fees are part of the price, so it is usually above the list price, and no honest discount comes near
@@ -14,7 +14,7 @@ pub(super) const DOUBTFUL: &str = "doubtful";
 const MIN_PRICE_PERCENT: f64 = 60.0;
 
 /// Marks the doubtful ones among vehicles of several dealers; each vehicle names its `dealer`.
-pub(super) fn mark(vehicles: &mut [Value]) {
+pub fn mark(vehicles: &mut [Value]) {
     let mut dealers_of: HashMap<String, HashSet<String>> = HashMap::new();
     for vehicle in vehicles.iter() {
         if let Some(vin) = vin(vehicle)
@@ -37,13 +37,14 @@ pub(super) fn mark(vehicles: &mut [Value]) {
 }
 
 /// Marks one vehicle that is not compared with those of other dealers.
-pub(super) fn mark_one(vehicle: &mut Value) {
+pub fn mark_one(vehicle: &mut Value) {
     let reasons = low_price(vehicle).map(Value::from).into_iter().collect();
     put(vehicle, reasons);
 }
 
 /// Returns true when a vehicle is marked.
-pub(super) fn is_marked(vehicle: &Value) -> bool {
+#[must_use]
+pub fn is_marked(vehicle: &Value) -> bool {
     vehicle.get(DOUBTFUL).is_some()
 }
 

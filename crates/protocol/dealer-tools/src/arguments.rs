@@ -1,7 +1,8 @@
 //! Schema and reader of each tool's arguments. `tradepost_aap` describes and reads everything that AAP defines. The
-//! bridge's own additions are written twice, in schema and reader; a test damages arguments at random to check that
-//! both agree.
+//! additions for several dealers are written twice, in schema and reader; a test of the bridge damages arguments at
+//! random to check that both agree.
 
+use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::inventory::Sort;
 use tradepost_aap::lead::{Channel, PreferredContact};
 use tradepost_aap::{self as aap, AapRequest, DealerTerms, LeadSubmit, Skill, Version, schema};
@@ -20,18 +21,20 @@ const MAX_LIMIT: i64 = 50;
 const MAX_SKIP: i64 = 150;
 
 /// Maximum number of dealers that schemas and problems list by name: a model would read them with every call.
-pub(super) const MAX_NAMES: usize = 20;
+pub const MAX_NAMES: usize = 20;
 
 /// The dealers as a schema presents them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DealerChoice<'n> {
+pub struct DealerChoice<'n> {
     names: &'n [String],
     /// True when dealers can come and go, so that a list of names would become outdated.
     is_changing: bool,
 }
 
 impl<'n> DealerChoice<'n> {
-    pub(super) fn new(names: &'n [String], is_changing: bool) -> Self {
+    /// Creates the choice among these names.
+    #[must_use]
+    pub fn new(names: &'n [String], is_changing: bool) -> Self {
         Self { names, is_changing }
     }
 
@@ -52,8 +55,9 @@ impl<'n> DealerChoice<'n> {
 }
 
 /// Returns the whole input schema of a tool for these dealers. Models are shown a part of it; see
-/// [`portable`](super::schema::portable).
-pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
+/// [`portable`](tradepost_mcp::schema::portable).
+#[must_use]
+pub fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
     let mut schema = schema::request(skill);
     // Models leave the type out, and the readers below supply it.
     schema.shift_remove("required");
@@ -79,7 +83,7 @@ pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
             }));
         }
         if skill.takes("pagination") {
-            // The bridge sets the privacy member itself: the user is anonymous (`R-IS-13`).
+            // The privacy member is set for the model: the user is anonymous (`R-IS-13`).
             members.shift_remove("privacy");
             members.insert("pagination".into(), pagination());
         }
@@ -108,46 +112,52 @@ fn pagination() -> Value {
     })
 }
 
+/// Returns the terms that are checked before dealers are asked. Where dealers differ, the most generous ones apply.
+#[must_use]
+pub fn generous_terms(now: Timestamp) -> DealerTerms {
+    DealerTerms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
+}
+
 /// Valid arguments with the dealers they are for.
 #[derive(Debug)]
-pub(super) struct CheckedCall<T> {
+pub struct CheckedCall<T> {
     /// Indexes of the dealers in the list of names.
-    pub(super) dealers: Vec<usize>,
+    pub dealers: Vec<usize>,
     /// Arguments proper.
-    pub(super) what: T,
+    pub what: T,
 }
 
 /// Arguments of the tool that lists the dealers.
 #[derive(Debug)]
-pub(super) struct DealerInformationArguments {
+pub struct DealerInformationArguments {
     /// True when the names are enough and no dealer is called.
-    pub(super) names_only: bool,
+    pub names_only: bool,
 }
 
 /// Arguments of a search.
 #[derive(Debug)]
-pub(super) struct SearchArguments {
+pub struct SearchArguments {
     /// Request without its page.
-    pub(super) payload: Map,
+    pub payload: Map,
     /// Requested order, if any.
-    pub(super) sort: Option<Sort>,
+    pub sort: Option<Sort>,
     /// Number of merged matches to skip.
-    pub(super) skip: usize,
+    pub skip: usize,
     /// Maximum number of matches to return.
-    pub(super) limit: usize,
+    pub limit: usize,
 }
 
 /// Arguments of a lead.
 #[derive(Debug)]
-pub(super) struct LeadArguments {
+pub struct LeadArguments {
     /// `customer` and the other members of the lead as they were given.
-    pub(super) parts: Map,
+    pub parts: Map,
     /// Lead as `tradepost_aap` parsed it.
-    pub(super) lead: Box<LeadSubmit>,
+    pub lead: Box<LeadSubmit>,
     /// Token from the first call.
-    pub(super) confirmation: Option<String>,
+    pub confirmation: Option<String>,
     /// Id of an earlier conversation with the dealer that this lead continues.
-    pub(super) conversation: Option<String>,
+    pub conversation: Option<String>,
 }
 
 /// Reads a tool's own members together with those that every tool has: its type, which may be left out, and the
@@ -167,7 +177,10 @@ macro_rules! read_arguments {
 }
 
 /// Reads the arguments of the tool that lists the dealers.
-pub(super) fn read_dealers(
+///
+/// # Errors
+/// Every problem of the arguments.
+pub fn read_dealers(
     arguments: &Value,
     names: &[String],
 ) -> Result<CheckedCall<DealerInformationArguments>, Problems> {
@@ -181,11 +194,14 @@ pub(super) fn read_dealers(
 }
 
 /// Reads the arguments of the facets: a payload.
-pub(super) fn read_facets(
+///
+/// # Errors
+/// Every problem of the arguments.
+pub fn read_facets(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<CheckedCall<Value>, Problems> {
+) -> Result<CheckedCall<Map>, Problems> {
     let skill = Skill::InventoryFacets;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
@@ -193,11 +209,14 @@ pub(super) fn read_facets(
     });
     let (what, _) = checked(skill, [("filters", filters)], terms, &mut problems);
     point_to_filters(arguments, &mut problems);
-    problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what: what.into() }))
+    problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what }))
 }
 
 /// Reads the arguments of a search.
-pub(super) fn read_search(
+///
+/// # Errors
+/// Every problem of the arguments.
+pub fn read_search(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
@@ -235,11 +254,14 @@ fn point_to_filters(arguments: &Value, problems: &mut Problems) {
 }
 
 /// Reads the arguments of the vehicle tool: a payload.
-pub(super) fn read_vehicle(
+///
+/// # Errors
+/// Every problem of the arguments.
+pub fn read_vehicle(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<CheckedCall<Value>, Problems> {
+) -> Result<CheckedCall<Map>, Problems> {
     let skill = Skill::InventoryVehicle;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
@@ -250,12 +272,15 @@ pub(super) fn read_vehicle(
     let dealer = the_one(arguments, "dealer", dealer, names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
     let (what, _) = checked(skill, members, terms, &mut problems);
-    problems.into_result(Some(CheckedCall { dealers: vec![dealer], what: what.into() }))
+    problems.into_result(Some(CheckedCall { dealers: vec![dealer], what }))
 }
 
 /// Reads the arguments of a lead. Refuses contact data that no permitted channel needs, and a channel for which the
 /// contact data is missing.
-pub(super) fn read_lead(
+///
+/// # Errors
+/// Every problem of the arguments.
+pub fn read_lead(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
@@ -394,7 +419,7 @@ fn check(
                     ProblemDetail::None,
                 );
             }
-            // `Problems::push` drops what the bridge's own reader has already reported.
+            // `Problems::push` drops what the tool's own reader has already reported.
             for problem in refusal.problems.listed() {
                 problems.push(problem.clone());
             }
@@ -442,7 +467,7 @@ fn read_page(
 }
 
 /// Returns the index of a dealer or seller in `names`.
-pub(super) fn one(
+pub fn one(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
@@ -461,7 +486,8 @@ pub(super) fn one(
     place
 }
 
-pub(super) fn several(
+/// Returns the indexes of dealers or sellers in `names`.
+pub fn several(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
@@ -472,13 +498,15 @@ pub(super) fn several(
     list
 }
 
-pub(super) fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize> {
+/// Returns the chosen dealers or sellers: all of them where none is named.
+#[must_use]
+pub fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize> {
     dealers.filter(|dealers| !dealers.is_empty()).unwrap_or_else(|| (0..names.len()).collect())
 }
 
 /// Returns the index of the one dealer or seller of a tool; reports its member, by name, when it is needed and
 /// absent.
-pub(super) fn the_one(
+pub fn the_one(
     arguments: &Value,
     member: &'static str,
     place: Option<usize>,
