@@ -3,6 +3,7 @@
 mod answer;
 pub mod card;
 pub mod conversation;
+pub mod directory;
 mod envelope;
 pub mod inventories;
 mod mcp;

@@ -26,6 +26,7 @@ use tradepost_server::traces::Tracer;
 use tradepost_store::{ChangeNotice, Counted, Store};
 
 use crate::aap::conversation::Conversations;
+use crate::aap::directory::DirectoryAgent;
 use crate::aap::inventories::Inventories;
 use crate::aap::seller::{DealerAgent, DealerDeps};
 use crate::aap::ucp;
@@ -364,6 +365,9 @@ impl Wiring {
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
         self.registry.replace(agents);
+        let hosts = &self.registry.settings.directory_hosts;
+        let directory = DirectoryAgent::open(hosts, &sellers, &self.ground);
+        self.registry.set_directory_agent(directory.map(|agent| Arc::new(agent) as SharedAgent));
         *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())
     }

@@ -19,6 +19,7 @@ use key::KeyLookup;
 use method::{AuthMethod, AuthRequest, stronger};
 use tradepost_a2a::card::{SecurityRequirement, SecurityScheme};
 
+use crate::agent::SharedAgent;
 use crate::card;
 use crate::clock::Clock;
 use crate::fault::InternalError;
@@ -28,6 +29,7 @@ use crate::tls::client::{CertificateSubject, ClientCertificate};
 
 pub mod agreement;
 mod answers;
+mod group;
 pub mod jwks;
 pub mod jwt;
 pub mod key;
@@ -226,6 +228,8 @@ pub struct Authenticator {
     tokens: Option<jwt::Verifier>,
     known: Vec<(&'static str, Principal)>,
     methods: Vec<Arc<dyn AuthMethod>>,
+    /// Agents whose callers are accepted.
+    group: Vec<SharedAgent>,
     failures: Limiter,
     /// Rate limit for log entries about credentials that could not be checked, per address.
     unjudged: Limiter,
@@ -248,7 +252,8 @@ impl Authenticator {
         let agent_id = agent_id.to_owned();
         let known = Vec::new();
         let methods = Vec::new();
-        Ok(Self { agent_id, policy, keys, tokens, known, methods, failures, unjudged })
+        let group = Vec::new();
+        Ok(Self { agent_id, policy, keys, tokens, known, methods, group, failures, unjudged })
     }
 
     /// Creates an authenticator that accepts every caller.
@@ -330,8 +335,17 @@ impl Authenticator {
         certificate: Option<&ClientCertificate>,
         now: Timestamp,
     ) -> Result<Principal, AuthRefusal> {
-        let request = AuthRequest { headers, address, certificate, now };
-        let outcome = match self.authenticate_by_methods(request).await {
+        let outcome = self.judge(AuthRequest { headers, address, certificate, now }).await;
+        outcome.map_err(|denied| self.record(address, denied))
+    }
+
+    /// Authenticates a request without logging or counting a failure, for a caller whose credential may be that of
+    /// another agent.
+    ///
+    /// # Errors
+    /// The reason for the refusal.
+    pub async fn judge(&self, request: AuthRequest<'_>) -> Result<Principal, AuthRefusal> {
+        match self.authenticate_by_methods(request).await {
             Some(Ok(principal)) => Ok(principal),
             Some(Err(refused)) => match self.authenticate_by_settings(request).await {
                 Some(Ok(principal)) => Ok(principal),
@@ -343,8 +357,7 @@ impl Authenticator {
                 None if self.policy.required => Err(AuthRefusal::Missing),
                 None => Ok(Principal::anonymous()),
             },
-        };
-        outcome.map_err(|denied| self.record(address, denied))
+        }
     }
 
     /// Authenticates a request by the methods whose credential it has; `None` when it has none.
@@ -372,6 +385,9 @@ impl Authenticator {
         &self,
         request: AuthRequest<'_>,
     ) -> Option<Result<Principal, AuthRefusal>> {
+        if !self.group.is_empty() {
+            return self.authenticate_by_group(request).await;
+        }
         let AuthRequest { headers, certificate, now, .. } = request;
         // Where the agent accepts no bearer credentials, the header is ignored, because a proxy may
         // have added it.

@@ -32,6 +32,32 @@ impl Directory {
     }
 }
 
+/// Maximum number of agents that a page shows.
+const MAX_SHOWN: usize = 200;
+
+/// An agent of the directory, for people.
+#[derive(Debug)]
+pub(crate) struct DirectoryEntry {
+    pub(crate) name: String,
+    /// Address of its page.
+    pub(crate) address: String,
+}
+
+impl Directory {
+    /// Returns the first agents for a page.
+    pub(crate) fn entries(&self) -> Vec<DirectoryEntry> {
+        let set: Value = tradepost_document::json::from_slice(&self.body).unwrap_or_default();
+        let items = set.pointer("/linkset/0/item").and_then(Value::as_array);
+        let entry = |item: &Value| {
+            let member = |name: &str| item.get(name).and_then(Value::as_str);
+            let base = member("href")?.strip_suffix(WELL_KNOWN_PATH)?;
+            let name = member("title").unwrap_or_default().to_owned();
+            Some(DirectoryEntry { name, address: format!("{base}/") })
+        };
+        items.into_iter().flatten().filter_map(entry).take(MAX_SHOWN).collect()
+    }
+}
+
 /// Returns the link to an agent's card, with the agent's name.
 fn item(card: &PublishedCard) -> Option<Value> {
     let card: Value = tradepost_document::json::from_slice(&card.body).ok()?;

@@ -36,7 +36,7 @@ mod grpc;
 mod head;
 mod health;
 mod home;
-mod observe;
+pub(crate) mod observe;
 pub(crate) mod pending;
 mod perform;
 mod plain;

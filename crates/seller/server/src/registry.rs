@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tradepost_document::catalog::Vocabulary as _;
@@ -16,6 +17,8 @@ use crate::directory::Directory;
 use crate::fair_scheduler::{FairScheduler, SchedulerPermit};
 use crate::fault::{InternalError, LATE};
 use crate::health::{CertificateRemark, Health};
+use crate::http::LogFields;
+use crate::http::observe;
 use crate::http::pending::PendingMemory;
 use crate::http::settings::HttpSettings;
 use crate::memory::MemoryStore;
@@ -52,6 +55,8 @@ pub struct AgentRegistry {
     pub(crate) questions: OpenQuestions,
     health: Arc<dyn Health>,
     agents: RwLock<Arc<HostedAgents>>,
+    /// Agent whose tools the directory hosts have.
+    directory_agent: RwLock<Option<SharedAgent>>,
     turns: FairScheduler,
     tracer: OnceLock<Tracer>,
     ledger: OnceLock<Arc<dyn RefusalSink>>,
@@ -124,6 +129,7 @@ impl AgentRegistry {
             metrics: Arc::default(),
             health,
             agents: RwLock::default(),
+            directory_agent: RwLock::default(),
             tracer: OnceLock::new(),
             ledger: OnceLock::new(),
             certificate: RwLock::default(),
@@ -176,6 +182,28 @@ impl AgentRegistry {
         let host = host.map(host_name).unwrap_or_default();
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         agents.on(host).cloned()
+    }
+
+    /// Sets the agent whose tools, page for people and documents the directory hosts have
+    /// ([`HttpSettings::directory_hosts`]). It answers on no other binding, and its card is not published. `None` takes it
+    /// away.
+    pub fn set_directory_agent(&self, agent: Option<SharedAgent>) {
+        *self.directory_agent.write().unwrap_or_else(PoisonError::into_inner) = agent;
+    }
+
+    /// Returns the agent of the directory for a `Host` header of a directory.
+    pub(crate) fn directory_agent(&self, host: Option<&str>) -> Option<SharedAgent> {
+        let name = host.map(host_name).unwrap_or_default();
+        let hosts = &self.settings.directory_hosts;
+        if !hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return None;
+        }
+        self.directory_agent.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the agent whose tools are at a `Host` header: that of the host, or that of the directory.
+    pub(crate) fn tools_agent(&self, host: Option<&str>) -> Option<SharedAgent> {
+        self.agent(host).or_else(|| self.directory_agent(host))
     }
 
     /// Returns the id of the agent for a `Host` header, when there are several agents.
@@ -251,7 +279,9 @@ impl AgentRegistry {
                 Err(fault)
             })
         };
-        let refreshed: Vec<_> = self.agents().all.iter().map(refresh).collect();
+        let directory = self.directory_agent.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let agents = self.agents();
+        let refreshed: Vec<_> = agents.all.iter().chain(&directory).map(refresh).collect();
         refreshed.into_iter().collect()
     }
 
@@ -363,7 +393,11 @@ impl AgentRegistry {
         call: ToolCall<'_>,
     ) -> ToolOutcome {
         let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
-        match self.turn(agent, call.caller, permitted).await {
+        let turn = match (tools.passes_on(), permitted) {
+            (true, permitted) => permitted.map(|()| None),
+            (false, permitted) => self.turn(agent, call.caller, permitted).await.map(Some),
+        };
+        match turn {
             Ok(_turn) => {
                 let work = async { tools.call(call).await };
                 let called = self.guard(agent, "calling a tool", work).await;
@@ -371,6 +405,38 @@ impl AgentRegistry {
             }
             Err(denied) => ToolOutcome::Denied(denied),
         }
+    }
+}
+
+/// A call that an agent has taken from another.
+#[derive(Debug)]
+pub struct PassedCall {
+    /// Time that it took.
+    pub took: Duration,
+    /// What the log and the metrics have of it.
+    pub fields: LogFields,
+}
+
+impl AgentRegistry {
+    /// Runs work of an agent on a call that another agent passes on, when it is the caller's turn there.
+    ///
+    /// # Errors
+    /// When the turn does not come in time, or the work panicked.
+    pub async fn pass_on<T>(
+        &self,
+        agent: &SharedAgent,
+        caller: &Caller,
+        work: impl Future<Output = T>,
+    ) -> Result<T, AuthRefusal> {
+        let _turn = self.turn(agent, caller, Ok(())).await?;
+        let done = self.guard(agent, "answering a call of another agent", work).await;
+        done.map_err(AuthRefusal::unavailable)
+    }
+
+    /// Logs and counts a call that an agent has taken from another, as if it had come by itself.
+    pub fn record_passed(&self, agent: &SharedAgent, call: PassedCall) {
+        let PassedCall { took, fields } = call;
+        observe::passed(self, LogFields { agent: Some(Arc::clone(agent)), ..fields }, took);
     }
 }
 

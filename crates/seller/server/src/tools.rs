@@ -54,6 +54,12 @@ pub trait Tools: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true when every call is passed on to other agents of the process, each of which takes it in its turn
+    /// ([`AgentRegistry::pass_on`]). A call that also had a turn of its own would keep one from them.
+    fn passes_on(&self) -> bool {
+        false
+    }
+
     /// Returns the origins of web pages that may call, such as `https://example.com`: browsers send
     /// theirs with every request, also to a name that an attacker resolves to this server (DNS
     /// rebinding).
@@ -137,6 +143,15 @@ pub struct ToolAuth<'a> {
     pub request: Option<&'a mcp::McpRequest>,
 }
 
+/// The request of a call, as tools need it that pass calls on to other agents of the process.
+#[derive(Debug, Clone, Copy)]
+pub struct CallOrigin<'a> {
+    /// Agents of the process.
+    pub registry: &'a AgentRegistry,
+    /// Head of the request, with the credential.
+    pub parts: &'a Parts,
+}
+
 /// Refusal of authentication.
 pub type AuthRejected = Box<ProfileRefusal>;
 
@@ -156,6 +171,8 @@ pub struct ToolCall<'a> {
     pub form: FormSupport<'a>,
     /// Raw request data.
     pub sent: RequestMeta<'a>,
+    /// The request.
+    pub origin: CallOrigin<'a>,
     /// Maximum time for an answer.
     pub patience: Duration,
 }
@@ -168,10 +185,11 @@ impl<'a> ToolCall<'a> {
         arguments: Map,
         caller: &'a Caller,
         sent: RequestMeta<'a>,
-        patience: Duration,
+        origin: CallOrigin<'a>,
     ) -> Self {
         let form = FormSupport::Absent;
-        Self { tool, arguments, caller, client: None, form, sent, patience }
+        let patience = origin.registry.settings.request_timeout;
+        Self { tool, arguments, caller, client: None, form, sent, origin, patience }
     }
 }
 

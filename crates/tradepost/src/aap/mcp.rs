@@ -12,7 +12,9 @@ use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_mcp::confirmation::TokenSigner;
 use tradepost_mcp::lenient::{self, LenientReading};
-use tradepost_server::agent::{BoxFuture, PAUSE, ProfileRefusal, ResponsibleParty};
+use tradepost_server::agent::{
+    BoxFuture, Caller, PAUSE, ProfileRefusal, RequestMeta, ResponsibleParty,
+};
 use tradepost_server::signed_text::Seal;
 use tradepost_server::tools::{
     ClientSessions, DiscoveryDocument, McpListing, ServerInfo, ToolAnswer, ToolCall, ToolOutcome,
@@ -22,10 +24,11 @@ use tradepost_server::tools::{
 use super::seller::{DealerAgent, MessageRefused, SkillCall, within};
 use crate::config::DealerConfig;
 
-mod discovery;
+pub(super) mod discovery;
+pub(super) mod text;
+
 mod lead;
 mod listing;
-mod text;
 
 /// Path of the endpoint below the dealer's address.
 const PATH: &str = tradepost_server::http::mcp::PATH;
@@ -138,7 +141,7 @@ impl Tools for DealerAgent {
 }
 
 /// Returns the skill of a tool.
-fn skill(tool: &str) -> Option<Skill> {
+pub(super) fn skill(tool: &str) -> Option<Skill> {
     Skill::ALL.iter().copied().find(|skill| skill.tool_name() == tool)
 }
 
@@ -149,9 +152,8 @@ impl DealerAgent {
         skill: Skill,
         mut call: ToolCall<'_>,
     ) -> ToolOutcome {
-        let versions = &self.dealer.terms.versions;
         let arguments = Value::Object(std::mem::take(&mut call.arguments));
-        let version = Version::choose(versions, [&[], &[]], Some(&arguments));
+        let version = self.version_of(&arguments);
         if let Value::Object(arguments) = arguments {
             call.arguments = arguments;
         }
@@ -177,6 +179,26 @@ impl DealerAgent {
                 failed(self.broken(version, &fault), text, skill)
             }
         }
+    }
+
+    /// Answers a request that only reads, and that a directory passes on.
+    pub(super) async fn answer_passed(
+        &self,
+        caller: &Caller,
+        sent: RequestMeta<'_>,
+        data: &Value,
+    ) -> Result<AapReply, MessageRefused> {
+        self.admit(caller)?;
+        let version = self.version_of(data);
+        let call = SkillCall { caller, sent, conversation: None, version, agreed: None };
+        let now = self.clock.now();
+        let request = self.read(&call, data, now)?;
+        self.act(&call, request, now).await
+    }
+
+    /// Returns the version of the profile in which a payload is answered.
+    pub(super) fn version_of(&self, data: &Value) -> Version {
+        Version::choose(&self.dealer.terms.versions, [&[], &[]], Some(data))
     }
 
     /// Answers a call of a skill that only reads.

@@ -11,6 +11,7 @@ use crate::support::{
 };
 
 mod access;
+mod directory;
 mod errors;
 mod forms;
 mod leads;

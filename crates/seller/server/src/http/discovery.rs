@@ -45,7 +45,7 @@ pub(super) async fn resource_metadata(
     State(registry): State<Arc<AgentRegistry>>,
     request: Request,
 ) -> Response {
-    let agent = registry.agent(host(request.uri(), request.headers()));
+    let agent = registry.tools_agent(host(request.uri(), request.headers()));
     let address = agent.as_ref().and_then(|agent| metadata_address(agent.tools()?));
     let named = request.uri().path().strip_prefix(METADATA_PATH).unwrap_or_default();
     // A proxy may have taken the base path away.
@@ -63,7 +63,7 @@ async fn answer(
     which: DiscoveryDocument,
     kind: &'static str,
 ) -> Response {
-    let agent = registry.agent(host(request.uri(), request.headers()));
+    let agent = registry.tools_agent(host(request.uri(), request.headers()));
     let document = agent.as_ref().and_then(|agent| agent.tools()?.document(which));
     let Some(document) = document else { return not_found().await };
     let mut response = Response::new(Body::from(document));

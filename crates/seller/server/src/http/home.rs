@@ -1,5 +1,5 @@
 //! `GET /`: shows people what the agent is and how to try it, and tells programs the address of the
-//! card. Both get only what the card says.
+//! card. Both get only what the card says. A directory shows its agents.
 
 use std::sync::Arc;
 
@@ -7,13 +7,15 @@ use askama::Template;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use tradepost_a2a::card::WELL_KNOWN_PATH;
+use tradepost_a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use tradepost_document::json::{Value, object};
 
 use super::head::{asks_for, host};
 use super::plain::{json_response, not_found};
 use crate::agent::Agent;
+use crate::background::piece;
 use crate::card::ENDPOINT_PATH;
+use crate::directory::DirectoryEntry;
 use crate::registry::AgentRegistry;
 
 /// Content security policy of our pages: their own style, and nothing else.
@@ -40,30 +42,72 @@ struct HomePage<'c> {
     needs_credential: bool,
 }
 
+/// The page of a directory.
+#[derive(Debug, Template)]
+#[template(path = "directory.html")]
+struct DirectoryPage<'c> {
+    name: &'c str,
+    description: &'c str,
+    /// Address for assistants that speak MCP.
+    mcp: &'c str,
+    /// Path of the list of all cards.
+    directory: &'c str,
+    agents: Vec<DirectoryEntry>,
+}
+
 pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
-    let Some(agent) = registry.agent(host(request.uri(), request.headers())) else {
-        return not_found().await;
-    };
-    let card: Value = tradepost_document::json::from_slice(&agent.card().body)
-        .unwrap_or_else(|_| unreachable!("a card of ours is JSON"));
-    let page = HomePage::new(&*agent, &card);
-    let mut response = if asks_for(request.headers(), "text/html") {
-        let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-            (header::CONTENT_SECURITY_POLICY, POLICY),
-            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-            (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        ];
-        (headers, text).into_response()
+    let host = host(request.uri(), request.headers());
+    let is_person = asks_for(request.headers(), "text/html");
+    let agent = registry.agent(host);
+    let mut response = if let Some(agent) = &agent {
+        let card = card_of(&**agent);
+        let page = HomePage::new(&**agent, &card);
+        if is_person {
+            shown(&page)
+        } else {
+            let body = object!({"name": page.name, "card": page.card, "mcp"?: page.mcp});
+            json_response(StatusCode::OK, body.to_string())
+        }
+    } else if let Some(agent) = registry.directory_agent(host) {
+        let card = card_of(&*agent);
+        let name = text(&card, "name");
+        let mcp = agent.tools().and_then(|tools| tools.address()).unwrap_or_default();
+        if is_person {
+            let agents = registry.agents();
+            // The first request builds the document, which takes too long for a thread that serves others.
+            let listed = piece("reading the directory", move || agents.directory().entries());
+            let agents = listed.await.unwrap_or_default();
+            let description = text(&card, "description");
+            shown(&DirectoryPage { name, description, mcp, directory: DIRECTORY_PATH, agents })
+        } else {
+            let body = object!({"name": name, "directory": DIRECTORY_PATH, "mcp": mcp});
+            json_response(StatusCode::OK, body.to_string())
+        }
     } else {
-        let body = object!({"name": page.name, "card": page.card, "mcp"?: page.mcp});
-        json_response(StatusCode::OK, body.to_string())
+        return not_found().await;
     };
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
     response
+}
+
+/// Returns the document of an agent's card.
+fn card_of(agent: &dyn Agent) -> Value {
+    tradepost_document::json::from_slice(&agent.card().body)
+        .unwrap_or_else(|_| unreachable!("a card of ours is JSON"))
+}
+
+/// Answers with a page for people.
+fn shown(page: &impl Template) -> Response {
+    let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    (headers, text).into_response()
 }
 
 impl<'c> HomePage<'c> {

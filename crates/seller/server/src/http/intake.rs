@@ -23,6 +23,7 @@ use super::head::{host, peer};
 use super::pending::{PendingMemory, RequestMemory};
 use super::settings::HttpSettings;
 use crate::agent::{Agent, Caller, RequestMeta};
+use crate::auth::method::AuthRequest;
 use crate::auth::{AuthRefusal, Principal, ShownCredential};
 use crate::clock;
 use crate::fault::{InternalError, LATE};
@@ -416,6 +417,37 @@ pub async fn caller(
     let principal = in_time(registry, found).await??;
     let principal = cors::limit(registry, &parts.headers, principal);
     Ok(Caller { address, principal, credential: ShownCredential::from_headers(&parts.headers) })
+}
+
+/// Identifies the caller of a request that another agent passes on. A credential may be that of another agent: where
+/// this one accepts callers without any, it takes the caller for such a one, and a failure is not counted.
+///
+/// # Errors
+/// The reason why the agent refuses the caller.
+pub async fn passed_caller(
+    registry: &AgentRegistry,
+    agent: &dyn Agent,
+    parts: &Parts,
+) -> Result<Caller, AuthRefusal> {
+    let address = address(registry, parts);
+    let certificate = parts.extensions.get::<ClientCertificate>();
+    let now = registry.clock.now();
+    let request = AuthRequest { headers: &parts.headers, address, certificate, now };
+    let found = in_time(registry, agent.auth().judge(request)).await?;
+    let is_open = !agent.auth().is_required();
+    let principal = match found {
+        Ok(principal) => principal,
+        Err(AuthRefusal::Invalid { .. } | AuthRefusal::Expired) if is_open => {
+            Principal::anonymous()
+        }
+        Err(denied) => return Err(denied),
+    };
+    let credential = match principal.is_anonymous() {
+        true => None,
+        false => ShownCredential::from_headers(&parts.headers),
+    };
+    let principal = cors::limit(registry, &parts.headers, principal);
+    Ok(Caller { address, principal, credential })
 }
 
 /// Runs work on authentication within the request timeout.

@@ -31,7 +31,8 @@ use crate::agent::{Caller, SharedAgent};
 use crate::auth::AuthRefusal;
 use crate::registry::AgentRegistry;
 use crate::tools::{
-    AuthRejected, ClientSession, FormSupport, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools,
+    AuthRejected, CallOrigin, ClientSession, FormSupport, ToolAnswer, ToolAuth, ToolCall,
+    ToolOutcome, Tools,
 };
 
 mod ask;
@@ -51,7 +52,7 @@ pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 pub async fn handle(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
-    let agent = registry.agent(host(&parts.uri, &parts.headers));
+    let agent = registry.tools_agent(host(&parts.uri, &parts.headers));
     let Some(agent) = &agent else { return not_found().await };
     let others = agent.tools_at(path);
     let usual = if matches!(path, PATH | PATH_WITH_SLASH) { agent.tools() } else { None };
@@ -317,7 +318,7 @@ impl<'a> CheckedRequest<'a> {
                 session: session.to_owned(),
                 tool: tool.clone(),
                 arguments,
-                user_agent: intake::sent(parts, bytes).user_agent.map(str::to_owned),
+                parts: parts.clone(),
                 body: bytes.to_vec(),
                 id: request.id,
             };
@@ -333,7 +334,8 @@ impl<'a> CheckedRequest<'a> {
             }
             Lifecycle::Stateless | Lifecycle::Handshake => FormSupport::Absent,
         };
-        let call = ToolCall { tool, arguments, caller, client, form, sent, patience };
+        let origin = CallOrigin { registry, parts };
+        let call = ToolCall { tool, arguments, caller, client, form, sent, origin, patience };
         let outcome = registry.call(agent, tools, call).await;
         written(agent, Some(tools), &request.id, request.lifecycle, outcome)
     }

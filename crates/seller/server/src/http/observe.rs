@@ -179,6 +179,29 @@ pub(super) fn log_end(
     note(registry, stamp, true);
 }
 
+/// Logs and counts a call that an agent has taken from another of the process. The request is logged by itself, so the
+/// call is not logged as one.
+pub(crate) fn passed(registry: &AgentRegistry, stamp: LogFields, took: Duration) {
+    count(&registry.metrics, mcp::PATH, StatusCode::OK.as_u16(), Some(&stamp), took);
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let agent = stamp.agent.as_ref().map_or("", |agent| agent.id_or_none());
+    let code = stamp.code;
+    let skill = stamp.skill.unwrap_or_default();
+    let error_id = stamp.error_id.as_deref().unwrap_or_default();
+    tracing::debug!(
+        path = mcp::PATH,
+        micros,
+        agent,
+        code,
+        skill,
+        error_id,
+        "answered another agent"
+    );
+    if code != "OK" {
+        note(registry, stamp, true);
+    }
+}
+
 /// Records a refusal; excess ones only as a count.
 fn note(registry: &AgentRegistry, stamp: LogFields, is_written: bool) {
     if let Some(ledger) = registry.ledger()

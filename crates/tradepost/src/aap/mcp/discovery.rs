@@ -42,6 +42,62 @@ pub(super) fn llms_text(dealer: &DealerConfig, address: &str) -> String {
 
 /// Returns the entry for the MCP registry. `None` for a dealer without a domain, which the registry requires.
 pub(super) fn registry_entry(dealer: &DealerConfig, address: &str) -> Option<String> {
+    let entry = RegistryEntry {
+        kind: "dealer",
+        title: &dealer.terms.name,
+        description: &dealer.description,
+        version: &dealer.agent_version,
+        website: dealer.documentation_url.as_deref(),
+        needs_bearer: dealer.auth.required && dealer.auth.takes_bearer(),
+        address,
+    };
+    entry.write()
+}
+
+/// An entry of the MCP registry.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::aap) struct RegistryEntry<'a> {
+    /// Last part of the name, after the domain.
+    pub(in crate::aap) kind: &'a str,
+    /// Title.
+    pub(in crate::aap) title: &'a str,
+    /// Description.
+    pub(in crate::aap) description: &'a str,
+    /// Version of the server.
+    pub(in crate::aap) version: &'a str,
+    /// Address of its documentation.
+    pub(in crate::aap) website: Option<&'a str>,
+    /// True when every caller has to send a bearer credential.
+    pub(in crate::aap) needs_bearer: bool,
+    /// Address of the endpoint.
+    pub(in crate::aap) address: &'a str,
+}
+
+impl RegistryEntry<'_> {
+    /// Writes the entry. `None` for an address without a domain, which the registry requires.
+    pub(in crate::aap) fn write(self) -> Option<String> {
+        let Self { kind, title, description, version, website, needs_bearer, address } = self;
+        let domain = reversed_domain(address)?;
+        let header = json!({
+            "name": "Authorization", "description": "Bearer and the dealer's API key or access token.",
+            "isRequired": true, "isSecret": true,
+        });
+        let headers = needs_bearer.then(|| json!([header]));
+        let entry = object!({
+            "$schema": REGISTRY_SCHEMA,
+            "name": format!("{domain}/{kind}"),
+            "title": plain(title, MAX_DESCRIPTION - 1),
+            "description": plain(description, MAX_DESCRIPTION - 1),
+            "version": version,
+            "websiteUrl"?: website,
+            "remotes": [object!({"type": "streamable-http", "url": address, "headers"?: headers})],
+        });
+        Some(entry.to_string())
+    }
+}
+
+/// Returns the domain of an address from its end, such as `com.example`. `None` for a host that is no domain.
+fn reversed_domain(address: &str) -> Option<String> {
     let host = address.split_once("://")?.1.split(['/', ':']).next()?;
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -50,24 +106,7 @@ pub(super) fn registry_entry(dealer: &DealerConfig, address: &str) -> Option<Str
     let is_domain = labels.len() > 1
         && labels.iter().all(|label| is_label(label))
         && labels.first().is_some_and(|top| top.bytes().all(|byte| byte.is_ascii_alphabetic()));
-    if !is_domain {
-        return None;
-    }
-    let header = json!({
-        "name": "Authorization", "description": "Bearer and the dealer's API key or access token.",
-        "isRequired": true, "isSecret": true,
-    });
-    let headers = (dealer.auth.required && dealer.auth.takes_bearer()).then(|| json!([header]));
-    let entry = object!({
-        "$schema": REGISTRY_SCHEMA,
-        "name": format!("{}/dealer", labels.join(".")),
-        "title": plain(&dealer.terms.name, MAX_DESCRIPTION - 1),
-        "description": plain(&dealer.description, MAX_DESCRIPTION - 1),
-        "version": dealer.agent_version,
-        "websiteUrl"?: dealer.documentation_url,
-        "remotes": [object!({"type": "streamable-http", "url": address, "headers"?: headers})],
-    });
-    Some(entry.to_string())
+    is_domain.then(|| labels.join("."))
 }
 
 /// Returns the metadata of the protected resource (RFC 9728). `None` where no bearer credential is demanded.

@@ -5,7 +5,10 @@
 
 use jiff::Timestamp;
 use tradepost_aap::consent_text::consent_text;
-use tradepost_aap::{AapCode, AapRefusal, AapRequest, LeadSubmit, Skill, Version, schema};
+use tradepost_aap::{
+    AapCode, AapRefusal, AapRequest, DealerTerms, LeadSubmit, Skill, Version,
+    parse as parse_request, schema,
+};
 use tradepost_dealer::lead::PersonAgreement;
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
@@ -179,6 +182,25 @@ impl DealerAgent {
         let reply = self.act(&call, request, now).await?;
         let text = text::receipt(&self.dealer.terms.name, &reply, &conversation.id);
         Ok(succeeded(&reply, text::with_notes(text, &notes)))
+    }
+
+    /// Adds the problems of a lead that is not sent, because its call has others.
+    pub(in crate::aap) fn check_lead(&self, mut arguments: Map, problems: &mut Problems) {
+        take_own(&mut arguments, problems);
+        let data = Value::Object(arguments.clone());
+        let version = self.version_of(&data);
+        let now = self.clock.now();
+        let read = payload(Skill::LeadSubmit, arguments).and_then(|payload| {
+            let draft = draft(payload, version, NO_TEXT_YET, now);
+            let leads = &self.dealer.terms.leads;
+            let clock_skew = leads.clock_skew;
+            let consent_lifetime = leads.consent_lifetime;
+            let terms = DealerTerms { now, clock_skew, consent_lifetime };
+            parse_request(Skill::LeadSubmit, version, &draft, &terms)
+        });
+        for problem in read.err().iter().flat_map(|refusal| refusal.problems.listed()) {
+            problems.push(problem.clone());
+        }
     }
 
     fn question(

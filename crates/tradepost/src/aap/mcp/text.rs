@@ -57,7 +57,7 @@ pub(super) fn receipt(dealer: &str, reply: &AapReply, conversation: &str) -> Str
 }
 
 /// Returns the text of a refusal: every problem, and what to do.
-pub(super) fn refusal(refusal: &AapRefusal) -> String {
+pub(in crate::aap) fn refusal(refusal: &AapRefusal) -> String {
     // The message of a failed validation repeats the problems, for clients that show nothing else.
     let first = refusal.problems.listed().first();
     let repeats = first.is_some_and(|first| refusal.message.contains(&first.message));
@@ -81,7 +81,7 @@ pub(super) fn refusal(refusal: &AapRefusal) -> String {
 }
 
 /// Returns the data of a reply as a value.
-fn data(reply: &AapReply) -> Value {
+pub(in crate::aap) fn data(reply: &AapReply) -> Value {
     let data = match &reply.data {
         ReplyData::Vehicle(written) | ReplyData::Written(written) => {
             json::from_str(written.as_json())

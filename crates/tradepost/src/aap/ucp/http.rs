@@ -19,7 +19,7 @@ use tradepost_server::agent::{ProfileRefusal, ResponsibleParty, SharedAgent};
 use tradepost_server::http::intake::{self, BodyError};
 use tradepost_server::http::{LogFields, Routes, host, json_response, mcp, not_found};
 use tradepost_server::registry::AgentRegistry;
-use tradepost_server::tools::{ToolAnswer, ToolCall, ToolOutcome};
+use tradepost_server::tools::{CallOrigin, ToolAnswer, ToolCall, ToolOutcome};
 use tradepost_ucp::error::{UcpCode, UcpRefusal};
 use tradepost_ucp::profile::PROFILE_PATH;
 use tradepost_ucp::{CatalogOperation, platform};
@@ -133,9 +133,9 @@ impl RestCall<'_> {
             Err(refusal) => return by(self.refuse(refusal), &caller),
         };
         let sent = intake::sent(parts, &bytes);
-        let patience = self.registry.settings.request_timeout;
         let name = self.operation.name();
-        let call = ToolCall::without_form(name, arguments, &caller, sent, patience);
+        let origin = CallOrigin { registry: self.registry, parts };
+        let call = ToolCall::without_form(name, arguments, &caller, sent, origin);
         by(self.outcome(self.registry.call(self.agent, self.tools, call).await), &caller)
     }
 

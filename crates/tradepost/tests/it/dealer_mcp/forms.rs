@@ -12,26 +12,33 @@ use crate::process::Process;
 use crate::support::{Response, client, start, with};
 
 /// A client of a release with a handshake that shows forms, and its open call.
-struct FormClient {
+pub(super) struct FormClient {
     address: SocketAddr,
+    host: String,
     session: String,
 }
 
 impl FormClient {
     fn new(address: SocketAddr) -> Self {
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "Assistant", "version": "7"}});
-        let greeted = post_to(address, &[], &rpc("initialize", &hello));
-        let session = greeted.header("mcp-session-id").unwrap().to_owned();
-        Self { address, session }
+        Self::on(address, &address.to_string())
     }
 
-    fn post(&self, body: &str) -> Response {
-        post_to(self.address, &[("Mcp-Session-Id", &self.session)], body)
+    /// A client of this host.
+    pub(super) fn on(address: SocketAddr, host: &str) -> Self {
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "Assistant", "version": "7"}});
+        let greeted = post_to(address, &[("Host", host)], &rpc("initialize", &hello));
+        let session = greeted.header("mcp-session-id").unwrap().to_owned();
+        Self { address, host: host.to_owned(), session }
+    }
+
+    pub(super) fn post(&self, body: &str) -> Response {
+        let headers = [("Host", self.host.as_str()), ("Mcp-Session-Id", &self.session)];
+        post_to(self.address, &headers, body)
     }
 
     /// Calls the tool; `reply` answers the form in a session. Returns the result of the call.
-    fn call(&self, arguments: &Value, reply: impl FnOnce(&Self, &Value)) -> Value {
+    pub(super) fn call(&self, arguments: &Value, reply: impl FnOnce(&Self, &Value)) -> Value {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let headers = [
             ("Content-Type", "application/json"),
@@ -39,8 +46,7 @@ impl FormClient {
             ("Mcp-Session-Id", &self.session),
         ];
         let body = call_of(TOOL, arguments);
-        let host = self.address.to_string();
-        let bytes = client::bytes(&host, "POST", "/mcp", &headers, body.as_bytes());
+        let bytes = client::bytes(&self.host, "POST", "/mcp", &headers, body.as_bytes());
         stream.write_all(&bytes).unwrap();
         let mut events = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
             let data = line.strip_prefix("data: ")?;
@@ -56,7 +62,7 @@ impl FormClient {
 }
 
 /// The client's reply to a question.
-fn reply_to(question: &Value, result: Value) -> String {
+pub(super) fn reply_to(question: &Value, result: Value) -> String {
     json!({"jsonrpc": "2.0", "id": question["id"], "result": result}).to_string()
 }
 

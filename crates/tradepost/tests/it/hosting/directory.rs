@@ -28,7 +28,14 @@ fn buyers_find_every_dealer_that_wants_to_be_found() {
     for host in ["shy.example", "fixed.example", "all.example"] {
         assert_eq!(house.on(host, "GET", PATH, "").body, set.body, "the same on every host");
     }
-    assert_eq!(house.on("all.example", "GET", "/", "").status, 404, "and nothing else is there");
+    for (method, path) in [("GET", "/.well-known/agent-card.json"), ("POST", "/a2a")] {
+        assert_eq!(house.on("all.example", method, path, "{}").status, 404, "there is no agent");
+    }
+    let home = house.on("all.example", "GET", "/", "").json();
+    assert_eq!(
+        (&home["directory"], &home["mcp"]),
+        (&json!(PATH), &json!("https://all.example/mcp"))
+    );
     assert_eq!(house.on("resting.example", "GET", PATH, "").status, 404);
     let head = house.on("all.example", "HEAD", PATH, "");
     assert_eq!(head.header("link"), Some("</.well-known/api-catalog>; rel=\"api-catalog\""));
@@ -42,6 +49,12 @@ fn buyers_find_every_dealer_that_wants_to_be_found() {
     assert_eq!(house.ask("DELETE", "/dealers/one", &[], "").status, 204);
     let fewer = house.on("all.example", "GET", PATH, "").json();
     assert_eq!(fewer["linkset"][0]["item"], json!([card("fixed")]));
+    // The endpoint of the directory follows: of those that came and went, the one of the file is left.
+    let names = json!({"name": "aap_dealer_information", "arguments": {"names_only": true}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": names});
+    let named = house.on("all.example", "POST", "/mcp", &call.to_string()).json();
+    let dealers = &named["result"]["structuredContent"]["dealers"];
+    assert_eq!(dealers, &json!([{"dealer": "fixed.example"}]));
 }
 
 #[test]

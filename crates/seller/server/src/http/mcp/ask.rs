@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
@@ -19,13 +20,13 @@ use tradepost_document::json::{Map, Value};
 use tradepost_mcp::{self as mcp, DeclaredClient, Lifecycle};
 
 use super::super::exchange::{LogFields, LoggedResponse};
-use super::super::observe;
+use super::super::{intake, observe};
 use super::written;
-use crate::agent::{Caller, RequestMeta, SharedAgent};
+use crate::agent::{Caller, SharedAgent};
 use crate::fault::InternalError;
 use crate::questions::AskedQuestion;
 use crate::registry::AgentRegistry;
-use crate::tools::{FormSupport, ToolCall, ToolOutcome};
+use crate::tools::{CallOrigin, FormSupport, ToolCall, ToolOutcome};
 
 /// Maximum time for a person to answer. Clients end a call after a minute by default.
 const PATIENCE: Duration = Duration::from_secs(50);
@@ -50,8 +51,8 @@ pub(super) struct HeldCall {
     pub(super) tool: String,
     /// Arguments, unchecked.
     pub(super) arguments: Map,
-    /// `User-Agent` of the request.
-    pub(super) user_agent: Option<String>,
+    /// Head of the request.
+    pub(super) parts: Parts,
     /// Body of the request.
     pub(super) body: Vec<u8>,
     /// Id of the request.
@@ -111,7 +112,8 @@ impl HeldCall {
             caller: &self.caller,
             client: self.client.clone(),
             form,
-            sent: RequestMeta { user_agent: self.user_agent.as_deref(), body: &self.body },
+            sent: intake::sent(&self.parts, &self.body),
+            origin: CallOrigin { registry: &self.registry, parts: &self.parts },
             patience: self.registry.settings.request_timeout,
         };
         self.registry.call(&self.agent, tools, call).await
