@@ -51,9 +51,9 @@ async def counts(client):
 
 
 async def detail(client):
-    found = await call(client, 'aap_inventory_vehicle', {'dealer': SOUTH, 'stock': 'S-2'})
+    found = await call(client, 'aap_inventory_vehicle', {'dealer': SOUTH, 'stock': 'SO2'})
     same(found.structured_content['dealer'], SOUTH)
-    error = await call(client, 'aap_inventory_vehicle', {'dealer': NORTH, 'stock': 'S-2'}, is_error=True)
+    error = await call(client, 'aap_inventory_vehicle', {'dealer': NORTH, 'stock': 'SO2'}, is_error=True)
     same((error.structured_content['dealer'], error.structured_content['code']), (NORTH, 'VEHICLE_NOT_FOUND'))
 
 

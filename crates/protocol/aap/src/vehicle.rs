@@ -68,7 +68,8 @@ words! {
     }
 }
 
-/// Returns true for a listing with a status that says that it is on sale (`R-IS-14`).
+/// Returns true for a listing with a status that says that it is on sale.
+// R-IS-14
 #[must_use]
 pub fn is_on_sale(listing: &Value) -> bool {
     let status = listing.get("status").and_then(Value::as_str);

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
+pub use group::GroupMember;
 use jiff::Timestamp;
 use key::KeyLookup;
 use method::{AuthMethod, AuthRequest, stronger};
 use tradepost_a2a::card::{SecurityRequirement, SecurityScheme};
 
-use crate::agent::SharedAgent;
 use crate::card;
 use crate::clock::Clock;
 use crate::fault::InternalError;
@@ -229,7 +229,7 @@ pub struct Authenticator {
     known: Vec<(&'static str, Principal)>,
     methods: Vec<Arc<dyn AuthMethod>>,
     /// Agents whose callers are accepted.
-    group: Vec<SharedAgent>,
+    group: Vec<Arc<dyn GroupMember>>,
     failures: Limiter,
     /// Rate limit for log entries about credentials that could not be checked, per address.
     unjudged: Limiter,

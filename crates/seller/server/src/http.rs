@@ -36,7 +36,7 @@ mod grpc;
 mod head;
 mod health;
 mod home;
-pub(crate) mod observe;
+mod observe;
 pub(crate) mod pending;
 mod perform;
 mod plain;
@@ -47,6 +47,7 @@ mod sse;
 
 pub use exchange::{LogFields, LoggedResponse, RawRequest};
 pub use head::{Peer, host};
+pub use observe::{PassedCall, record_passed};
 pub use plain::{json_response, not_found};
 pub use settings::{HttpSettings, WebOrigin};
 pub use site::Site;

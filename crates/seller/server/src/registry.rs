@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tradepost_document::catalog::Vocabulary as _;
@@ -17,8 +16,6 @@ use crate::directory::Directory;
 use crate::fair_scheduler::{FairScheduler, SchedulerPermit};
 use crate::fault::{InternalError, LATE};
 use crate::health::{CertificateRemark, Health};
-use crate::http::LogFields;
-use crate::http::observe;
 use crate::http::pending::PendingMemory;
 use crate::http::settings::HttpSettings;
 use crate::memory::MemoryStore;
@@ -408,15 +405,6 @@ impl AgentRegistry {
     }
 }
 
-/// A call that an agent has taken from another.
-#[derive(Debug)]
-pub struct PassedCall {
-    /// Time that it took.
-    pub took: Duration,
-    /// What the log and the metrics have of it.
-    pub fields: LogFields,
-}
-
 impl AgentRegistry {
     /// Runs work of an agent on a call that another agent passes on, when it is the caller's turn there.
     ///
@@ -431,12 +419,6 @@ impl AgentRegistry {
         let _turn = self.turn(agent, caller, Ok(())).await?;
         let done = self.guard(agent, "answering a call of another agent", work).await;
         done.map_err(AuthRefusal::unavailable)
-    }
-
-    /// Logs and counts a call that an agent has taken from another, as if it had come by itself.
-    pub fn record_passed(&self, agent: &SharedAgent, call: PassedCall) {
-        let PassedCall { took, fields } = call;
-        observe::passed(self, LogFields { agent: Some(Arc::clone(agent)), ..fields }, took);
     }
 }
 

@@ -19,9 +19,9 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_mcp::app;
 use tradepost_mcp::lenient::{self, LenientReading};
 use tradepost_server::agent::{
-    Agent, AgentOutcome, AgentRequest, ProfileRefusal, ResponsibleParty, SharedAgent,
+    Agent, AgentOutcome, AgentRequest, ProfileRefusal, ResponsibleParty,
 };
-use tradepost_server::auth::Authenticator;
+use tradepost_server::auth::{Authenticator, GroupMember};
 use tradepost_server::card::{self, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::tools::{
@@ -91,7 +91,8 @@ impl DirectoryAgent {
             ..card::describe(&name, &description, &base_url)
         };
         let clock = deps.means.clock.clone();
-        let group = dealers.iter().map(|dealer| Arc::clone(dealer) as SharedAgent).collect();
+        let group =
+            dealers.iter().map(|dealer| Arc::clone(dealer) as Arc<dyn GroupMember>).collect();
         let tools =
             Skill::ALL.iter().map(|skill| listing::tool(*skill, DealerChoice::new(&[], true)));
         let tools: Vec<_> = tools.collect();
@@ -278,6 +279,12 @@ impl ChosenDealers {
             }
         }
         answer
+    }
+}
+
+impl GroupMember for DealerAgent {
+    fn authenticator(&self) -> &Authenticator {
+        &self.auth
     }
 }
 

@@ -1,20 +1,26 @@
 //! Authentication for an agent that passes calls on to a group of others.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::method::{AuthRequest, stronger};
 use super::{AuthDeps, AuthRefusal, AuthSettings, Authenticator, Principal, key};
-use crate::agent::SharedAgent;
 use crate::clock::Clock;
 use crate::permission::Scopes;
+
+/// An agent of a group, to which another passes calls on.
+pub trait GroupMember: fmt::Debug + Send + Sync {
+    /// Returns the authenticator for its callers.
+    fn authenticator(&self) -> &Authenticator;
+}
 
 impl Authenticator {
     /// Creates an authenticator for an agent that passes calls on to a group of others: it accepts a credential that
     /// one of them accepts, and refuses callers without any where all of them do. Each of the group authenticates the
     /// call again for itself.
     #[must_use]
-    pub fn of_group(agent_id: &str, group: Vec<SharedAgent>, clock: Clock) -> Self {
-        let policies = || group.iter().map(|agent| &agent.auth().policy);
+    pub fn of_group(agent_id: &str, group: Vec<Arc<dyn GroupMember>>, clock: Clock) -> Self {
+        let policies = || group.iter().map(|agent| &agent.authenticator().policy);
         let policy = AuthSettings {
             required: policies().all(|policy| policy.required),
             // For the challenge; the keys are those of the group.
@@ -35,13 +41,13 @@ impl Authenticator {
         request: AuthRequest<'_>,
     ) -> Option<Result<Principal, AuthRefusal>> {
         let mut refused: Option<AuthRefusal> = None;
-        let is_shown =
-            |agent: &&SharedAgent| agent.auth().is_shown(request.headers, request.certificate);
-        for agent in self.group.iter().filter(is_shown) {
-            // Boxed, because the group may have methods of any depth.
-            match Box::pin(agent.auth().judge(request)).await {
+        let members = self.group.iter().map(|agent| agent.authenticator());
+        let is_shown = |auth: &&Self| auth.is_shown(request.headers, request.certificate);
+        for auth in members.filter(is_shown) {
+            // Boxed, because a member may have a group of its own.
+            match Box::pin(auth.judge(request)).await {
                 Ok(principal) => {
-                    let name = format!("{}:{}", agent.auth().agent_id(), principal.name);
+                    let name = format!("{}:{}", auth.agent_id(), principal.name);
                     return Some(Ok(Principal::new(name, Scopes::All)));
                 }
                 Err(other) => {

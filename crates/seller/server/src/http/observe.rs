@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -19,6 +19,7 @@ use super::exchange::LogFields;
 use super::head::check_single_host;
 use super::site::{Site, known_path};
 use super::{intake, mcp, plain};
+use crate::agent::SharedAgent;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
 use crate::limit::{LimitKey, Limiter, RateLimit};
@@ -179,9 +180,20 @@ pub(super) fn log_end(
     note(registry, stamp, true);
 }
 
-/// Logs and counts a call that an agent has taken from another of the process. The request is logged by itself, so the
-/// call is not logged as one.
-pub(crate) fn passed(registry: &AgentRegistry, stamp: LogFields, took: Duration) {
+/// A call that an agent has taken from another.
+#[derive(Debug)]
+pub struct PassedCall {
+    /// Time that it took.
+    pub took: Duration,
+    /// What the log and the metrics have of it.
+    pub fields: LogFields,
+}
+
+/// Logs and counts a call that an agent has taken from another of the process, as if it had come by itself. The request
+/// is logged by itself, so the call is not logged as one.
+pub fn record_passed(registry: &AgentRegistry, agent: &SharedAgent, call: PassedCall) {
+    let PassedCall { took, fields } = call;
+    let stamp = LogFields { agent: Some(Arc::clone(agent)), ..fields };
     count(&registry.metrics, mcp::PATH, StatusCode::OK.as_u16(), Some(&stamp), took);
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let agent = stamp.agent.as_ref().map_or("", |agent| agent.id_or_none());

@@ -22,8 +22,8 @@ use tradepost_server::agent::{
 };
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::fault::{InternalError, LATE};
-use tradepost_server::http::{LogFields, intake};
-use tradepost_server::registry::PassedCall;
+use tradepost_server::http::{LogFields, PassedCall, intake, record_passed};
+use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tools::{ToolAnswer, ToolCall, ToolOutcome, ToolResult};
 
 use super::DirectoryAgent;
@@ -428,12 +428,8 @@ pub(super) async fn pass(dealer: &Arc<DealerAgent>, mut call: ToolCall<'_>) -> T
     outcome
 }
 
-fn record(
-    registry: &tradepost_server::registry::AgentRegistry,
-    dealer: &Arc<DealerAgent>,
-    call: PassedCall,
-) {
-    registry.record_passed(&shared(dealer), call);
+fn record(registry: &AgentRegistry, dealer: &Arc<DealerAgent>, call: PassedCall) {
+    record_passed(registry, &shared(dealer), call);
 }
 
 fn shared(dealer: &Arc<DealerAgent>) -> SharedAgent {
