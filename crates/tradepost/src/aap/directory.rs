@@ -218,15 +218,13 @@ impl DirectoryAgent {
         }
         call.arguments = members;
         let name = self.names.get(place).map(String::as_str).unwrap_or_default();
-        match ask::pass(dealer, call).await {
-            ToolOutcome::Answer(mut answered) => {
-                let ToolAnswer { result, .. } = &mut *answered;
-                let document = std::mem::replace(&mut result.document, String::new().into());
-                result.document = named_document(&String::from(document), name).into();
-                ToolOutcome::Answer(answered)
-            }
-            other => other,
+        let mut outcome = ask::pass(dealer, call).await;
+        if let ToolOutcome::Answer(answered) = &mut outcome {
+            let ToolAnswer { result, .. } = &mut **answered;
+            let document = std::mem::replace(&mut result.document, String::new().into());
+            result.document = named_document(&String::from(document), name).into();
         }
+        outcome
     }
 
     /// Returns the first dealers of these that a call may ask.

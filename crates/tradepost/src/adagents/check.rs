@@ -182,7 +182,7 @@ impl FoundProblems {
         let has = |name: &&str| {
             file.get(*name).and_then(Value::as_array).is_some_and(|list| !list.is_empty())
         };
-        if listed.is_empty() && !CATALOGS.iter().any(|name| has(&name)) {
+        if listed.is_empty() && !CATALOGS.iter().any(has) {
             let hint = "list your agent there; `tradepost publisher adagents write` does";
             self.add(
                 "/authorized_agents",

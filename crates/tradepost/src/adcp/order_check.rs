@@ -197,8 +197,8 @@ fn unavailable(error: &AdServerError) -> Unavailable {
 
 /// Returns the cause for the log: the ad server's own text is not for it.
 fn cause(error: &AdServerError) -> String {
-    match error {
-        AdServerError::Refused { reason, .. } => format!("refused ({reason:?})"),
-        other => other.to_string(),
+    if let AdServerError::Refused { reason, .. } = error {
+        return format!("refused ({reason:?})");
     }
+    error.to_string()
 }

@@ -391,8 +391,7 @@ impl<'s> TableReader<'s, '_> {
                         if !ids.contains(&id) {
                             ids.push(id);
                         }
-                        let listed =
-                            self.table.formats.iter().any(|known| *known == format.document);
+                        let listed = self.table.formats.contains(&format.document);
                         if !listed && !self.settings.known_formats.contains(&format.id) {
                             self.table.formats.push(format.document);
                         }

@@ -142,7 +142,7 @@ fn media_buy(profile: &PublisherProfile) -> Value {
     object!({
         "supported_pricing_models"?: (!models.is_empty()).then_some(models),
         "buying_modes": ["brief", "wholesale", "refine"],
-        "reporting_delivery_methods"?: is_pushed.then(|| ["webhook"]),
+        "reporting_delivery_methods"?: is_pushed.then_some(["webhook"]),
         "supports_proposals": catalogue.makes_proposals(),
         "governance_aware": true,
         "creative_approval_mode": approval,

@@ -109,7 +109,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     };
     let publisher = publisher(config, arguments.publisher.as_deref(), context)?;
     let import = CatalogueImport { bytes: &bytes, arguments: &arguments, config, context };
-    import.into_publisher(&publisher)
+    import.run(&publisher)
 }
 
 /// Import of a table into a configuration.
@@ -121,7 +121,7 @@ struct CatalogueImport<'a> {
 }
 
 impl CatalogueImport<'_> {
-    fn into_publisher(&self, publisher: &PublisherConfig) -> Outcome {
+    fn run(&self, publisher: &PublisherConfig) -> Outcome {
         let Self { arguments, context, .. } = self;
         let file = catalogue_file(self.config, publisher, context)?;
         let settings = TableSettings {

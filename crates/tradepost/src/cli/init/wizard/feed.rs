@@ -85,12 +85,14 @@ fn set_place(
         draft.set(feed, "url", json!(answer));
         return Ok(&["from", "url"]);
     }
-    let path = std::fs::canonicalize(answer).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => match std::env::current_dir() {
+    let path = std::fs::canonicalize(answer).map_err(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            return format!("cannot read {answer}: {}", error.kind());
+        }
+        match std::env::current_dir() {
             Ok(folder) => format!("{} does not exist", folder.join(answer).display()),
             Err(_) => format!("{answer} does not exist"),
-        },
-        kind => format!("cannot read {answer}: {kind}"),
+        }
     })?;
     let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
     let folder = folder.unwrap_or(Path::new("/")).display().to_string();

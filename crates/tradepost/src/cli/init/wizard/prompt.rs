@@ -4,6 +4,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, StdinLock, Write as _};
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+use tradepost_document::fault::InternalError;
 
 use crate::cli::output::{CommandFailure, Output};
 
@@ -51,6 +52,12 @@ impl From<Vec<String>> for NoAnswer {
 impl From<CommandFailure> for NoAnswer {
     fn from(failure: CommandFailure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+impl From<InternalError> for NoAnswer {
+    fn from(error: InternalError) -> Self {
+        Self::Failed(error.into())
     }
 }
 

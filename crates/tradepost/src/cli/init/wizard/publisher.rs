@@ -180,20 +180,13 @@ fn ask_addresses(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Comma
         "127.0.0.1 is for this machine; another address needs TLS (docs/console.md)",
     );
     let console = console.with_default("127.0.0.1:8090");
-    loop {
+    dialogue.until_accepted(console.hint, |dialogue| {
         let answer = dialogue.ask(&console)?;
         if answer.eq_ignore_ascii_case(NONE) {
             return Ok(());
         }
-        let mut candidate = draft.clone();
-        candidate.set("/server", "console", json!({"listen": answer}));
-        let mistakes = candidate.mistakes(&["/server/console".to_owned()]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(());
-        }
-        dialogue.reject(&mistakes, console.hint);
-    }
+        Ok(draft.set_accepted("/server", "console", json!({"listen": answer}))?)
+    })
 }
 
 fn ask_policies(

@@ -146,21 +146,15 @@ fn ask_webhook(
         "write an address with https",
     );
     ask_checked(dialogue, draft, delivery, "url", &url)?;
-    loop {
+    let hint = "an empty line makes one, which you find in a file afterwards";
+    dialogue.until_accepted(hint, |dialogue| {
         let text = "Key that signs them, of 32 characters or more (empty: one is made)";
         let key = match dialogue.ask_secret(text)? {
             key if key.is_empty() => password::token()?,
             key => key,
         };
-        let mut candidate = draft.clone();
-        candidate.set(delivery, "hmac_key", json!(key));
-        let mistakes = candidate.mistakes(&[format!("{delivery}/hmac_key")]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(());
-        }
-        dialogue.reject(&mistakes, "an empty line makes one, which you find in a file afterwards");
-    }
+        Ok(draft.set_accepted(delivery, "hmac_key", json!(key))?)
+    })
 }
 
 fn ask_chat(

@@ -41,7 +41,7 @@ pub(super) fn ask_agent(
         "write small letters, digits and hyphens, such as the agency's name",
     );
     let question = question.with_default("first-buyer");
-    loop {
+    dialogue.until_accepted(question.hint, |dialogue| {
         let answer = dialogue.ask(&question)?;
         if answer.eq_ignore_ascii_case(NONE) {
             return Ok(None);
@@ -50,13 +50,9 @@ pub(super) fn ask_agent(
         let agent = candidate.add(PUBLISHER, "agents");
         candidate.set(&agent, "id", json!(answer));
         candidate.set(&agent, "credentials", json!([answer]));
-        let mistakes = candidate.mistakes(&[agent]);
-        if mistakes.is_empty() {
-            *draft = candidate;
-            return Ok(Some(answer));
-        }
-        dialogue.reject(&mistakes, question.hint);
-    }
+        draft.accept(candidate, &[agent])?;
+        Ok(Some(answer))
+    })
 }
 
 /// Asks for the first person who approves in the console.
@@ -68,32 +64,31 @@ pub(super) fn ask_approver(
 ) -> Result<Option<FirstApprover>, CommandFailure> {
     let question = Question::new("Sign-in name of the first approver (none: later)", "");
     let question = question.with_default("approver");
-    let name = loop {
+    let name = dialogue.until_accepted(question.hint, |dialogue| {
         let answer = dialogue.ask(&question)?;
         if answer.eq_ignore_ascii_case(NONE) {
             return Ok(None);
         }
-        match console::name(&answer) {
-            Ok(name) => break name,
-            Err(reason) => dialogue.reject(&[reason], question.hint),
-        }
-    };
-    loop {
+        let name = console::name(&answer).map_err(|reason| vec![reason])?;
+        Ok(Some(name))
+    })?;
+    let Some(name) = name else { return Ok(None) };
+    dialogue.until_accepted("use three or four unrelated words", |dialogue| {
         let first =
             dialogue.ask_secret("Password, of 12 characters or more (empty: one is made)")?;
         if first.is_empty() {
             let password = password::token()?;
-            return Ok(Some(FirstApprover { name, password, is_made: true }));
+            return Ok(Some(FirstApprover { name: name.clone(), password, is_made: true }));
         }
         let mut problems = password::problems(&first, &name);
         if problems.is_empty() && dialogue.ask_secret("The same password again")? != first {
             problems.push("the two passwords differ".to_owned());
         }
-        if problems.is_empty() {
-            return Ok(Some(FirstApprover { name, password: first, is_made: false }));
+        if !problems.is_empty() {
+            return Err(problems.into());
         }
-        dialogue.reject(&problems, "use three or four unrelated words");
-    }
+        Ok(Some(FirstApprover { name: name.clone(), password: first, is_made: false }))
+    })
 }
 
 /// Configuration whose store gets people and keys.
