@@ -78,8 +78,11 @@ impl OrderChecker {
         let validated = self.ad_server.validate(&question.order, &question.line_items);
         let problems = self.guarded(&self.validation, validated).await?;
         let mut answer = OrderAnswer { problems, ..OrderAnswer::default() };
-        if answer.problems.is_empty() && !question.forecast.is_empty() {
-            answer = self.guarded(&self.forecasts, self.forecast_all(question)).await?;
+        // Also beside problems: those that a change has not caused do not hinder it.
+        if !question.forecast.is_empty() {
+            let more = self.guarded(&self.forecasts, self.forecast_all(question)).await?;
+            answer.availability = more.availability;
+            answer.problems.extend(more.problems);
         }
         self.tell(&answer.problems);
         Ok(answer)
@@ -101,7 +104,9 @@ impl OrderChecker {
             Err(error) => error,
         };
         let why = unavailable(&error);
-        if lock(breaker).failed(self.clock.elapsed(), why) {
+        // An answer that is not ready yet is about one object, and says nothing of others.
+        let has_answered = matches!(error, AdServerError::NotYet { .. });
+        if !has_answered && lock(breaker).failed(self.clock.elapsed(), why) {
             let publisher = &self.publisher;
             let cause = cause(&error);
             tracing::warn!(%publisher, cause, "the ad server could not be asked about a sale");

@@ -2,6 +2,8 @@
 //! and the last one when nothing more will be reported. What is queued and what is remembered of it are stored
 //! together, so that each report is queued once.
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
@@ -33,6 +35,9 @@ const AWAITED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Maximum number of reports of one media buy that are queued in one transaction.
 const AT_ONCE: usize = 50;
+
+/// Maximum number of media buys whose reports are looked at in one round.
+const ONE_ROUND: usize = 500;
 
 /// Time after which it is looked again whether an ad server has reported the last of a media buy.
 const LAST_REPORT: SignedDuration = SignedDuration::from_hours(1);
@@ -72,9 +77,10 @@ impl ReportCadence {
     }
 }
 
-/// Returns the record ids of media buys whose reports are to be looked at.
+/// Returns the record ids of media buys whose reports are to be looked at, some at a time: many are due at midnight, and
+/// other work has to wait for them.
 pub(crate) fn due(reader: &dyn StoreRead, now: Timestamp) -> Result<Vec<String>, InternalError> {
-    let query = Query { changes: Some(Changes::By(now)), ..Query::default() };
+    let query = Query { changes: Some(Changes::By(now)), limit: ONE_ROUND, ..Query::default() };
     let found = reader.all::<ReportSubscription>(&query)?;
     Ok(found.into_iter().map(|reports| reports.record.id).collect())
 }
@@ -114,12 +120,15 @@ struct ReportFigures {
     packages: Vec<Value>,
 }
 
-impl ReportFigures {
-    fn digest(&self) -> String {
-        let all = json!({"totals": self.totals, "packages": self.packages});
-        let digest = Sha256::digest(canonical::to_string(&all));
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-    }
+/// Returns the digest of what was delivered in a window. Terms, which a buyer may change, are not a part of it: figures
+/// of the past stay the same when a package is paused or costs something else.
+fn digest(reports: &[&DeliveryReport]) -> String {
+    let mut reports: Vec<_> =
+        reports.iter().map(|report| canonical::to_string(&json!(report))).collect();
+    // A report that replaces another may stand elsewhere.
+    reports.sort_unstable();
+    let digest = Sha256::digest(reports.join("\n"));
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl ReportSource<'_> {
@@ -146,15 +155,26 @@ impl ReportSource<'_> {
         ReportFigures { totals: chosen(report::metrics(reports.iter().copied())), packages }
     }
 
-    fn figures_of(&self, window: Period) -> ReportFigures {
-        self.figures(&self.delivery.within(window).collect::<Vec<_>>())
+    /// Returns what was delivered, by the start of its window.
+    fn delivered(&self) -> BTreeMap<Timestamp, Vec<&DeliveryReport>> {
+        let mut windows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for report in &self.delivery.reports {
+            if let Some(window) = self.cadence.window_at(report.at) {
+                windows.entry(window.start).or_default().push(report);
+            }
+        }
+        windows
     }
 
     /// Returns true if the delivery of a window is known: there is some, or the ad server was asked after it.
-    fn is_known(&self, window: Period) -> bool {
+    fn is_known(&self, window: Period, delivered: &[&DeliveryReport]) -> bool {
         let asked_at = self.order.as_ref().and_then(|order| order.reported_at);
-        self.delivery.within(window).next().is_some()
-            || asked_at.is_some_and(|asked_at| asked_at >= window.end)
+        !delivered.is_empty() || asked_at.is_some_and(|asked_at| asked_at >= window.end)
+    }
+
+    /// Returns the time at which the ad server is asked for its next report.
+    fn report_due_at(&self) -> Option<Timestamp> {
+        self.order.as_ref().and_then(|order| order.report_due_at)
     }
 
     /// Returns the first window that was not reported yet; `None` when there is none.
@@ -175,13 +195,14 @@ impl ReportSource<'_> {
         })
     }
 
-    /// Returns true if delivery may still be reported: an ad server goes on reporting, or a window is unknown
-    /// that is not long over.
+    /// Returns true if delivery may still be reported: the media buy is not long over, and an ad server goes on
+    /// reporting or a window is unknown.
     fn is_awaited(&self, reports: &ReportSubscription, now: Timestamp) -> bool {
         let is_unknown = reports.told.values().any(|told| told == UNKNOWN);
         let ends = self.end.checked_add(AWAITED).unwrap_or(Timestamp::MAX);
-        self.order.as_ref().is_some_and(|order| order.report_due_at.is_some())
-            || (is_unknown && now < ends)
+        // The order of a canceled media buy is asked about until the end that it had.
+        let is_reported = self.report_due_at().is_some();
+        now < ends && (is_reported || is_unknown)
     }
 }
 
@@ -241,14 +262,15 @@ impl ReportSender<'_> {
         reports: &mut ReportSubscription,
         room: &mut usize,
     ) -> Result<(), InternalError> {
+        let delivered = source.delivered();
         for (start, told) in reports.told.clone() {
             let Some(window) = start.parse().ok().and_then(|at| source.cadence.window_at(at))
             else {
                 continue;
             };
-            let figures = source.figures_of(window);
-            let digest = figures.digest();
-            if digest == told || !source.is_known(window) {
+            let of_window = delivered.get(&window.start).map_or(&[][..], Vec::as_slice);
+            let digest = digest(of_window);
+            if digest == told || !source.is_known(window, of_window) {
                 continue;
             }
             if *room == 0 {
@@ -257,6 +279,7 @@ impl ReportSender<'_> {
             *room -= 1;
             reports.told.insert(start, digest);
             let kind = ReportKind::Adjusted;
+            let figures = source.figures(of_window);
             self.queue(source, reports, DueReport { kind, period: window, figures })?;
         }
         Ok(())
@@ -269,14 +292,16 @@ impl ReportSender<'_> {
         reports: &mut ReportSubscription,
         room: &mut usize,
     ) -> Result<(), InternalError> {
+        let delivered = source.delivered();
         while let Some(window) = source.next_window(reports) {
             if source.reporting.due_after(window.end) > self.now || *room == 0 {
                 break;
             }
             *room -= 1;
-            let figures = source.figures_of(window);
-            let is_known = source.is_known(window);
-            let told = if is_known { figures.digest() } else { UNKNOWN.to_owned() };
+            let of_window = delivered.get(&window.start).map_or(&[][..], Vec::as_slice);
+            let is_known = source.is_known(window, of_window);
+            let told = if is_known { digest(of_window) } else { UNKNOWN.to_owned() };
+            let figures = source.figures(of_window);
             reports.told.insert(window.start.to_string(), told);
             reports.next_window = Some(window.end);
             let kind = if is_known { ReportKind::Scheduled } else { ReportKind::Delayed };
@@ -327,6 +352,7 @@ impl ReportSender<'_> {
         let row = object!({
             "media_buy_id": &buy.media_buy_id,
             "status": status,
+            "expected_availability"?: source.report_due_at().filter(|at| is_delayed && *at > self.now),
             "is_adjusted"?: (kind == ReportKind::Adjusted).then_some(true),
             "totals": figures.totals,
             "by_package": figures.packages,

@@ -11,6 +11,7 @@ use tradepost_publisher::buy::report::BuyDelivery;
 use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::store::{New, Query};
 use tradepost_publisher::task::QueuedNotification;
 
@@ -275,6 +276,52 @@ fn a_canceled_buy_has_a_last_report_of_its_own() {
         #1 scheduled 2026-07-01T00:00:00Z to 2026-07-02T00:00:00Z: 10 impressions, 1 spent, canceled, adjusted null, next null
         #2 final 2026-07-01T00:00:00Z to 2026-07-01T06:00:00Z: 10 impressions, 1 spent, canceled, adjusted null, next null
     "##]].assert_eq(&story.lines("2026-07-02T01:00:00Z"));
+}
+
+#[test]
+fn changed_terms_repeat_no_report_of_the_past() {
+    let mut story = Story::new(json!({"end_time": "2026-07-05T00:00:00Z"}), webhook(json!({})));
+    story.deliver("2026-07-01", 10);
+    assert_eq!(story.at("2026-07-02T01:00:00Z").len(), 1);
+    let package = json!({"package_id": story.package, "paused": true, "budget": 900});
+    let changes = json!({
+        "packages": [package], "new_packages": [crate::support::shop::package(json!({}))],
+        "reporting_webhook": webhook(json!({"requested_metrics": ["clicks"]})),
+    });
+    let changed = story.shop.update(&story.buy, changes);
+    assert_eq!(changed["status"], "completed", "{changed}");
+    expect![[r#""#]].assert_eq(&story.lines("2026-07-02T02:00:00Z"));
+    story.deliver("2026-07-01", 11);
+    assert_eq!(story.at("2026-07-02T03:00:00Z").len(), 1, "other figures are reported");
+}
+
+#[test]
+fn a_canceled_order_at_the_ad_server_delays_the_last_report_a_week() {
+    let mut story = Story::new(json!({"end_time": "2027-07-01T00:00:00Z"}), webhook(json!({})));
+    let order: RemoteOrder = from_str(
+        &json!({
+            "media_buy_id": story.buy, "phase": "settled", "marks": 1, "generation": 1,
+            "ends_at": "2027-07-01T00:00:00Z", "report_due_at": "2026-07-01T09:00:00Z",
+        })
+        .to_string(),
+    )
+    .unwrap();
+    let id = story.buy.clone();
+    let now = story.shop.harness.now;
+    story.shop.harness.put(move |tx| {
+        tx.add(
+            New { id: &id, owner: "agent:acme", account: Some(ACCOUNT), state: "settled", now },
+            &order,
+        )
+    });
+    story.shop.harness.now = "2026-07-01T06:00:00Z".parse().unwrap();
+    let canceled = story.shop.update(&story.buy, json!({"canceled": true}));
+    assert_eq!(canceled["status"], "completed", "{canceled}");
+    let kinds = |reports: &[Report]| -> Vec<Value> {
+        reports.iter().map(|report| report.body()["result"]["notification_type"].clone()).collect()
+    };
+    assert_eq!(kinds(&story.at("2026-07-08T05:00:00Z")), ["delayed"]);
+    assert_eq!(kinds(&story.at("2026-07-08T08:00:00Z")), ["final"]);
 }
 
 #[test]
