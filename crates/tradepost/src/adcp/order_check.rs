@@ -104,8 +104,8 @@ impl OrderChecker {
             Err(error) => error,
         };
         let why = unavailable(&error);
-        // An answer that is not ready yet is about one object, and says nothing of others.
-        let has_answered = matches!(error, AdServerError::NotYet { .. });
+        // One object that is not ready yet says nothing of others, unless the ad server asks to be left alone.
+        let has_answered = matches!(error, AdServerError::NotYet { retry_after: None });
         if !has_answered && lock(breaker).failed(self.clock.elapsed(), why) {
             let publisher = &self.publisher;
             let cause = cause(&error);

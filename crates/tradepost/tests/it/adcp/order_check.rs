@@ -157,15 +157,28 @@ fn each_answer_of_the_ad_server_means_what_its_row_says() {
 }
 
 #[test]
-fn objections_end_the_questions() {
+fn objections_do_not_hide_what_is_left() {
     let desk = Desk::new(Duration::from_secs(60));
+    desk.forecast(Ok(Availability { matched: 9, available: 7 }));
     let problem = PackageProblem {
         package_id: "new-0".to_owned(),
         field: "budget".to_owned(),
         message: "The budget buys nothing.".to_owned(),
     };
     desk.ad_server.with(|made| made.objections = Some(vec![problem]));
-    assert_eq!(desk.ask(true), "validate: yes budget");
+    assert_eq!(desk.ask(true), "validate availability: yes budget 7");
+}
+
+#[test]
+fn a_forecast_that_is_not_ready_stops_no_other_sale() {
+    let desk = Desk::new(Duration::from_secs(60));
+    desk.forecast(Err(AdServerError::NotYet { retry_after: None }));
+    assert_eq!(desk.ask(true), "validate availability: Down { retry_after: Some(5s) }");
+    desk.forecast(Ok(Availability { matched: 9, available: 7 }));
+    assert_eq!(desk.ask(true), "validate availability: yes 7");
+    desk.forecast(Err(AdServerError::NotYet { retry_after: Some(Duration::from_secs(90)) }));
+    assert_eq!(desk.ask(true), "validate availability: Down { retry_after: Some(90s) }");
+    assert_eq!(desk.ask(true), "validate: Down { retry_after: Some(5s) }");
 }
 
 #[test]
