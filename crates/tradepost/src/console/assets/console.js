@@ -21,28 +21,45 @@ for (const form of document.querySelectorAll("form[data-ask]")) {
 const here = document.querySelector(".side nav [aria-current]");
 if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 16;
 
-// A form is sent once. Its button says so until the next page is there.
-let isSent = false;
+// A form is sent once. Its button says so until the next page is there. Whoever comes back to a page that the browser
+// has kept, or stops it, can send the form again, with what was typed.
+const STOPPED_AFTER = 15000;
 document.addEventListener("submit", (event) => {
   const form = event.target;
   // A file leaves the page as it is.
   if (event.defaultPrevented || form.method !== "post" || "download" in form.dataset) return;
-  isSent = true;
-  const buttons = [...form.elements].filter((it) => it.type === "submit");
+  const buttons = [...form.elements].filter((it) => it.type === "submit" && !it.disabled);
   const pressed = event.submitter || buttons[0];
   // Afterwards: the value of a button that is disabled is not sent.
   setTimeout(() => {
     for (const button of buttons) button.disabled = true;
-    if (!pressed) return;
-    pressed.style.minWidth = `${pressed.offsetWidth}px`;
-    pressed.removeAttribute("aria-label");
-    pressed.textContent = pressed.dataset.busy || "Saving…";
+    const restore = pressed ? sayBusy(pressed) : () => {};
+    const end = new AbortController();
+    const free = () => {
+      if (end.signal.aborted) return;
+      end.abort();
+      for (const button of buttons) button.disabled = false;
+      restore();
+    };
+    window.addEventListener("pageshow", (shown) => shown.persisted && free(), { signal: end.signal });
+    setTimeout(free, STOPPED_AFTER);
   });
 });
-// A page that the browser has kept would still say it.
-window.addEventListener("pageshow", (event) => {
-  if (event.persisted && isSent) window.location.reload();
-});
+
+// Returns what gives a button its words back.
+function sayBusy(button) {
+  const words = [...button.childNodes];
+  const name = button.getAttribute("aria-label");
+  const width = button.style.minWidth;
+  button.style.minWidth = `${button.offsetWidth}px`;
+  button.removeAttribute("aria-label");
+  button.textContent = button.dataset.busy || "Saving…";
+  return () => {
+    button.replaceChildren(...words);
+    if (name !== null) button.setAttribute("aria-label", name);
+    button.style.minWidth = width;
+  };
+}
 
 // What only works with scripts.
 for (const part of document.querySelectorAll("[data-scripted]")) part.hidden = false;
