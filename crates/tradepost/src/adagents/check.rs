@@ -86,6 +86,13 @@ pub fn problems(
                 "must be an address that begins with https://",
                 hint,
             );
+        } else if expected.is_some() {
+            // Only the file that counts can name the agent.
+            found.add(
+                "/authoritative_location",
+                "refers to another file, which is not read from here",
+                "let the domain's file name the one that counts directly, and check that one",
+            );
         }
         return found.0;
     }

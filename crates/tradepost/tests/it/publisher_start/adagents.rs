@@ -189,6 +189,27 @@ fn every_problem_of_a_file_is_listed_with_what_to_do() {
     assert_eq!(said["error"]["code"], "adagents_problems");
 }
 
+/// Nobody who reads the file finds the agent in it.
+#[test]
+fn a_file_that_refers_to_another_is_no_success() {
+    let folder = furnished(CONFIG);
+    let reference =
+        r#"{"authoritative_location": "https://gazette.example/.well-known/adagents.json"}"#;
+    fs::write(folder.path().join("reference.json"), reference).unwrap();
+    let check = ["publisher", "adagents", "check", "reference.json"];
+    let output = run(folder.path(), &check);
+    assert_eq!(output.status.code(), Some(15), "{output:?}");
+    expect![[r#"
+        error: reference.json has 1 problem
+          /authoritative_location: refers to another file, which is not read from here; let the domain's file name the one that counts directly, and check that one
+        hint: correct the file and publish it again; buyers read it before they buy
+    "#]]
+    .assert_eq(&text(&output.stderr));
+    // Without an agent only the form is checked.
+    fs::remove_file(folder.path().join("tradepost.toml")).unwrap();
+    assert_eq!(run(folder.path(), &check).status.code(), Some(0));
+}
+
 /// Answers each request with the next document, or with 404.
 fn serve(answers: Vec<Option<String>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
