@@ -6,7 +6,10 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use tradepost_document::json::Map;
+use tradepost_document::json::{Map, Value};
+use tradepost_publisher::money::CURRENCIES;
+
+use self::cells::{CellAmount, CellMistake};
 
 mod cells;
 pub mod field;
@@ -126,6 +129,15 @@ pub struct TableUnreadable {
     pub hint: String,
 }
 
+/// Mistake in an amount of money.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AmountMistake {
+    /// Description: a lower-case fragment without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
 /// Reads a table of products.
 ///
 /// # Errors
@@ -133,6 +145,28 @@ pub struct TableUnreadable {
 pub fn read(bytes: &[u8], settings: &TableSettings) -> Result<ProductTable, TableUnreadable> {
     let sheet = sheet::read(bytes, &settings.columns)?;
     Ok(product::products(&sheet, settings))
+}
+
+/// Reads an amount of money as the cells of prices are read. One that names a currency has to name `currency`.
+///
+/// # Errors
+/// Fails when it is no amount, can be read in two ways, or is in another currency.
+pub fn amount(text: &str, currency: &str) -> Result<Value, AmountMistake> {
+    let CellAmount { number, currency: named } = cells::amount(text)
+        .map_err(|CellMistake { message, hint }| AmountMistake { message, hint })?;
+    match named.filter(|named| named != currency) {
+        None => Ok(number),
+        Some(other) => Err(AmountMistake {
+            message: format!("is in {other}, and has to be in {currency}"),
+            hint: "write the number alone".to_owned(),
+        }),
+    }
+}
+
+/// Returns true for a code of ISO 4217 in capital letters.
+#[must_use]
+pub fn is_currency(code: &str) -> bool {
+    CURRENCIES.contains(&code)
 }
 
 /// Returns a table with every column and two examples, to begin with.

@@ -12,6 +12,8 @@ use tradepost_document::typed::{Typed, ValueKind};
 
 pub(crate) mod currency;
 
+pub use currency::CODES as CURRENCIES;
+
 /// Number of decimals: two more than the currency with the smallest unit has (ISO 4217).
 const PLACES: u32 = 6;
 

@@ -4,6 +4,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use tradepost_document::json::{self, Value};
+use tradepost_publisher::money::CURRENCIES;
 
 /// Mistake in a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +56,7 @@ struct CurrencySign {
     currency: Option<&'static str>,
 }
 
-/// Reads an amount such as 12.50, $1,200, 12,50 € or 24 USD.
+/// Reads an amount such as 12.50, $1,200.50, 12,50 € or 24 USD.
 pub(super) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
     let mistake = || {
         CellMistake::new(format!("{} is no amount", quoted(text)), "write a number such as 12.50")
@@ -74,7 +75,12 @@ pub(super) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
         let without =
             rest.strip_prefix(letters.as_str()).or_else(|| rest.strip_suffix(letters.as_str()));
         rest = without.ok_or_else(mistake)?.trim().to_owned();
-        currency = Some(letters.to_uppercase());
+        currency = Some(code(&letters).ok_or_else(|| {
+            CellMistake::new(
+                format!("{} is in no currency: {letters} is none of ISO 4217", quoted(text)),
+                "write a number such as 12.50, or one with a currency, such as 12.50 USD",
+            )
+        })?);
     }
     let compact: String = rest.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
@@ -224,19 +230,23 @@ pub(super) fn countries(text: &str) -> Result<Vec<String>, CellMistake> {
 
 /// Reads a currency.
 pub(super) fn currency(text: &str) -> Result<String, CellMistake> {
-    let upper = text.to_uppercase();
-    let fits = upper.len() == 3 && upper.bytes().all(|byte| byte.is_ascii_uppercase());
     let named = match text {
         "€" => Some("EUR"),
         "£" => Some("GBP"),
         _ => None,
     };
-    named.map(str::to_owned).or_else(|| fits.then_some(upper)).ok_or_else(|| {
+    named.map(str::to_owned).or_else(|| code(text)).ok_or_else(|| {
         CellMistake::new(
             format!("{} is no currency", quoted(text)),
             "write the three letters of ISO 4217, such as USD",
         )
     })
+}
+
+/// Returns a currency of ISO 4217 in capital letters.
+pub(super) fn code(text: &str) -> Option<String> {
+    let upper = text.to_uppercase();
+    CURRENCIES.contains(&upper.as_str()).then_some(upper)
 }
 
 /// Reads the end of an offer: a time, or the last day of it (UTC).
@@ -253,6 +263,9 @@ pub(super) fn end(text: &str) -> Result<String, CellMistake> {
         )
     })
 }
+
+/// The pricing models that a table can say. Others need more than one number.
+pub(super) const PRICING_MODELS: &[&str] = &["cpm", "vcpm", "cpc", "cpcv", "flat_rate"];
 
 /// Returns the pricing model that a word means, of those that a table can say.
 pub(super) fn pricing_model(text: &str) -> Option<&'static str> {

@@ -1,10 +1,12 @@
 //! Puts the products of a table into a catalogue. What a table does not say stays as it is: other products, members
 //! that no column holds, and everything beside the products.
 
+use std::collections::BTreeMap;
+
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
 
-use super::{ProductField, ProductTable, TableProduct};
+use super::{ProductField, ProductTable, TableProduct, cells};
 
 /// Catalogue with the products of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,10 +119,12 @@ pub fn merge(
     };
     let minimum = ProductField::MinimumSpend.name();
     let says_minimum = table.columns.iter().any(|column| column.field == minimum);
+    let mut fresh: BTreeMap<&str, &TableProduct> =
+        table.products.iter().map(|read| (read.id.as_str(), read)).collect();
     let mut products = Vec::new();
     for product in listed(&document, "products") {
         let id = product.get("product_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if let Some(read) = table.products.iter().find(|read| read.id == id) {
+        if let Some(read) = fresh.remove(id.as_str()) {
             let changed = changed(&product, read, says_minimum);
             let into = if changed == product { &mut merged.unchanged } else { &mut merged.changed };
             into.push(id);
@@ -133,7 +137,7 @@ pub fn merge(
         }
     }
     for read in &table.products {
-        if merged.changed.contains(&read.id) || merged.unchanged.contains(&read.id) {
+        if !fresh.contains_key(read.id.as_str()) {
             continue;
         }
         merged.added.push(read.id.clone());
@@ -210,7 +214,8 @@ fn changed(before: &Value, read: &TableProduct, says_minimum: bool) -> Value {
     Value::Object(product)
 }
 
-/// Returns the prices of a table, with what the catalogue says beside the amounts, such as a price guidance.
+/// Returns the prices of a table, with what the catalogue says beside the amounts, such as a price guidance. Prices of
+/// models that a table cannot say stay where they are.
 fn prices(before: Option<&Value>, read: &Value, says_minimum: bool) -> Value {
     let id =
         |price: &Value| price.get("pricing_option_id").and_then(Value::as_str).map(str::to_owned);
@@ -227,7 +232,16 @@ fn prices(before: Option<&Value>, read: &Value, says_minimum: bool) -> Value {
         price.extend(read.as_object().cloned().unwrap_or_default());
         Value::Object(price)
     };
-    read.as_array().into_iter().flatten().map(price).collect()
+    let read = read.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut prices: Vec<Value> = read.iter().map(price).collect();
+    for (index, known) in before.into_iter().flatten().enumerate() {
+        let model = known.get("pricing_model").and_then(Value::as_str).unwrap_or_default();
+        let is_by_hand = !cells::PRICING_MODELS.contains(&model);
+        if is_by_hand && !read.iter().any(|read| id(read) == id(known)) {
+            prices.insert(index.min(prices.len()), known.clone());
+        }
+    }
+    prices.into()
 }
 
 /// Returns the forecast of a table, or the one before when it has the same middle.

@@ -1,5 +1,7 @@
 //! Products of the rows of a table. Several rows with one id are one product with several prices.
 
+use std::collections::BTreeMap;
+
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::catalogue::CHANNELS;
@@ -22,6 +24,9 @@ const OF_PRICE: &[ProductField] = &[
     ProductField::PriceId,
 ];
 
+/// Maximum number of prices of a product.
+const MAX_PRICES: usize = 100;
+
 /// Maximum characters of a name and of a description.
 const MAX_NAME: usize = 200;
 const MAX_DESCRIPTION: usize = 2_000;
@@ -40,7 +45,13 @@ pub(super) fn products(sheet: &Sheet, settings: &TableSettings) -> ProductTable 
         problems: sheet.problems.clone(),
         ..ProductTable::default()
     };
-    let mut reader = TableReader { sheet, settings, table: &mut table, begun: Vec::new() };
+    let mut reader = TableReader {
+        sheet,
+        settings,
+        table: &mut table,
+        begun: Vec::new(),
+        places: BTreeMap::new(),
+    };
     reader.check_columns();
     for row in &sheet.rows {
         reader.read(row);
@@ -89,6 +100,8 @@ fn columns(sheet: &Sheet) -> Vec<ColumnUse> {
 struct BegunProduct<'s> {
     made: TableProduct,
     row: &'s SheetRow,
+    /// Number of its rows, each of which has a price.
+    rows: usize,
     /// False when one of its rows has a problem.
     is_sound: bool,
 }
@@ -104,6 +117,8 @@ struct TableReader<'s, 't> {
     settings: &'s TableSettings,
     table: &'t mut ProductTable,
     begun: Vec<BegunProduct<'s>>,
+    /// Places in `begun` by id.
+    places: BTreeMap<String, usize>,
 }
 
 impl<'s> TableReader<'s, '_> {
@@ -182,11 +197,13 @@ impl<'s> TableReader<'s, '_> {
         let before = self.table.problems.len();
         let id = self.id(row);
         let price = self.price(row);
-        let earlier =
-            id.as_ref().and_then(|id| self.begun.iter().position(|begun| begun.made.id == *id));
+        let earlier = id.as_ref().and_then(|id| self.places.get(id).copied());
         match earlier {
             Some(index) => self.add_price(index, row, price, before),
             None => {
+                if let Some(id) = &id {
+                    self.places.insert(id.clone(), self.begun.len());
+                }
                 let mut made = self.product(row, id.unwrap_or_default());
                 if let Some(price) = price {
                     price::add(&mut made.published, price);
@@ -195,7 +212,7 @@ impl<'s> TableReader<'s, '_> {
                 self.check_capacity(row, &made);
                 let is_sound = is_sound && self.table.problems.len() == before;
                 // Without an id it is not found again, but its problems are reported.
-                self.begun.push(BegunProduct { made, row, is_sound });
+                self.begun.push(BegunProduct { made, row, rows: 1, is_sound });
             }
         }
     }
@@ -215,10 +232,19 @@ impl<'s> TableReader<'s, '_> {
                 self.problem(row, *field, CellMistake::new(message, hint));
             }
         }
+        let count = self.begun.get(index).map_or(0, |begun| begun.rows) + 1;
+        if count > MAX_PRICES {
+            let message = format!(
+                "the product that row {} begins has {count} prices, and at most {MAX_PRICES} are taken",
+                first.number
+            );
+            self.problem_of_row(row, &message, "remove the row, or give it an id of its own");
+        }
         let is_sound = self.table.problems.len() == before;
         let Some(begun) = self.begun.get_mut(index) else { return };
+        begun.rows = count;
         begun.is_sound &= is_sound;
-        if let Some(price) = price {
+        if let Some(price) = price.filter(|_| begun.is_sound) {
             price::add(&mut begun.made.published, price);
         }
     }

@@ -53,12 +53,13 @@ pub(super) fn read(bytes: &[u8], choices: &[ColumnChoice]) -> Result<Sheet, Tabl
             }
         }
     }
-    let Some(FoundHeadings { count, index, separator }) = best else {
-        return Err(no_headings());
-    };
     // One known word is any sentence; a table of products has at least a name and a price.
-    if count < 2 {
-        return Err(no_headings());
+    let Some(FoundHeadings { index, separator, .. }) = best.filter(|best| best.count >= 2) else {
+        // The headings may be inside of an open cell.
+        return Err(open_row(&text, b',').map_or_else(no_headings, open_cell));
+    };
+    if let Some(row) = open_row(&text, separator) {
+        return Err(open_cell(row));
     }
     let mut rows = rows(&text, separator);
     let below = rows.split_off(index + 1);
@@ -104,6 +105,13 @@ fn no_headings() -> TableUnreadable {
         hint: "name the columns as in the template, which `tradepost publisher catalogue import --template` prints, \
                or map them with --column FIELD=HEADING"
             .to_owned(),
+    }
+}
+
+fn open_cell(row: usize) -> TableUnreadable {
+    TableUnreadable {
+        message: format!("a cell of row {row} begins with a quotation mark and does not end with one"),
+        hint: "remove the mark or close the cell; inside of such a cell a mark is written twice: \"12\"\" tablet\"".to_owned(),
     }
 }
 
@@ -165,6 +173,36 @@ impl Sheet {
         }
         recognised.filter(|meaning| choices.iter().all(|choice| choice.field != meaning.field))
     }
+}
+
+/// Returns the number of the first row with a cell that begins with a quotation mark and does not end with one. The
+/// reader of CSV takes what follows, up to the next mark or the end, as part of that cell.
+fn open_row(text: &str, separator: u8) -> Option<usize> {
+    let separator = char::from(separator);
+    let mut row = 1;
+    let mut is_beginning = true;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter != '"' || !is_beginning {
+            row += usize::from(letter == '\n');
+            is_beginning = letter == '\n' || letter == separator;
+            continue;
+        }
+        loop {
+            match letters.next() {
+                None => return Some(row),
+                // A mark that is written twice is a part of the cell.
+                Some('"') if letters.next_if_eq(&'"').is_none() => break,
+                Some(_) => {}
+            }
+        }
+        while letters.next_if_eq(&' ').is_some() {}
+        if letters.peek().is_some_and(|next| *next != separator && *next != '\n') {
+            return Some(row);
+        }
+        is_beginning = false;
+    }
+    None
 }
 
 /// Returns all rows of a text. Empty lines count, as in spreadsheets, but are left out.

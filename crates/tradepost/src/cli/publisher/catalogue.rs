@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -137,7 +138,10 @@ impl CatalogueImport<'_> {
         if !arguments.dry_run {
             replace(&file.path, &text)?;
             if let Some(NamedIn { path, text }) = &file.naming {
-                replace(path, text)?;
+                replace(path, text).inspect_err(|_| {
+                    // A catalogue that nothing names would be in the way of the next attempt.
+                    let _ = fs::remove_file(&file.path);
+                })?;
             }
         }
         report(&file, &merged, arguments.dry_run, context.output);
@@ -152,11 +156,9 @@ fn choice(text: &str) -> Result<ColumnChoice, String> {
 }
 
 fn currency(text: &str) -> Result<String, String> {
-    let fits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-    if fits {
-        Ok(text.to_owned())
-    } else {
-        Err("write three capital letters, such as USD".to_owned())
+    match product_table::is_currency(text) {
+        true => Ok(text.to_owned()),
+        false => Err("write the three capital letters of ISO 4217, such as USD".to_owned()),
     }
 }
 
@@ -166,14 +168,22 @@ fn contents(path: &Path) -> Result<Vec<u8>, CommandFailure> {
         CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
             .hint("name a readable CSV file, or - for standard input")
     };
-    // One more than is taken, so that a file that is too large is noticed.
-    let limit = MAX_BYTES as u64 + 1;
-    let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
-        true => io::stdin().lock().take(limit).read_to_end(&mut bytes),
-        false => fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)),
+        true => bounded(io::stdin().lock()),
+        false => table_file(path),
     };
-    read.map_err(unread)?;
+    read.map_err(unread)
+}
+
+/// Reads a file with a table, as far as the reader of tables takes it.
+pub(in crate::cli) fn table_file(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(fs::File::open(path)?)
+}
+
+fn bounded(source: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One more than is taken, so that a file that is too large is noticed.
+    source.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -383,11 +393,24 @@ fn catalogue_file(
     publisher: &PublisherConfig,
     context: &Context,
 ) -> Result<CatalogueFile, CommandFailure> {
+    // A server that is started in another folder finds the file, too.
+    let config_path = std::path::absolute(config).map_err(CommandFailure::fault)?;
     if let Some(path) = &publisher.catalogue {
+        let beside = config_path.with_file_name("").join(path);
+        if !path.exists() && beside.exists() {
+            return Err(CommandFailure::usage(format!(
+                "the catalogue {} is not in the working directory, but beside the configuration",
+                path.display()
+            ))
+            .hint(format!(
+                "a relative path begins at the working directory: run the command in the folder of the \
+                 configuration, or write catalogue = {:?} into it",
+                beside.display().to_string()
+            )));
+        }
         return Ok(CatalogueFile { path: path.clone(), document: document(path)?, naming: None });
     }
-    let folder = config.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let path = folder.map_or_else(|| CATALOGUE.into(), |folder| folder.join(CATALOGUE));
+    let path = config_path.with_file_name(CATALOGUE);
     let by_hand = || {
         let line = format!("catalogue = {:?}", path.display().to_string());
         CommandFailure::usage(format!("publisher {} names no catalogue", publisher.profile.id))
@@ -467,25 +490,54 @@ fn agent_url(publisher: &PublisherConfig) -> String {
     publisher.public_url.clone().unwrap_or_else(|| format!("https://{host}"))
 }
 
-/// Replaces a file in one step, so that no reader sees a half of it. It keeps its permissions.
+/// Reason why a file was not replaced.
+enum Unwritten {
+    File(io::Error),
+    /// The new file cannot be given to the owner of the old one.
+    Owner(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// Replaces a file in one step, so that no reader sees a half of it. It keeps its owner, group and permissions.
 fn replace(path: &Path, text: &str) -> Result<(), CommandFailure> {
     // A link stays one.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let write = || -> io::Result<()> {
+    let write = || -> Result<(), Unwritten> {
         let mut next = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
         next.write_all(text.as_bytes())?;
         next.as_file().sync_all()?;
         let permissions = match fs::metadata(&target) {
-            Ok(before) => before.permissions(),
+            Ok(before) => {
+                let now = next.as_file().metadata()?;
+                if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
+                    let owned = fchown(next.as_file(), Some(before.uid()), Some(before.gid()));
+                    owned.map_err(Unwritten::Owner)?;
+                }
+                before.permissions()
+            }
             Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
         };
         fs::set_permissions(next.path(), permissions)?;
         next.persist(&target).map_err(|failed| failed.error)?;
         Ok(())
     };
-    write().map_err(|error| {
-        CommandFailure::usage(format!("cannot write {}: {}", path.display(), error.kind()))
-            .hint("check that you may write to its folder")
+    write().map_err(|unwritten| match unwritten {
+        Unwritten::File(error) => {
+            CommandFailure::usage(format!("cannot write {}: {}", path.display(), error.kind()))
+                .hint("check that you may write to its folder")
+        }
+        // Its readers, such as the server, might not be able to read it any more.
+        Unwritten::Owner(error) => CommandFailure::usage(format!(
+            "cannot write {} for its owner and group: {}; nothing was changed",
+            path.display(),
+            error.kind()
+        ))
+        .hint("run the command as the owner of the file"),
     })
 }

@@ -1,5 +1,7 @@
 //! The price of a row.
 
+use std::collections::BTreeSet;
+
 use tradepost_document::json::{Map, Value};
 
 use super::super::cells::{self, CellAmount, CellMistake, quoted};
@@ -157,16 +159,13 @@ pub(super) fn add(published: &mut Map, mut price: Map) {
         price.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let id = text(&price, "pricing_option_id");
-    let is_taken = |id: &str, listed: &[Value]| {
-        listed
-            .iter()
-            .any(|known| known.get("pricing_option_id").and_then(Value::as_str) == Some(id))
-    };
-    if is_taken(&id, listed) {
+    let ids = listed.iter().filter_map(|known| known.get("pricing_option_id")?.as_str());
+    let taken: BTreeSet<&str> = ids.collect();
+    if taken.contains(id.as_str()) {
         let by_currency = format!("{id}_{}", text(&price, "currency").to_lowercase());
         let numbered = (2_usize..).map(|number| format!("{by_currency}_{number}"));
-        let free =
-            std::iter::once(by_currency.clone()).chain(numbered).find(|id| !is_taken(id, listed));
+        let mut names = std::iter::once(by_currency.clone()).chain(numbered);
+        let free = names.find(|id| !taken.contains(id.as_str()));
         price.insert("pricing_option_id".to_owned(), free.unwrap_or(by_currency).into());
     }
     listed.push(Value::Object(price));

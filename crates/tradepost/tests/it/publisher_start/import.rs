@@ -1,11 +1,13 @@
 //! `tradepost publisher catalogue import`.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 
 use expect_test::expect;
 use tradepost_document::json::{self, Value};
 
-use super::{CONFIG, TABLE, run, text};
+use super::{CONFIG, TABLE, command, run, text};
 
 const IMPORT: &[&str] = &["publisher", "catalogue", "import"];
 
@@ -28,6 +30,7 @@ fn furnished() -> tempfile::TempDir {
 #[test]
 fn a_table_becomes_a_catalogue_that_the_configuration_names() {
     let folder = furnished();
+    let place = folder.path().canonicalize().unwrap().display().to_string();
     let output = with(folder.path(), &["products.csv", "--explain", "--into", "tradepost.toml"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     expect![[r#"
@@ -47,12 +50,12 @@ fn a_table_becomes_a_catalogue_that_the_configuration_names() {
 
         added: news, sports
         new formats: display_300x250, display_728x90, native_teaser
-        wrote catalogue.json
-        wrote tradepost.toml: catalogue = "catalogue.json"
-    "#]].assert_eq(&text(&output.stdout));
+        wrote FOLDER/catalogue.json
+        wrote tradepost.toml: catalogue = "FOLDER/catalogue.json"
+    "#]].assert_eq(&text(&output.stdout).replace(&place, "FOLDER"));
     let config = fs::read_to_string(folder.path().join("tradepost.toml")).unwrap();
-    let named =
-        CONFIG.replace("# never change\n", "# never change\ncatalogue = \"catalogue.json\"\n");
+    let key = format!("# never change\ncatalogue = \"{place}/catalogue.json\"\n");
+    let named = CONFIG.replace("# never change\n", &key);
     assert_eq!(config, named, "one line more, and nothing else is touched");
     let checked = run(folder.path(), &["check-config"]);
     assert!(
@@ -115,7 +118,7 @@ fn a_table_becomes_a_catalogue_that_the_configuration_names() {
     let again: Value = json::from_slice(&again.stdout).unwrap();
     expect![[r#"
         {
-          "catalogue": "catalogue.json",
+          "catalogue": "FOLDER/catalogue.json",
           "written": true,
           "added": [],
           "changed": [],
@@ -129,7 +132,60 @@ fn a_table_becomes_a_catalogue_that_the_configuration_names() {
           "config": null
         }
     "#]]
-    .assert_eq(&format!("{again:#}\n"));
+    .assert_eq(&format!("{again:#}\n").replace(&place, "FOLDER"));
+}
+
+#[test]
+fn the_catalogue_is_found_from_every_folder() {
+    let folder = furnished();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let config = folder.path().join("tradepost.toml").display().to_string();
+    let table = folder.path().join("products.csv").display().to_string();
+    let output = with(elsewhere.path(), &[&table, "--into", &config]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let checked = run(folder.path(), &["check-config"]);
+    assert!(text(&checked.stdout).contains("2 products"), "{checked:?}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+
+    // A relative path of the author's begins at the working directory.
+    let relative = CONFIG.replace("# never change\n", "\ncatalogue = \"catalogue.json\"\n");
+    fs::write(&config, relative).unwrap();
+    let output = with(elsewhere.path(), &[&table, "--into", &config]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("beside the configuration") && said.contains("hint: "), "{said}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    let output = with(folder.path(), &[&table, "--into", &config]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// Only the administrator can give a file away; without that there is nothing to test.
+#[test]
+fn a_replaced_file_keeps_its_owner_or_stays() {
+    const SOMEBODY: u32 = 12_345;
+    let folder = furnished();
+    let path = |name: &str| folder.path().join(name);
+    let own = |name: &str, id: u32| chown(path(name), Some(id), Some(id));
+    if own("tradepost.toml", SOMEBODY).is_err() {
+        return;
+    }
+    let output = with(folder.path(), &["products.csv", "--into", "tradepost.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let owner = fs::metadata(path("tradepost.toml")).unwrap();
+    assert_eq!((owner.uid(), owner.gid()), (SOMEBODY, SOMEBODY));
+
+    // Somebody else cannot, and nothing is left of the attempt.
+    fs::write(path("tradepost.toml"), CONFIG).unwrap();
+    fs::remove_file(path("catalogue.json")).unwrap();
+    own("tradepost.toml", 0).unwrap();
+    own("", SOMEBODY).unwrap();
+    let words = imported(&["products.csv", "--into", "tradepost.toml"]);
+    let mut other = command(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+    let output = other.uid(SOMEBODY).gid(SOMEBODY).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("for its owner and group"), "{output:?}");
+    assert_eq!(fs::read_to_string(path("tradepost.toml")).unwrap(), CONFIG);
+    assert!(!path("catalogue.json").exists(), "a catalogue that nothing names");
 }
 
 #[test]

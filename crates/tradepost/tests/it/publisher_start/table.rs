@@ -113,11 +113,14 @@ fn a_cell_that_cannot_be_read_is_named() {
         ("rate", "twelve"),
         ("rate", "1.200"),
         ("rate", "-3"),
+        ("rate", "12.50 CPM"),
+        ("minimum_spend", "NET 500"),
         ("rate", ""),
         ("rate", "12 EUR"),
         ("floor", "3"),
         ("pricing_model", "cpp"),
         ("currency", "dollars"),
+        ("currency", "CPM"),
         ("currency", ""),
         ("minimum_spend", "a lot"),
         ("impressions_per_day", "200.5"),
@@ -141,11 +144,14 @@ fn a_cell_that_cannot_be_read_is_named() {
         row 2, column "rate": "twelve" is no amount; write a number such as 12.50
         row 2, column "rate": "1.200" can be read in two ways; write it without separators of thousands, and with two decimals: 1200.00 or 1.20
         row 2, column "rate": "-3" is below zero; write an amount that is not negative
+        row 2, column "rate": "12.50 CPM" is in no currency: CPM is none of ISO 4217; write a number such as 12.50, or one with a currency, such as 12.50 USD
+        row 2, column "minimum_spend": "NET 500" is in no currency: NET is none of ISO 4217; write a number such as 12.50, or one with a currency, such as 12.50 USD
         row 2: the row has no price; write a rate for a fixed price, or a floor for an auction
         row 2, column "currency": is USD, and an amount of the row is in EUR; write the same currency in both
         row 2, column "floor": is beside a rate; a price is fixed or found by bidding; leave one of the two cells empty, or add a row with the same id for the other price
         row 2, column "pricing_model": "cpp" is no pricing model; write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written into the catalogue by hand
         row 2, column "currency": "dollars" is no currency; write the three letters of ISO 4217, such as USD
+        row 2, column "currency": "CPM" is no currency; write the three letters of ISO 4217, such as USD
         row 2, column "currency": the row does not say the currency; write it into a column "Currency", or give one for the whole file: --currency USD
         row 2, column "minimum_spend": "a lot" is no amount; write a number such as 12.50
         row 2, column "impressions_per_day": "200.5" is no whole number; write a number such as 200000
@@ -208,6 +214,9 @@ fn files_that_are_no_table_are_refused_with_a_hint() {
         b"name,pri\xffce\n",
         b"hello\nworld\n",
         b"{\"products\": []}",
+        b"Name,Sizes,CPM\nNews,300x250,12\n\nSports,\"12\"\" x 3,15\n\"Wide\",300x250,4\n",
+        b"Name,Sizes,CPM\nNews,300x250,12\nSports,300x250,\"15",
+        b"\"Rate card\nName,Sizes,CPM\nNews,300x250,12\n",
     ] {
         let unreadable = read(bytes, &settings()).unwrap_err();
         said.push_str(&format!("{}; {}\n", unreadable.message, unreadable.hint));
@@ -218,6 +227,9 @@ fn files_that_are_no_table_are_refused_with_a_hint() {
         the file is no text in UTF-8 or UTF-16; in the spreadsheet, choose "Save as" and "CSV UTF-8"
         none of the first 20 rows has headings that are recognised; name the columns as in the template, which `tradepost publisher catalogue import --template` prints, or map them with --column FIELD=HEADING
         none of the first 20 rows has headings that are recognised; name the columns as in the template, which `tradepost publisher catalogue import --template` prints, or map them with --column FIELD=HEADING
+        a cell of row 4 begins with a quotation mark and does not end with one; remove the mark or close the cell; inside of such a cell a mark is written twice: "12"" tablet"
+        a cell of row 3 begins with a quotation mark and does not end with one; remove the mark or close the cell; inside of such a cell a mark is written twice: "12"" tablet"
+        a cell of row 1 begins with a quotation mark and does not end with one; remove the mark or close the cell; inside of such a cell a mark is written twice: "12"" tablet"
     "#]].assert_eq(&said);
 }
 
@@ -255,6 +267,72 @@ fn a_further_row_of_a_product_adds_a_price() {
     let ids = member(&sound, "pricing_options").and_then(Value::as_array).unwrap().iter();
     let ids: Vec<_> = ids.filter_map(|price| price.get("pricing_option_id")?.as_str()).collect();
     assert_eq!(ids, ["cpm_fixed", "cpm_fixed_eur", "cpm_fixed_gbp"]);
+}
+
+/// Rows of a single product, each with a price; the last one has a name of its own.
+fn one_product(rows: usize, last: &str) -> String {
+    let row = |number: usize| {
+        let name = if number == rows { last } else { "A" };
+        format!("a,{name},About.,300x250,{number},USD\n")
+    };
+    let rows: String = (1..=rows).map(row).collect();
+    format!("Id,Name,Description,Formats,CPM,Currency\n{rows}")
+}
+
+#[test]
+fn a_product_has_a_hundred_prices_at_most() {
+    let full = table(&one_product(100, "A"));
+    assert_eq!(problems(&full), "");
+    let prices = member(&full, "pricing_options").and_then(Value::as_array).unwrap();
+    assert_eq!(prices[99]["pricing_option_id"], "cpm_fixed_usd_99");
+    let table = table(&one_product(102, "A"));
+    assert!(table.products.is_empty());
+    expect![[r#"
+        row 102: the product that row 2 begins has 101 prices, and at most 100 are taken; remove the row, or give it an id of its own
+        row 103: the product that row 2 begins has 102 prices, and at most 100 are taken; remove the row, or give it an id of its own
+    "#]]
+    .assert_eq(&problems(&table));
+}
+
+#[test]
+fn many_rows_of_one_product_are_read_in_linear_time() {
+    let table = table(&one_product(tradepost::product_table::MAX_ROWS, "B"));
+    let last = table.problems.last().unwrap();
+    assert_eq!((table.problems.len(), last.row), (19_901, 20_001), "{last:?}");
+}
+
+#[test]
+fn prices_of_other_models_stay_where_they_are() {
+    let text = "Id,Name,Description,Formats,CPM,Currency\na,A,About.,300x250,12,USD\na,,,,11,EUR\n";
+    let known =
+        TableSettings { known_formats: ["display_300x250".to_owned()].into(), ..settings() };
+    let again = |catalogue: &Value, text: &str| {
+        let table = read(text.as_bytes(), &known).unwrap();
+        merge(catalogue.as_object().cloned().unwrap(), &table, "", Unnamed::Stay)
+    };
+    let made = merge(Map::new(), &table(text), "https://ads.gazette.example", Unnamed::Stay);
+    let mut catalogue = made.document;
+    let by_day = json::json!({
+        "pricing_option_id": "day", "pricing_model": "time", "currency": "USD", "fixed_price": 900,
+        "parameters": {"time_unit": "day"},
+    });
+    let prices = catalogue.pointer_mut("/products/0/pricing_options").unwrap();
+    prices.as_array_mut().unwrap().insert(1, by_day);
+    assert!(Catalogue::parse(&catalogue.to_string()).is_ok());
+    let same = again(&catalogue, text);
+    assert_eq!((same.unchanged, same.document), (vec!["a".to_owned()], catalogue.clone()));
+
+    let ids = |document: &Value| {
+        let prices = document.pointer("/products/0/pricing_options").and_then(Value::as_array);
+        let id = |price: &Value| Some(price.get("pricing_option_id")?.as_str()?.to_owned());
+        prices.into_iter().flatten().filter_map(id).collect::<Vec<_>>()
+    };
+    // A price of the table that is gone from it goes, too.
+    let fewer = again(&catalogue, &text.replace("a,,,,11,EUR\n", ""));
+    assert_eq!(ids(&fewer.document), ["cpm_fixed", "day"]);
+    let named =
+        "Id,Name,Description,Formats,CPM,Currency,price_id\na,A,About.,300x250,12,USD,day\n";
+    assert_eq!(ids(&again(&catalogue, named).document), ["day"], "an id is there once");
 }
 
 #[test]

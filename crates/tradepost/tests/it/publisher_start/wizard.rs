@@ -147,8 +147,8 @@ fn the_dialogue_ends_with_a_sale_and_leaves_none() {
         FOLDER/tradepost.toml is valid
         publisher the-gazette (The Gazette): 2 products
         listens on 127.0.0.1:0
-        approver ada can sign in to the console
         the key of acme is in FOLDER/secrets/acme-key, which only you can read
+        approver ada can sign in to the console
 
         next, start the server:
           cd FOLDER && tradepost serve
@@ -297,7 +297,7 @@ fn a_wrong_answer_is_explained_and_asked_again() {
     let first = ["dollars", "usd", "nothing.csv", "bad.csv", ""];
     let product = ["News", "Banners.", "hologram", "300x250", "news", "cpp", "cpm"];
     let price = ["maybe", "yes", "twelve", "", "12", "yes", "100", "many", "100000", "yes"];
-    let policies = ["a lot", "", "-1", "", "no"];
+    let policies = ["a lot", "50.000", "5 EUR", "", "-1", "", "no"];
     let ad_server = ["gam", "upstream", "http://127.0.0.1:1/sold-out", "yes", "none"];
     let messages =
         ["fax", "webhook", "http://hooks.example/x", "https://hooks.example/x", "short", "", "no"];
@@ -343,7 +343,7 @@ fn a_wrong_answer_is_explained_and_asked_again() {
 
         3 of 7: what you sell
         Currency of your prices, in three letters [USD]: dollars
-          not accepted: must be three letters of ISO 4217
+          not accepted: must be the three letters of a currency in ISO 4217
           hint: such as USD or EUR
         Currency of your prices, in three letters [USD]: usd
         CSV file with your products (empty: answer questions about the first one, none: later): nothing.csv
@@ -379,11 +379,17 @@ fn a_wrong_answer_is_explained_and_asked_again() {
 
         4 of 7: what needs your approval
         Amount in USD above which two people approve a media buy (empty: none): a lot
-          not accepted: must be zero or an amount above it
+          not accepted: "a lot" is no amount; write a number such as 12.50
+          hint: write a number such as 50000
+        Amount in USD above which two people approve a media buy (empty: none): 50.000
+          not accepted: "50.000" can be read in two ways; write it without separators of thousands, and with two decimals: 1200.00 or 1.20
+          hint: write a number such as 50000
+        Amount in USD above which two people approve a media buy (empty: none): 5 EUR
+          not accepted: is in EUR, and has to be in USD; write the number alone
           hint: write a number such as 50000
         Amount in USD above which two people approve a media buy (empty: none):
         Most in USD that may be committed on one account in a day (empty: no limit): -1
-          not accepted: must be an amount above zero
+          not accepted: "-1" is below zero; write an amount that is not negative
           hint: write a number such as 50000
         Most in USD that may be committed on one account in a day (empty: no limit):
         May agents buy that you have not listed, if they have a key? [no]: no
@@ -467,6 +473,55 @@ fn existing_files_are_replaced_only_when_wanted() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stdout).contains("catalogue.json exists."), "{output:?}");
     assert_eq!(fs::read_to_string(folder.path().join("catalogue.json")).unwrap(), "mine");
+}
+
+#[test]
+fn limits_are_read_as_prices_are() {
+    let folder = furnished();
+    let catalogue = ["", "products.csv", "yes"];
+    let policies = ["50.000,00", "$10,000.00", "no"];
+    let all =
+        [IDENTITY, SERVER, &catalogue, &policies, &["none", "none"], PEOPLE, &["yes"]].concat();
+    let output = wizard(folder.path(), &[], &all);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let config = fs::read_to_string(folder.path().join("tradepost.toml")).unwrap();
+    assert!(
+        config.contains("amount = 50000\n") && config.contains("per_day = 10000\n"),
+        "{config}"
+    );
+}
+
+/// The folder's store has the approver already, and `adagents.json` is that of another publisher.
+#[test]
+fn a_used_folder_gets_all_but_what_fails() {
+    let folder = furnished();
+    let catalogue = ["", "products.csv", "yes"];
+    let hidden = ["127.0.0.1:0", "", "127.0.0.1:0"];
+    let all = |server: &[&'static str]| {
+        [IDENTITY, server, &catalogue, POLICIES, &["none", "none"], PEOPLE, &["yes"]].concat()
+    };
+    let output = wizard(folder.path(), &[], &all(SERVER));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = wizard(folder.path(), &["--force"], &all(&hidden));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("another user has this name"), "{output:?}");
+    let said = text(&output.stdout);
+    for expected in ["secrets/acme-key-2", "next, start the server", "give acme its key"] {
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(said.contains("when you have a public address"), "{said}");
+    assert!(!said.contains("publish adagents.json"), "an earlier file is on offer: {said}");
+}
+
+#[test]
+fn a_table_is_read_no_further_than_the_limit() {
+    let folder = furnished();
+    // More than memory has, and nothing of it on the disk.
+    let large = fs::File::create(folder.path().join("large.csv")).unwrap();
+    large.set_len(64 << 30).unwrap();
+    let output = wizard(folder.path(), &[], &[IDENTITY, SERVER, &["", "large.csv"]].concat());
+    let said = text(&output.stdout);
+    assert!(said.contains("not accepted: the file has more than 16 MiB"), "{said}");
 }
 
 #[test]

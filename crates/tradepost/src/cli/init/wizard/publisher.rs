@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tokio::runtime::Builder;
-use tradepost_document::json::{self, Value, json};
+use tradepost_document::json::{self, json};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
 use tradepost_server::private_file::write_new;
@@ -19,6 +19,7 @@ use crate::cli::publisher::adagents::public_address;
 use crate::cli::publisher::catalogue::CATALOGUE;
 use crate::cli::{Context, Outcome, check_config, dealers};
 use crate::config::read;
+use crate::product_table::{self, AmountMistake};
 use crate::test_sale::{self, TestSale};
 
 mod ad_server;
@@ -88,18 +89,21 @@ pub(in crate::cli::init) fn run(folder: &Path, force: bool, context: &Context) -
         return Err(CommandFailure::usage("nothing was written"));
     }
     let publisher_id = answers.draft.text_at(PUBLISHER, "id").unwrap_or_default().to_owned();
-    write(&dialogue, answers, &folder, &config)?;
+    let has_adagents = write(&dialogue, answers, &folder, &config)?;
     check_config::run(check_config::Arguments::of(config.clone()), context)?;
     let place =
         people::StaffPlace { folder: &folder, config: &config, publisher_id: &publisher_id };
-    if let Some(approver) = approver {
-        place.add_approver(approver, context)?;
+    // The configuration is in force: whatever fails now, the rest is done, and the person reads what comes next.
+    let key = agent.as_deref().map_or(Ok(()), |agent| place.add_key(agent, context));
+    let person = approver.map_or(Ok(()), |approver| place.add_approver(approver, context));
+    tell_next(&dialogue, &folder, has_adagents, agent.as_deref().filter(|_| key.is_ok()));
+    match (key, person) {
+        (Err(first), Err(second)) => {
+            let hint = second.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            Err(first.lines(vec![format!("{}{hint}", second.message)]))
+        }
+        (key, person) => key.and(person),
     }
-    if let Some(agent) = &agent {
-        place.add_key(agent, context)?;
-    }
-    tell_next(&dialogue, &folder, agent.as_deref());
-    Ok(())
 }
 
 /// Asks before files are replaced. Returns false when they must not be.
@@ -194,20 +198,24 @@ fn ask_policies(
     answers: &mut PublisherAnswers,
 ) -> Result<(), CommandFailure> {
     let currency = answers.currency.clone();
-    let number = |answer: &str| json::from_str::<Value>(answer).unwrap_or_else(|_| json!(answer));
+    // As prices are read, so that 50.000 is not taken for 50.
+    let number = |answer: &str| {
+        let read = product_table::amount(answer, &currency);
+        read.map_err(|AmountMistake { message, hint }| format!("{message}; {hint}"))
+    };
     let draft = &mut answers.draft;
     let hint = "write a number such as 50000";
     let text =
         format!("Amount in {currency} above which two people approve a media buy (empty: none)");
     let convert = |answer: &str| {
-        Ok(json!({"four_eyes_above": [{"currency": currency, "amount": number(answer)}]}))
+        Ok(json!({"four_eyes_above": [{"currency": currency, "amount": number(answer)?}]}))
     };
     let field = DraftField { table: PUBLISHER, key: "approvals" };
     ask_with(dialogue, draft, field, &Question::new(&text, hint), AnswerNeed::Optional, convert)?;
     let text = format!(
         "Most in {currency} that may be committed on one account in a day (empty: no limit)"
     );
-    let convert = |answer: &str| Ok(json!([{"currency": currency, "per_day": number(answer)}]));
+    let convert = |answer: &str| Ok(json!([{"currency": currency, "per_day": number(answer)?}]));
     let field = DraftField { table: PUBLISHER, key: "spend_limits" };
     ask_with(dialogue, draft, field, &Question::new(&text, hint), AnswerNeed::Optional, convert)?;
     let text = "May agents buy that you have not listed, if they have a key?";
@@ -261,13 +269,14 @@ fn sold(answers: &PublisherAnswers, catalogue: &str) -> Result<TestSale, Command
     sold.map_err(|failure| CommandFailure::usage(failure.message).hint(failure.hint))
 }
 
-/// Writes the configuration with its secrets, the catalogue, and the file of the domain.
+/// Writes the configuration with its secrets, the catalogue, and the file of the domain. Returns false when the address
+/// for that file is not known yet.
 fn write(
     dialogue: &Dialogue,
     answers: PublisherAnswers,
     folder: &Path,
     config: &Path,
-) -> Result<(), CommandFailure> {
+) -> Result<bool, CommandFailure> {
     let unwritten = |error: std::io::Error| {
         CommandFailure::usage(format!("cannot write into {}: {}", folder.display(), error.kind()))
             .hint("name a folder that you may write to: tradepost init --publisher --wizard DIR")
@@ -288,10 +297,10 @@ fn write(
     }
     let Some(path) = write_adagents(&text, catalogue.as_deref(), contact.as_deref(), folder)?
     else {
-        return Ok(());
+        return Ok(false);
     };
     dialogue.say(format!("wrote {}, for your domain", path.display()));
-    Ok(())
+    Ok(true)
 }
 
 /// Writes the file of the domain, when the address of the agent is known.
@@ -330,10 +339,11 @@ fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&next, path)
 }
 
-fn tell_next(dialogue: &Dialogue, folder: &Path, agent: Option<&str>) {
+/// Tells what comes next. `has_adagents` is false when a file of the domain, if there is one, is an earlier one.
+fn tell_next(dialogue: &Dialogue, folder: &Path, has_adagents: bool, agent: Option<&str>) {
     let shown = folder.display();
     dialogue.say(format!("\nnext, start the server:\n  cd {shown} && tradepost serve"));
-    if folder.join(ADAGENTS).exists() {
+    if has_adagents {
         dialogue.say(
             "publish adagents.json on your domain, at /.well-known/adagents.json, and check it:",
         );

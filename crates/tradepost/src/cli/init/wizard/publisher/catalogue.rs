@@ -1,6 +1,5 @@
 //! The catalogue: a CSV file, or a first product by questions. Both go through the reader of tables.
 
-use std::fs;
 use std::path::Path;
 
 use tradepost_document::catalog::Vocabulary as _;
@@ -10,7 +9,7 @@ use super::super::draft::Draft;
 use super::super::prompt::{Dialogue, Question};
 use super::{PUBLISHER, PublisherAnswers};
 use crate::cli::output::CommandFailure;
-use crate::cli::publisher::catalogue::{CATALOGUE, checked, explain};
+use crate::cli::publisher::catalogue::{CATALOGUE, checked, explain, table_file};
 use crate::product_table::merge::{Unnamed, merge};
 use crate::product_table::{self, ProductField, ProductTable, TableProblem, TableSettings};
 
@@ -114,10 +113,13 @@ fn ask_currency(dialogue: &mut Dialogue) -> Result<String, CommandFailure> {
     let question = question.with_default("USD");
     loop {
         let answer = dialogue.ask(&question)?.to_uppercase();
-        if answer.len() == 3 && answer.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        if product_table::is_currency(&answer) {
             return Ok(answer);
         }
-        dialogue.reject(&["must be three letters of ISO 4217".to_owned()], question.hint);
+        dialogue.reject(
+            &["must be the three letters of a currency in ISO 4217".to_owned()],
+            question.hint,
+        );
     }
 }
 
@@ -128,7 +130,7 @@ fn read(
     settings: &TableSettings,
     hint: &str,
 ) -> Option<ProductTable> {
-    let bytes = match fs::read(path) {
+    let bytes = match table_file(Path::new(path)) {
         Ok(bytes) => bytes,
         Err(error) => {
             dialogue.reject(&[format!("cannot read {path}: {}", error.kind())], hint);
