@@ -23,7 +23,7 @@ use tradepost_a2a::card::{SecurityRequirement, SecurityScheme};
 use crate::card;
 use crate::clock::Clock;
 use crate::fault::InternalError;
-use crate::limit::{FAILURES, LimitKey, Limiter, RateLimitExceeded};
+use crate::limit::{ExhaustedCallers, FAILURES, LimitKey, Limiter, RateLimitExceeded};
 use crate::permission::{Permission, Scopes};
 use crate::tls::client::{CertificateSubject, ClientCertificate};
 
@@ -231,6 +231,8 @@ pub struct Authenticator {
     /// Agents whose callers are accepted.
     group: Vec<Arc<dyn GroupMember>>,
     failures: Limiter,
+    /// Addresses that have used up their failures, whose credentials no agent of the group looks up.
+    exhausted: ExhaustedCallers,
     /// Rate limit for log entries about credentials that could not be checked, per address.
     unjudged: Limiter,
 }
@@ -247,13 +249,25 @@ impl Authenticator {
     ) -> Result<Self, InternalError> {
         let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
         let failures = Limiter::new(FAILURES, means.clock.clone());
+        let exhausted = ExhaustedCallers::new(means.clock.clone());
         let unjudged = Limiter::new(FAILURES, means.clock.clone());
         let keys = Arc::clone(&means.keys);
         let agent_id = agent_id.to_owned();
         let known = Vec::new();
         let methods = Vec::new();
         let group = Vec::new();
-        Ok(Self { agent_id, policy, keys, tokens, known, methods, group, failures, unjudged })
+        Ok(Self {
+            agent_id,
+            policy,
+            keys,
+            tokens,
+            known,
+            methods,
+            group,
+            failures,
+            exhausted,
+            unjudged,
+        })
     }
 
     /// Creates an authenticator that accepts every caller.
@@ -412,6 +426,7 @@ impl Authenticator {
     /// Removes expired rate-limit entries.
     pub fn tidy(&self) {
         self.failures.tidy();
+        self.exhausted.tidy();
         self.unjudged.tidy();
     }
 
@@ -470,12 +485,18 @@ impl Authenticator {
             }
             AuthRefusal::Limited(_) => return denied,
         };
-        match self.failures.admit(&LimitKey::address(address)) {
+        let caller = LimitKey::address(address);
+        match self.failures.admit(&caller) {
             Ok(()) => {
                 tracing::warn!(agent = %self.agent_id, reason, "authentication failed");
                 denied
             }
-            Err(exceeded) => AuthRefusal::Limited(exceeded),
+            Err(exceeded) => {
+                if !self.group.is_empty() {
+                    self.exhausted.note(caller, exceeded);
+                }
+                AuthRefusal::Limited(exceeded)
+            }
         }
     }
 }

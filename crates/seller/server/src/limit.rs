@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock as _;
@@ -277,6 +277,47 @@ impl SharedPermits {
                 Err(held.processes)
             }
         }
+    }
+}
+
+/// Callers that have used up a limit, until it lets them pass again. They can be refused before work that costs more
+/// than a limiter, which only counts what has been done.
+#[derive(Debug)]
+pub struct ExhaustedCallers {
+    clock: Clock,
+    /// Moment at which each passes again, with the limit.
+    callers: Mutex<HashMap<LimitKey, (Duration, RateLimit)>>,
+}
+
+impl ExhaustedCallers {
+    /// Creates an empty list.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, callers: Mutex::default() }
+    }
+
+    /// Notes a caller that a limiter has refused.
+    pub fn note(&self, caller: LimitKey, exceeded: RateLimitExceeded) {
+        let until = self.clock.elapsed().saturating_add(exceeded.wait);
+        self.lock().insert(caller, (until, exceeded.limit));
+    }
+
+    /// Returns the exceeded limit of a caller that still has to wait.
+    #[must_use]
+    pub fn find(&self, caller: &LimitKey) -> Option<RateLimitExceeded> {
+        let (until, limit) = *self.lock().get(caller)?;
+        let wait = until.checked_sub(self.clock.elapsed()).filter(|wait| !wait.is_zero())?;
+        Some(RateLimitExceeded { wait, limit })
+    }
+
+    /// Removes callers that pass again.
+    pub fn tidy(&self) {
+        let now = self.clock.elapsed();
+        self.lock().retain(|_, (until, _)| *until > now);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<LimitKey, (Duration, RateLimit)>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
