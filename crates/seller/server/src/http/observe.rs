@@ -210,7 +210,9 @@ pub fn record_passed(registry: &AgentRegistry, agent: &SharedAgent, call: Passed
         "answered another agent"
     );
     if code != "OK" {
-        note(registry, stamp, true);
+        // Callers can cause any number of refusals for rate limits.
+        let is_written = !stamp.too_often;
+        note(registry, stamp, is_written);
     }
 }
 
@@ -301,5 +303,67 @@ fn binding(path: &str) -> &'static str {
         _ if path.starts_with(HTTP_JSON_PATH) => "http_json",
         _ if path.starts_with("/lf.a2a.") => "grpc",
         _ => "http",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use futures_util::future::BoxFuture;
+    use tradepost_a2a::error::{A2aCode, A2aRefusal};
+
+    use super::*;
+    use crate::agent::{Agent, AgentOutcome, AgentRequest};
+    use crate::auth::Authenticator;
+    use crate::card::{self, PublishedCard};
+    use crate::refusals::RefusalSink;
+
+    #[derive(Debug)]
+    struct Plain {
+        card: PublishedCard,
+        auth: Authenticator,
+    }
+
+    impl Agent for Plain {
+        fn card(&self) -> &PublishedCard {
+            &self.card
+        }
+
+        fn auth(&self) -> &Authenticator {
+            &self.auth
+        }
+
+        fn perform<'a>(&'a self, _: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
+            let code = A2aCode::UnsupportedOperation;
+            Box::pin(ready(AgentOutcome::Protocol(A2aRefusal::new(code, code.title()))))
+        }
+    }
+
+    #[derive(Debug, Default)]
+    struct KeptRefusals(Mutex<Vec<Option<String>>>);
+
+    impl RefusalSink for KeptRefusals {
+        fn note(&self, refused: RefusedRequest) {
+            self.0.lock().unwrap().push(refused.error_id);
+        }
+    }
+
+    #[test]
+    fn passed_calls_over_a_rate_limit_are_only_counted() {
+        let clock = Clock::system();
+        let card = card::describe("plain", "An agent.", "http://127.0.0.1");
+        let card = PublishedCard::from_card(&card, clock.now());
+        let agent: SharedAgent =
+            Arc::new(Plain { card, auth: Authenticator::open_to_all("plain") });
+        let registry = AgentRegistry::from_agent(Arc::clone(&agent));
+        let kept = Arc::new(KeptRefusals::default());
+        registry.set_refusal_sink(Arc::clone(&kept) as _);
+        for too_often in [true, false] {
+            let error_id = Some("err_1".to_owned());
+            let fields = LogFields { code: "REFUSED", too_often, error_id, ..LogFields::default() };
+            record_passed(&registry, &agent, PassedCall { took: Duration::ZERO, fields });
+        }
+        assert_eq!(*kept.0.lock().unwrap(), [None, Some("err_1".to_owned())]);
     }
 }
