@@ -18,7 +18,7 @@ const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: i64 = 50;
 
 /// Maximum number of matches that a search can skip; every dealer has to send all that come before the page.
-const MAX_SKIP: i64 = 150;
+pub(super) const MAX_SKIP: usize = 150;
 
 /// Maximum number of dealers that schemas and problems list by name: a model would read them with every call.
 pub const MAX_NAMES: usize = 20;
@@ -457,7 +457,7 @@ fn read_page(
     problems: &mut Problems,
 ) -> Option<(usize, usize)> {
     read_object!(value, at, problems, closed {
-        optional "skip" => skip: |v, at: &DocumentPlace<'_>, p: &mut Problems| parse::integer(v, at, p, 0, Some(MAX_SKIP)),
+        optional "skip" => skip: |v, at: &DocumentPlace<'_>, p: &mut Problems| parse::integer(v, at, p, 0, i64::try_from(MAX_SKIP).ok()),
         optional "limit" => limit: |v, at: &DocumentPlace<'_>, p: &mut Problems| parse::integer(v, at, p, 1, Some(MAX_LIMIT)),
     });
     let number = |number: Option<i64>, default| {
@@ -493,6 +493,12 @@ pub fn several(
     problems: &mut Problems,
     names: &[String],
 ) -> Option<Vec<usize>> {
+    // A list that is too long has a name twice, and is not read: it can be as long as a request.
+    if value.as_array().is_some_and(|list| list.len() > names.len()) {
+        let message = format!("must have at most {} items, each once", names.len());
+        parse::push(at, problems, Keyword::MaxItems, message, ProblemDetail::None);
+        return None;
+    }
     let list = parse::list(value, at, problems, (0, None), |v, at, p| one(v, at, p, names));
     parse::unique(value, at, problems);
     list
@@ -518,4 +524,21 @@ pub fn the_one(
         parse::missing(&DocumentPlace::Root, problems, member);
     }
     place.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_longer_than_the_names_is_not_read() {
+        let names = ["one.example".to_owned(), "two.example".to_owned()];
+        let given = json!({"dealers": vec!["elsewhere"; 5000]});
+        let problems = read_dealers(&given, &names).unwrap_err();
+        assert_eq!(problems.total(), 1);
+        let problem = problems.listed().first().unwrap().clone();
+        assert_eq!(problem.keyword, Keyword::MaxItems);
+        let given = json!({"dealers": ["two.example", "one.example"]});
+        assert_eq!(read_dealers(&given, &names).unwrap().dealers, [1, 0]);
+    }
 }

@@ -12,7 +12,7 @@ use tradepost_document::json::{Map, Value, json, object};
 use tradepost_mcp::sanitize::{Cleaner, dealer_text};
 use tradepost_mcp::summary::items;
 
-use super::arguments::SearchArguments;
+use super::arguments::{MAX_SKIP, SearchArguments};
 use super::doubtful;
 use super::join::{FailedDealers, JoinedAnswer};
 use super::show::{self, MAX_SAID};
@@ -202,9 +202,13 @@ pub fn merge(
         "dealers": dealers,
         "errors": failed.documents,
         "truncated": cut,
-        "next_skip"?: more.then_some(end),
+        // No page begins beyond the maximum.
+        "next_skip"?: Some(end).filter(|end| more && *end <= MAX_SKIP),
     });
-    let text = show::page(&document, &failed.texts);
+    let mut text = show::page(&document, &failed.texts);
+    if more && end > MAX_SKIP {
+        text.push_str("\n\nthere are more, which no page reaches: narrow the filters");
+    }
     JoinedAnswer { document, text }
 }
 
@@ -292,5 +296,21 @@ mod tests {
         assert_eq!(names(&merged), "a3 b1 a1 a2");
         merged.sort_by(|a, b| compare(a, b, sort(SortField::Stock, SortOrder::Asc)));
         assert_eq!(names(&merged), "a1 a2 a3 b1");
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_asked_for_is_not_named() {
+        let page = |skip| {
+            let asked = SearchArguments { payload: Map::new(), sort: None, skip, limit: 50 };
+            let dealer = "one.example".to_owned();
+            let found = NamedMatches { dealer, matches: DealerMatches::new(&asked) };
+            merge(vec![found], &asked, FailedDealers::default())
+        };
+        let last = page(MAX_SKIP - 50);
+        assert_eq!(last.document["next_skip"], MAX_SKIP);
+        assert!(!last.text.contains("narrow the filters"), "{}", last.text);
+        let beyond = page(MAX_SKIP);
+        assert_eq!(beyond.document.get("next_skip"), None);
+        assert!(beyond.text.contains("narrow the filters"), "{}", beyond.text);
     }
 }
