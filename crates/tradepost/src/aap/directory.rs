@@ -3,6 +3,7 @@
 //! with the dealer's own limits, credentials, permissions and turns. Dealers without an `/mcp` of their own, those that
 //! the directory does not list, and suspended ones are left out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -11,7 +12,7 @@ use tradepost_a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
 use tradepost_aap::{AapRefusal, Skill, Version};
 use tradepost_dealer_tools::arguments::{self, DealerChoice, generous_terms};
 use tradepost_dealer_tools::join::{self, JoinedAnswer};
-use tradepost_dealer_tools::search::{NamedMatches, merge};
+use tradepost_dealer_tools::search::merge;
 use tradepost_dealer_tools::{listing, show};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
@@ -21,21 +22,27 @@ use tradepost_mcp::lenient::{self, LenientReading};
 use tradepost_server::agent::{
     Agent, AgentOutcome, AgentRequest, ProfileRefusal, ResponsibleParty,
 };
-use tradepost_server::auth::{Authenticator, GroupMember};
+use tradepost_server::auth::{AuthRefusal, Authenticator, GroupMember};
+use tradepost_server::background::piece;
 use tradepost_server::card::{self, PublishedCard};
 use tradepost_server::clock::Clock;
+use tradepost_server::fault::InternalError;
+use tradepost_server::limit::Limiter;
 use tradepost_server::tools::{
     ClientSessions, DiscoveryDocument, McpListing, ServerInfo, ToolAnswer, ToolCall, ToolOutcome,
     ToolResult, Tools,
 };
 
 use self::ask::{AskedDealers, CallFailed, DealerFailure};
+use self::joint_calls::JointCalls;
 use super::answer;
 use super::mcp::{skill, text};
 use super::seller::{DealerAgent, DealerDeps};
+use crate::config::RateLimitConfig;
 
 mod ask;
 mod documents;
+mod joint_calls;
 
 /// Id in the log. No dealer can have it.
 const ID: &str = "(directory)";
@@ -62,6 +69,9 @@ pub struct DirectoryAgent {
     names: Vec<String>,
     card: PublishedCard,
     auth: Authenticator,
+    /// Counts the calls of a caller, also those that reach no dealer.
+    limiter: Limiter,
+    joint_calls: JointCalls,
     clock: Clock,
     host: String,
     /// Public address of the endpoint.
@@ -77,7 +87,7 @@ impl DirectoryAgent {
     pub fn open(hosts: &[String], dealers: &[Arc<DealerAgent>], deps: &DealerDeps) -> Option<Self> {
         let host = hosts.first()?.clone();
         let is_asked = |dealer: &&Arc<DealerAgent>| dealer.is_listed() && dealer.tools().is_some();
-        let dealers: Vec<_> = dealers.iter().filter(is_asked).cloned().collect();
+        let dealers = distinct(dealers.iter().filter(is_asked));
         if dealers.is_empty() {
             return None;
         }
@@ -100,6 +110,9 @@ impl DirectoryAgent {
             names: dealers.iter().map(|dealer| documents::place_of(&dealer.base_url)).collect(),
             card: PublishedCard::from_card(&described, clock.now()),
             auth: Authenticator::of_group(ID, group, clock.clone()),
+            limiter: Limiter::new(RateLimitConfig::default().limit(), clock.clone())
+                .among(ID, deps.store.permits()),
+            joint_calls: JointCalls::default(),
             address: format!("{base_url}{PATH}"),
             origins: hosts.iter().map(|host| documents::base_url(host, deps.origin)).collect(),
             sessions: ClientSessions::new(&deps.seal, ID),
@@ -147,12 +160,12 @@ impl DirectoryAgent {
         arguments: &Value,
     ) -> Result<JoinedAnswer, CallFailed> {
         let read = arguments::read_dealers(arguments, &self.names)?;
-        let places = self.first_of(read.dealers);
         if read.what.names_only {
-            let names = places.places.iter().filter_map(|place| self.names.get(*place));
+            let names = read.dealers.iter().filter_map(|place| self.names.get(*place));
             let names: Vec<_> = names.cloned().collect();
-            return Ok(places.noted(join::names(&names, join::FailedDealers::default())));
+            return Ok(join::names(&names, join::FailedDealers::default()));
         }
+        let places = self.first_of(read.dealers);
         let found = asked.describe(&places.places).await?;
         Ok(places.noted(join::descriptions(found.answers, found.failed)))
     }
@@ -166,8 +179,14 @@ impl DirectoryAgent {
         let read = arguments::read_facets(arguments, &self.names, &terms)?;
         let places = self.first_of(read.dealers);
         let found = asked.ask(Skill::InventoryFacets, &read.what, &places.places).await?;
-        let replies: Vec<_> = found.answers.iter().map(ask::NamedReply::as_reply).collect();
-        Ok(places.noted(join::facets(&replies, &read.what, found.failed)))
+        let payload = read.what;
+        let joined = join_apart(move || {
+            let replies: Vec<_> = found.answers.iter().map(ask::NamedReply::as_reply).collect();
+            let joined = join::facets(&replies, &payload, found.failed);
+            drop(found.turn);
+            joined
+        });
+        Ok(places.noted(joined.await?))
     }
 
     async fn search(
@@ -179,8 +198,13 @@ impl DirectoryAgent {
         let read = arguments::read_search(arguments, &self.names, &terms)?;
         let places = self.first_of(read.dealers);
         let found = asked.gather(&read.what, &places.places).await?;
-        let answers: Vec<NamedMatches> = found.answers;
-        Ok(places.noted(merge(answers, &read.what, found.failed)))
+        let search = read.what;
+        let joined = join_apart(move || {
+            let joined = merge(found.answers, &search, found.failed);
+            drop(found.turn);
+            joined
+        });
+        Ok(places.noted(joined.await?))
     }
 
     async fn vehicle(
@@ -244,6 +268,7 @@ impl DirectoryAgent {
                 vec![DealerFailure::new(None, refusal, &text)]
             }
             CallFailed::Denied(denied) => return ToolOutcome::Denied(denied),
+            CallFailed::Broken(fault) => return ToolOutcome::Broken(fault),
             CallFailed::Dealers(failures) => failures,
         };
         ask::outcome_of(failures, skill)
@@ -305,6 +330,13 @@ impl Agent for DirectoryAgent {
     fn tools(&self) -> Option<&dyn Tools> {
         Some(self)
     }
+
+    /// Drops expired callers.
+    fn refresh(&self) -> Result<(), InternalError> {
+        self.limiter.tidy();
+        self.auth.tidy();
+        Ok(())
+    }
 }
 
 impl Tools for DirectoryAgent {
@@ -351,6 +383,10 @@ impl Tools for DirectoryAgent {
 
     fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
+            // First, because a call that reaches no dealer is counted by none.
+            if let Err(exceeded) = self.limiter.admit(&call.caller.limit_key()) {
+                return ToolOutcome::Denied(AuthRefusal::Limited(exceeded));
+            }
             match skill(call.tool) {
                 Some(Skill::LeadSubmit) => self.pass_lead(call).await,
                 Some(skill) => self.read(skill, call).await,
@@ -358,6 +394,30 @@ impl Tools for DirectoryAgent {
             }
         })
     }
+}
+
+/// Returns the dealers without those whose name an earlier one has: a lead for the second would go to the first.
+fn distinct<'a>(dealers: impl Iterator<Item = &'a Arc<DealerAgent>>) -> Vec<Arc<DealerAgent>> {
+    let mut taken = BTreeSet::new();
+    let is_new = |dealer: &&Arc<DealerAgent>| {
+        let name = documents::place_of(&dealer.base_url);
+        let is_new = taken.insert(name.to_lowercase());
+        if !is_new {
+            let dealer = &dealer.dealer.terms.id;
+            tracing::warn!(%dealer, name, "left out of the directory: another dealer has this address");
+        }
+        is_new
+    };
+    dealers.filter(is_new).cloned().collect()
+}
+
+/// Joins answers on a separate thread: many vehicles take too long for a thread that serves others.
+async fn join_apart(
+    join: impl FnOnce() -> JoinedAnswer + Send + 'static,
+) -> Result<JoinedAnswer, CallFailed> {
+    const WHAT: &str = "joining answers of dealers";
+    let joined = piece(WHAT, join).await;
+    joined.ok_or_else(|| CallFailed::Broken(InternalError::new(WHAT, "it did not end")))
 }
 
 /// Puts the name of the dealer first in a document.

@@ -27,6 +27,7 @@ use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tools::{ToolAnswer, ToolCall, ToolOutcome, ToolResult};
 
 use super::DirectoryAgent;
+use super::joint_calls::JointTurn;
 use crate::aap::mcp::text;
 use crate::aap::seller::{DealerAgent, MessageRefused, within};
 
@@ -39,6 +40,8 @@ pub(super) enum CallFailed {
     Denied(AuthRefusal),
     /// Every dealer that was asked has failed.
     Dealers(Vec<DealerFailure>),
+    /// The directory itself has failed.
+    Broken(InternalError),
 }
 
 impl From<Problems> for CallFailed {
@@ -127,6 +130,8 @@ enum DealerRefused {
 pub(super) struct FoundAnswers<T> {
     pub(super) answers: Vec<T>,
     pub(super) failed: FailedDealers,
+    /// Turn of the call, which ends when the answers have been joined.
+    pub(super) turn: Option<JointTurn>,
 }
 
 /// Answer of a dealer, with its name.
@@ -162,6 +167,7 @@ impl<'a> AskedDealers<'a> {
         let ask = |one: OneDealer<'a>| async move {
             let reply = one.ask(skill, payload).await?;
             let data = text::data(&reply);
+            tokio::task::yield_now().await;
             Ok(NamedReply { dealer: one.name.to_owned(), data, message: reply.message })
         };
         self.all(places, ask).await
@@ -181,6 +187,8 @@ impl<'a> AskedDealers<'a> {
                 let reading = reply.reading.map(Value::Object);
                 let message = reply.message.as_deref();
                 matches.add(DealerPage { data: &data, message, reading: reading.as_ref() });
+                // Other requests get their turn between two long answers.
+                tokio::task::yield_now().await;
             }
             Ok(NamedMatches { dealer: one.name.to_owned(), matches })
         };
@@ -230,10 +238,15 @@ impl<'a> AskedDealers<'a> {
         let patience = self.call.patience;
         let share = share_of(patience, places.len());
         let end = Instant::now() + patience;
+        // A call for one dealer takes a turn of that dealer alone.
+        let turn = match places {
+            [_] => None,
+            _ => Some(self.directory.joint_calls.turn(patience).await.map_err(CallFailed::Denied)?),
+        };
         let ask = &ask;
         let dealers: Vec<OneDealer<'a>> =
             places.iter().filter_map(|place| self.one(*place)).collect();
-        let calls = dealers.into_iter().enumerate().map(|(turn, one)| async move {
+        let calls = dealers.into_iter().enumerate().map(|(place, one)| async move {
             let left = end.saturating_duration_since(Instant::now());
             let outcome = if left.is_zero() {
                 Err(one.not_asked())
@@ -241,13 +254,13 @@ impl<'a> AskedDealers<'a> {
                 let answered = tokio::time::timeout(share.min(left), ask(one)).await;
                 answered.unwrap_or_else(|_| Err(one.too_slow()))
             };
-            (turn, one, outcome)
+            (place, one, outcome)
         });
         // Collected, because the compiler does not find out that the closure takes every lifetime.
         let calls: Vec<_> = calls.collect();
         let calls = futures_util::stream::iter(calls).buffer_unordered(CONCURRENT_CALLS);
         let mut outcomes: Vec<_> = calls.collect().await;
-        outcomes.sort_by_key(|(turn, ..)| *turn);
+        outcomes.sort_by_key(|(place, ..)| *place);
         let mut answers = Vec::new();
         let mut refused = Vec::new();
         for (_, one, outcome) in outcomes {
@@ -272,7 +285,7 @@ impl<'a> AskedDealers<'a> {
         }
         let documents = failures.iter().map(|failure| failure.document.clone()).collect();
         let texts = failures.into_iter().map(|failure| failure.text).collect();
-        Ok(FoundAnswers { answers, failed: FailedDealers { documents, texts } })
+        Ok(FoundAnswers { answers, failed: FailedDealers { documents, texts }, turn })
     }
 
     fn one(self, place: usize) -> Option<OneDealer<'a>> {

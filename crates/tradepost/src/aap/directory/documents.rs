@@ -3,7 +3,8 @@
 use tradepost_aap::Skill;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, object};
-use tradepost_document::text::{SENTENCE, plain};
+use tradepost_document::text::SENTENCE;
+use tradepost_mcp::sanitize::{dealer_text, quoted};
 use tradepost_server::agent::Agent as _;
 
 use super::{DirectoryAgent, PATH};
@@ -54,7 +55,8 @@ pub(super) fn llms_text(directory: &DirectoryAgent) -> String {
         tools = tools.join(", "),
     );
     for dealer in dealers.iter().take(MAX_NAMED) {
-        let name = plain(&dealer.dealer.terms.name, SENTENCE);
+        // Without square brackets, which would end the text of the link.
+        let name = quoted(&dealer_text(&dealer.dealer.terms.name, SENTENCE), SENTENCE);
         out.push_str(&format!("- [{name}]({}/)\n", dealer.base_url));
     }
     if dealers.len() > MAX_NAMED {

@@ -521,3 +521,60 @@ fn sessions_and_pages_of_others_are_refused_at_a_directory() {
         assert_eq!(post(&server, &headers, &list).status, status, "{host} {origin:?}");
     }
 }
+
+fn names_of(server: &TestServer) -> Value {
+    let listed = call(server, "aap_dealer_information", &json!({"names_only": true}));
+    listed["structuredContent"].clone()
+}
+
+#[test]
+fn no_two_dealers_of_a_directory_have_one_name() {
+    let server = start_with(|config| {
+        directory(config);
+        config.dealers[1].public_url = Some("https://ONE.example".to_owned());
+    });
+    assert_eq!(names_of(&server)["dealers"], json!([{"dealer": "one.example"}]));
+}
+
+#[test]
+fn calls_that_reach_no_dealer_are_counted() {
+    let server = started();
+    let names = call_of("aap_dealer_information", &json!({"names_only": true}));
+    for _ in 0..RateLimitConfig::default().requests {
+        assert_eq!(post(&server, &[HOST], &names).status, 200);
+    }
+    let refused = post(&server, &[HOST], &names);
+    assert_eq!(refused.status, 429, "{}", refused.json());
+    // No dealer has counted any of them.
+    let own = call_of("aap_inventory_facets", &json!({}));
+    let own = result(&post(&server, &[("Host", "one.example")], &own));
+    assert_eq!(own["isError"], false, "{own}");
+}
+
+#[test]
+fn names_are_listed_beyond_those_that_a_call_asks() {
+    let server = start_with(|config| {
+        directory(config);
+        let one = config.dealers[0].clone();
+        for number in 2..201 {
+            let mut more = one.clone();
+            more.terms.id = format!("more{number}");
+            more.hosts = vec![format!("more{number}.example")];
+            config.dealers.push(more);
+        }
+    });
+    let listed = names_of(&server);
+    assert_eq!(listed["dealers"].as_array().unwrap().len(), 201);
+    assert_eq!(listed["left_out_dealers"], Value::Null);
+}
+
+#[test]
+fn a_name_of_a_dealer_makes_no_link_of_its_own() {
+    let server = start_with(|config| {
+        directory(config);
+        config.dealers[0].terms.name = "One](https://evil.example) Motors".to_owned();
+    });
+    let text = String::from_utf8(get(&server, "/llms.txt", &[]).body).unwrap();
+    let line = text.lines().find(|line| line.contains("evil")).unwrap();
+    assert_eq!(line, "- [One) (https://evil.example) Motors](https://one.example/)");
+}
