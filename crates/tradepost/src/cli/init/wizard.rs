@@ -16,6 +16,7 @@ use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome, check_config, console, data_folder, dealers};
 use crate::console::password;
 
+mod destination;
 mod draft;
 mod feed;
 mod hours;
