@@ -1,7 +1,7 @@
 //! Tables of products, as ad operations keep them in a spreadsheet, read as products of a catalogue.
 //!
 //! Nothing here reads or writes files: [`read`] makes products of the bytes of a table and reports every problem with
-//! its row and column, and [`merge`] puts them into a catalogue.
+//! its row and column, and [`merge()`] puts them into a catalogue.
 
 use std::collections::BTreeSet;
 

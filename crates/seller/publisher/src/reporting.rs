@@ -1,6 +1,6 @@
 //! Reports of delivery that a buyer gets by webhook (`reporting_webhook`): what it has asked for, and what it
 //! was told so far. What is due follows from the media buy and its delivery, and is queued with the other
-//! notifications ([`send`]).
+//! notifications (module `send`).
 
 use std::collections::BTreeMap;
 

@@ -403,7 +403,8 @@ fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
     };
     let mut book = Book::default();
     let mut kills = 0;
-    for round in 0..2 * KILLS as u64 {
+    // On a busy machine few requests are answered before the kill, so that it takes more rounds.
+    for round in 0..4 * KILLS as u64 {
         let mut process = Process::bare(folder.path());
         let address = process.address;
         let old: Vec<_> = book.in_doubt.iter().cloned().collect();
@@ -424,11 +425,11 @@ fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
         for (key, fate) in outcomes {
             book.note(key, fate);
         }
-        if kills == KILLS {
+        if kills >= KILLS && book.acknowledged.len() > KILLS {
             break;
         }
     }
-    assert_eq!(kills, KILLS, "too few requests were on their way when it was killed");
+    assert!(kills >= KILLS, "too few requests were on their way when it was killed");
     let before = book.audit(folder.path());
     assert!(book.acknowledged.len() > KILLS, "{} acknowledged", book.acknowledged.len());
     println!(
