@@ -453,14 +453,25 @@ for (const [screen, agreed] of [["wide", "10:00"], ["phone", "11:00"]]) {
   let answer;
   const asked = new Promise((resolve) => (answer = resolve));
   await page.route("**/stage", (route) => asked.then(() => route.continue()));
-  const sending = await page.evaluate(() => new Promise((resolve) => {
+  const { sending, again } = await page.evaluate(() => new Promise((resolve) => {
     const buttons = [...document.querySelectorAll(".stages button")];
-    const shown = () => resolve(buttons.map((it) => `${it.textContent} ${it.disabled}`).join(", "));
+    const note = document.querySelector("textarea");
+    const state = () => buttons.map((button) => `${button.textContent} ${button.disabled}`).join(", ");
+    // Both at once: while the form is being sent, nothing more is evaluated here.
+    const shown = () => {
+      const sending = state();
+      // As when the browser shows a page again that it has kept.
+      note.value = "typed before";
+      window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+      resolve({ sending, again: `${state()}, ${note.value}` });
+    };
     document.addEventListener("submit", () => setTimeout(shown));
     buttons.find((it) => it.value === "working").click();
   }));
   const expected = "New true, Saving… true, Sold true, Lost true";
   check("a form that is being sent says so, and cannot be sent again", sending === expected, sending);
+  const kept = "New false, Working false, Sold false, Lost false, typed before";
+  check("a page that is shown again can be sent again, with what was typed", again === kept, again);
   answer();
   await page.getByRole("status").waitFor();
   check("the result of the action is shown", await page.getByRole("status").isVisible());
