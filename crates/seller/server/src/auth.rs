@@ -17,7 +17,7 @@ use axum::http::{HeaderMap, header};
 pub use group::GroupMember;
 use jiff::Timestamp;
 use key::KeyLookup;
-use method::{AuthMethod, AuthRequest, stronger};
+use method::{AuthMethod, AuthRequest, stronger, strongest};
 use tradepost_a2a::card::{SecurityRequirement, SecurityScheme};
 
 use crate::card;
@@ -383,12 +383,7 @@ impl Authenticator {
         for method in self.methods.iter().filter(|method| method.is_shown(request.headers)) {
             match method.authenticate(request).await {
                 Ok(principal) => return Some(Ok(principal)),
-                Err(other) => {
-                    refused = Some(match refused {
-                        Some(earlier) => stronger(earlier, other),
-                        None => other,
-                    });
-                }
+                Err(other) => refused = Some(strongest(refused, other)),
             }
         }
         refused.map(Err)

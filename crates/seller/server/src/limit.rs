@@ -285,8 +285,15 @@ impl SharedPermits {
 #[derive(Debug)]
 pub struct ExhaustedCallers {
     clock: Clock,
-    /// Moment at which each passes again, with the limit.
-    callers: Mutex<HashMap<LimitKey, (Duration, RateLimit)>>,
+    callers: Mutex<HashMap<LimitKey, ExhaustedCaller>>,
+}
+
+/// A caller that has used up a limit.
+#[derive(Debug)]
+struct ExhaustedCaller {
+    /// Time of the clock from which it passes again.
+    until: Duration,
+    limit: RateLimit,
 }
 
 impl ExhaustedCallers {
@@ -299,24 +306,26 @@ impl ExhaustedCallers {
     /// Notes a caller that a limiter has refused.
     pub fn note(&self, caller: LimitKey, exceeded: RateLimitExceeded) {
         let until = self.clock.elapsed().saturating_add(exceeded.wait);
-        self.lock().insert(caller, (until, exceeded.limit));
+        self.lock().insert(caller, ExhaustedCaller { until, limit: exceeded.limit });
     }
 
     /// Returns the exceeded limit of a caller that still has to wait.
     #[must_use]
     pub fn find(&self, caller: &LimitKey) -> Option<RateLimitExceeded> {
-        let (until, limit) = *self.lock().get(caller)?;
-        let wait = until.checked_sub(self.clock.elapsed()).filter(|wait| !wait.is_zero())?;
-        Some(RateLimitExceeded { wait, limit })
+        let callers = self.lock();
+        let exhausted = callers.get(caller)?;
+        let wait = exhausted.until.checked_sub(self.clock.elapsed());
+        let wait = wait.filter(|wait| !wait.is_zero())?;
+        Some(RateLimitExceeded { wait, limit: exhausted.limit })
     }
 
     /// Removes callers that pass again.
     pub fn tidy(&self) {
         let now = self.clock.elapsed();
-        self.lock().retain(|_, (until, _)| *until > now);
+        self.lock().retain(|_, caller| caller.until > now);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<LimitKey, (Duration, RateLimit)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LimitKey, ExhaustedCaller>> {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

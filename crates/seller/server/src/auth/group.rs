@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 
-use super::method::{AuthRequest, stronger};
+use super::method::{AuthRequest, strongest};
 use super::{AuthDeps, AuthRefusal, AuthSettings, Authenticator, Principal, key};
 use crate::clock::Clock;
 use crate::limit::LimitKey;
@@ -69,12 +69,7 @@ impl Authenticator {
             while let Some(outcome) = judged.next().await {
                 match outcome {
                     Ok(principal) => return Some(Ok(principal)),
-                    Err(other) => {
-                        refused = Some(match refused {
-                            Some(earlier) => stronger(earlier, other),
-                            None => other,
-                        });
-                    }
+                    Err(other) => refused = Some(strongest(refused, other)),
                 }
             }
             refused.map(Err)
@@ -167,36 +162,16 @@ mod tests {
         assert_eq!(looked(), (allowed + 2) * MEMBERS);
     }
 
-    /// Never finds out who calls.
+    /// A method for every request.
     #[derive(Debug)]
-    struct Silent;
-
-    /// Accepts everybody.
-    #[derive(Debug)]
-    struct Friendly;
-
-    impl AuthMethod for Silent {
-        fn schemes(&self) -> Vec<NamedScheme> {
-            Vec::new()
-        }
-
-        fn is_shown(&self, _: &HeaderMap) -> bool {
-            true
-        }
-
-        fn authenticate<'a>(
-            &'a self,
-            _: AuthRequest<'a>,
-        ) -> BoxFuture<'a, Result<Principal, AuthRefusal>> {
-            Box::pin(std::future::pending())
-        }
-
-        fn challenge(&self, _: &str, _: Option<&str>) -> String {
-            String::new()
-        }
+    enum AnyRequest {
+        /// Never finds out who calls.
+        Silent,
+        /// Accepts everybody.
+        Friendly,
     }
 
-    impl AuthMethod for Friendly {
+    impl AuthMethod for AnyRequest {
         fn schemes(&self) -> Vec<NamedScheme> {
             Vec::new()
         }
@@ -209,7 +184,12 @@ mod tests {
             &'a self,
             _: AuthRequest<'a>,
         ) -> BoxFuture<'a, Result<Principal, AuthRefusal>> {
-            Box::pin(std::future::ready(Ok(Principal::new("friend", Scopes::All))))
+            match self {
+                Self::Silent => Box::pin(std::future::pending()),
+                Self::Friendly => {
+                    Box::pin(std::future::ready(Ok(Principal::new("friend", Scopes::All))))
+                }
+            }
         }
 
         fn challenge(&self, _: &str, _: Option<&str>) -> String {
@@ -221,8 +201,8 @@ mod tests {
     async fn a_silent_agent_of_a_group_delays_no_other() {
         let member = |auth| Arc::new(Member(auth)) as Arc<dyn GroupMember>;
         let group = vec![
-            member(Authenticator::requiring("silent", Silent)),
-            member(Authenticator::requiring("friendly", Friendly)),
+            member(Authenticator::requiring("silent", AnyRequest::Silent)),
+            member(Authenticator::requiring("friendly", AnyRequest::Friendly)),
         ];
         let group = Authenticator::of_group("(all)", group, Clock::system());
         let headers = HeaderMap::new();

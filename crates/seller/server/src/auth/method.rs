@@ -123,3 +123,11 @@ pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     };
     if rank(&other) > rank(&one) { other } else { one }
 }
+
+/// Keeps the refusal that says the most of all so far.
+pub(super) fn strongest(earlier: Option<AuthRefusal>, other: AuthRefusal) -> AuthRefusal {
+    match earlier {
+        Some(earlier) => stronger(earlier, other),
+        None => other,
+    }
+}
