@@ -120,6 +120,17 @@ struct ReportFigures {
     packages: Vec<Value>,
 }
 
+/// Reports of delivery by the start of their window.
+struct DeliveredWindows<'a> {
+    windows: BTreeMap<Timestamp, Vec<&'a DeliveryReport>>,
+}
+
+impl<'a> DeliveredWindows<'a> {
+    fn reports_in(&self, window: Period) -> &[&'a DeliveryReport] {
+        self.windows.get(&window.start).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Returns the digest of what was delivered in a window. Terms, which a buyer may change, are not a part of it: figures
 /// of the past stay the same when a package is paused or costs something else.
 fn digest(reports: &[&DeliveryReport]) -> String {
@@ -155,15 +166,15 @@ impl ReportSource<'_> {
         ReportFigures { totals: chosen(report::metrics(reports.iter().copied())), packages }
     }
 
-    /// Returns what was delivered, by the start of its window.
-    fn delivered(&self) -> BTreeMap<Timestamp, Vec<&DeliveryReport>> {
+    /// Returns what was delivered in each window.
+    fn delivered(&self) -> DeliveredWindows<'_> {
         let mut windows: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for report in &self.delivery.reports {
             if let Some(window) = self.cadence.window_at(report.at) {
                 windows.entry(window.start).or_default().push(report);
             }
         }
-        windows
+        DeliveredWindows { windows }
     }
 
     /// Returns true if the delivery of a window is known: there is some, or the ad server was asked after it.
@@ -237,9 +248,10 @@ impl ReportSender<'_> {
             is_sandbox: account.is_some_and(|account| account.thing.sandbox),
             end: canceled_at.unwrap_or(buy.thing.end_time),
         };
+        let delivered = source.delivered();
         let mut room = AT_ONCE;
-        self.correct(&source, &mut reports.thing, &mut room)?;
-        self.report_windows(&source, &mut reports.thing, &mut room)?;
+        self.correct(&source, &delivered, &mut reports.thing, &mut room)?;
+        self.report_windows(&source, &delivered, &mut reports.thing, &mut room)?;
         reports.thing.due_at = if room == 0 {
             // The rest comes with the next look.
             Some(self.now)
@@ -259,16 +271,16 @@ impl ReportSender<'_> {
     fn correct(
         &self,
         source: &ReportSource<'_>,
+        delivered: &DeliveredWindows<'_>,
         reports: &mut ReportSubscription,
         room: &mut usize,
     ) -> Result<(), InternalError> {
-        let delivered = source.delivered();
         for (start, told) in reports.told.clone() {
             let Some(window) = start.parse().ok().and_then(|at| source.cadence.window_at(at))
             else {
                 continue;
             };
-            let of_window = delivered.get(&window.start).map_or(&[][..], Vec::as_slice);
+            let of_window = delivered.reports_in(window);
             let digest = digest(of_window);
             if digest == told || !source.is_known(window, of_window) {
                 continue;
@@ -289,16 +301,16 @@ impl ReportSender<'_> {
     fn report_windows(
         &self,
         source: &ReportSource<'_>,
+        delivered: &DeliveredWindows<'_>,
         reports: &mut ReportSubscription,
         room: &mut usize,
     ) -> Result<(), InternalError> {
-        let delivered = source.delivered();
         while let Some(window) = source.next_window(reports) {
             if source.reporting.due_after(window.end) > self.now || *room == 0 {
                 break;
             }
             *room -= 1;
-            let of_window = delivered.get(&window.start).map_or(&[][..], Vec::as_slice);
+            let of_window = delivered.reports_in(window);
             let is_known = source.is_known(window, of_window);
             let told = if is_known { digest(of_window) } else { UNKNOWN.to_owned() };
             let figures = source.figures(of_window);
