@@ -404,17 +404,7 @@ impl PublisherOptions {
     /// Returns the publishers of the configuration, or the named one.
     fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, CommandFailure> {
         let mut config = self.config(context)?;
-        let mut found = std::mem::take(&mut config.publishers);
-        if found.is_empty() {
-            return Err(CommandFailure::usage("the configuration has no publisher"));
-        }
-        if let Some(wanted) = &self.publisher {
-            let absent = unknown(&found);
-            found.retain(|publisher| publisher.profile.id == *wanted);
-            if found.is_empty() {
-                return Err(absent);
-            }
-        }
+        let found = take_publishers(&mut config, self.publisher.as_deref())?;
         let store = Arc::new(self.place.open(Some(&config), context)?);
         let open = |config: config::PublisherConfig| {
             let publisher_store = SqlPublisherStore::new(Arc::clone(&store), &config.profile.id);
@@ -431,11 +421,40 @@ impl PublisherOptions {
 
     /// Returns the named publisher, or the only one.
     fn only(&self, context: &Context) -> Result<Publishing, CommandFailure> {
-        let mut found = self.publishers(context)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(only), true) => Ok(only),
-            (Some(_) | None, _) => Err(several()),
+        only(self.publishers(context)?)
+    }
+}
+
+/// Takes the publishers out of a configuration, or the named one.
+///
+/// # Errors
+/// Fails when there is none, or none of that id.
+fn take_publishers(
+    config: &mut config::Config,
+    id: Option<&str>,
+) -> Result<Vec<config::PublisherConfig>, CommandFailure> {
+    let mut found = std::mem::take(&mut config.publishers);
+    if found.is_empty() {
+        return Err(CommandFailure::usage("the configuration has no publisher"));
+    }
+    if let Some(id) = id {
+        let absent = unknown(&found);
+        found.retain(|publisher| publisher.profile.id == id);
+        if found.is_empty() {
+            return Err(absent);
         }
+    }
+    Ok(found)
+}
+
+/// Returns the only one of the publishers that were found.
+///
+/// # Errors
+/// Fails when there are several.
+fn only<T>(mut found: Vec<T>) -> Result<T, CommandFailure> {
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(_) | None, _) => Err(several()),
     }
 }
 

@@ -9,7 +9,7 @@ use tradepost_document::json::{self, Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 
-use super::{several, unknown};
+use super::{only, take_publishers};
 use crate::adagents::fetch::{self, FetchedFile};
 use crate::adagents::{self, AdagentsInput, AdagentsProblem, ExpectedAgent};
 use crate::cli::context::runtime;
@@ -77,19 +77,7 @@ impl ChosenPublisher {
 
     fn of(&self, mut config: Config) -> Result<PublisherConfig, CommandFailure> {
         check_config::load_catalogues(&mut config)?;
-        let mut found = std::mem::take(&mut config.publishers);
-        if found.is_empty() {
-            return Err(CommandFailure::usage("the configuration has no publisher"));
-        }
-        if let Some(id) = &self.publisher {
-            let absent = unknown(&found);
-            found.retain(|publisher| publisher.profile.id == *id);
-            return found.pop().ok_or(absent);
-        }
-        match (found.pop(), found.is_empty()) {
-            (Some(only), true) => Ok(only),
-            (Some(_) | None, _) => Err(several()),
-        }
+        only(take_publishers(&mut config, self.publisher.as_deref())?)
     }
 }
 

@@ -13,7 +13,7 @@ use tradepost_document::json::{self, Map, Value, json};
 use tradepost_document::toml;
 use tradepost_publisher::catalogue::{Catalogue, CatalogueMistake};
 
-use super::{several, unknown};
+use super::{only, take_publishers};
 use crate::cli::output::table::{TableColumn, TableWidth, rows};
 use crate::cli::output::{CommandFailure, Output, word};
 use crate::cli::{Context, Outcome, check_config};
@@ -370,21 +370,14 @@ fn publisher(
     context: &Context,
 ) -> Result<PublisherConfig, CommandFailure> {
     let mut config = check_config::load(path, &context.environment)?;
-    let mut found = std::mem::take(&mut config.publishers);
-    if found.is_empty() {
-        return Err(CommandFailure::usage("the configuration has no publisher").hint(
+    let is_without = config.publishers.is_empty();
+    let found = take_publishers(&mut config, id).map_err(|failure| match is_without {
+        true => failure.hint(
             "add one under [[publishers]], or let `tradepost init --publisher --wizard` write it",
-        ));
-    }
-    if let Some(id) = id {
-        let absent = unknown(&found);
-        found.retain(|publisher| publisher.profile.id == id);
-        return found.pop().ok_or(absent);
-    }
-    match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(only),
-        (Some(_) | None, _) => Err(several()),
-    }
+        ),
+        false => failure,
+    })?;
+    only(found)
 }
 
 /// Reads the catalogue of a publisher, or finds the place of a new one.
