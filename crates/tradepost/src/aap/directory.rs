@@ -50,7 +50,7 @@ const ID: &str = "(directory)";
 /// Path of the endpoint.
 const PATH: &str = tradepost_server::http::mcp::PATH;
 
-/// Maximum number of dealers that are asked when a call names none, and that a list of names has.
+/// Maximum number of dealers that a call asks.
 const MAX_DEALERS: usize = 200;
 
 /// Instructions to models.

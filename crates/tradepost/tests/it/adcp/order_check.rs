@@ -29,14 +29,14 @@ use crate::support::{NOW, at};
 /// Time for a whole answer, of which the ad server has a quarter.
 const PATIENCE: Duration = Duration::from_millis(80);
 
-struct Desk {
+struct CheckFixture {
     ad_server: ScriptedAdServer,
     checker: OrderChecker,
     hand: ManualClock,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Desk {
+impl CheckFixture {
     fn new(patience: Duration) -> Self {
         let (clock, hand) = Clock::manual(at(NOW));
         let ad_server = ScriptedAdServer::default();
@@ -121,9 +121,9 @@ fn each_answer_of_the_ad_server_means_what_its_row_says() {
         Err(refused(RefusalReason::Unsupported)),
     ];
     let rows = rows.into_iter().map(|row| {
-        let desk = Desk::new(Duration::from_secs(60));
-        desk.forecast(row.clone());
-        format!("{row:?}\n    {}\n", desk.ask(true))
+        let fixture = CheckFixture::new(Duration::from_secs(60));
+        fixture.forecast(row.clone());
+        format!("{row:?}\n    {}\n", fixture.ask(true))
     });
     expect![[r#"
         Ok(Availability { matched: 9, available: 7 })
@@ -158,51 +158,51 @@ fn each_answer_of_the_ad_server_means_what_its_row_says() {
 
 #[test]
 fn objections_do_not_hide_what_is_left() {
-    let desk = Desk::new(Duration::from_secs(60));
-    desk.forecast(Ok(Availability { matched: 9, available: 7 }));
+    let fixture = CheckFixture::new(Duration::from_secs(60));
+    fixture.forecast(Ok(Availability { matched: 9, available: 7 }));
     let problem = PackageProblem {
         package_id: "new-0".to_owned(),
         field: "budget".to_owned(),
         message: "The budget buys nothing.".to_owned(),
     };
-    desk.ad_server.with(|made| made.objections = Some(vec![problem]));
-    assert_eq!(desk.ask(true), "validate availability: yes budget 7");
+    fixture.ad_server.with(|made| made.objections = Some(vec![problem]));
+    assert_eq!(fixture.ask(true), "validate availability: yes budget 7");
 }
 
 #[test]
 fn a_forecast_that_is_not_ready_stops_no_other_sale() {
-    let desk = Desk::new(Duration::from_secs(60));
-    desk.forecast(Err(AdServerError::NotYet { retry_after: None }));
-    assert_eq!(desk.ask(true), "validate availability: Down { retry_after: Some(5s) }");
-    desk.forecast(Ok(Availability { matched: 9, available: 7 }));
-    assert_eq!(desk.ask(true), "validate availability: yes 7");
-    desk.forecast(Err(AdServerError::NotYet { retry_after: Some(Duration::from_secs(90)) }));
-    assert_eq!(desk.ask(true), "validate availability: Down { retry_after: Some(90s) }");
-    assert_eq!(desk.ask(true), "validate: Down { retry_after: Some(5s) }");
+    let fixture = CheckFixture::new(Duration::from_secs(60));
+    fixture.forecast(Err(AdServerError::NotYet { retry_after: None }));
+    assert_eq!(fixture.ask(true), "validate availability: Down { retry_after: Some(5s) }");
+    fixture.forecast(Ok(Availability { matched: 9, available: 7 }));
+    assert_eq!(fixture.ask(true), "validate availability: yes 7");
+    fixture.forecast(Err(AdServerError::NotYet { retry_after: Some(Duration::from_secs(90)) }));
+    assert_eq!(fixture.ask(true), "validate availability: Down { retry_after: Some(90s) }");
+    assert_eq!(fixture.ask(true), "validate: Down { retry_after: Some(5s) }");
 }
 
 #[test]
 fn an_ad_server_that_never_answers_is_left_alone_for_a_while() {
-    let desk = Desk::new(PATIENCE);
-    desk.ad_server.with(|made| made.objections = None);
-    assert_eq!(desk.ask(false), "validate: Down { retry_after: Some(5s) }");
-    desk.hand.advance(SignedDuration::from_secs(2));
-    assert_eq!(desk.ask(false), ": Down { retry_after: Some(3s) }");
-    desk.hand.advance(SignedDuration::from_secs(3));
-    desk.ad_server.with(|made| made.objections = Some(Vec::new()));
-    assert_eq!(desk.ask(false), "validate: yes");
+    let fixture = CheckFixture::new(PATIENCE);
+    fixture.ad_server.with(|made| made.objections = None);
+    assert_eq!(fixture.ask(false), "validate: Down { retry_after: Some(5s) }");
+    fixture.hand.advance(SignedDuration::from_secs(2));
+    assert_eq!(fixture.ask(false), ": Down { retry_after: Some(3s) }");
+    fixture.hand.advance(SignedDuration::from_secs(3));
+    fixture.ad_server.with(|made| made.objections = Some(Vec::new()));
+    assert_eq!(fixture.ask(false), "validate: yes");
 }
 
 #[test]
 fn failed_forecasts_keep_nobody_from_what_needs_none() {
-    let desk = Desk::new(Duration::from_secs(60));
-    desk.forecast(Err(AdServerError::Unanswered));
-    assert_eq!(desk.ask(true), "validate availability: Down { retry_after: Some(5s) }");
-    assert_eq!(desk.ask(true), "validate: Down { retry_after: Some(5s) }");
-    assert_eq!(desk.ask(false), "validate: yes");
-    desk.hand.advance(SignedDuration::from_secs(5));
-    desk.forecast(Ok(Availability { matched: 9, available: 7 }));
-    assert_eq!(desk.ask(true), "validate availability: yes 7");
+    let fixture = CheckFixture::new(Duration::from_secs(60));
+    fixture.forecast(Err(AdServerError::Unanswered));
+    assert_eq!(fixture.ask(true), "validate availability: Down { retry_after: Some(5s) }");
+    assert_eq!(fixture.ask(true), "validate: Down { retry_after: Some(5s) }");
+    assert_eq!(fixture.ask(false), "validate: yes");
+    fixture.hand.advance(SignedDuration::from_secs(5));
+    fixture.forecast(Ok(Availability { matched: 9, available: 7 }));
+    assert_eq!(fixture.ask(true), "validate availability: yes 7");
 }
 
 /// An answer of the contract with a body.

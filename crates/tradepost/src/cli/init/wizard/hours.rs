@@ -54,16 +54,18 @@ fn spelled_out(hours: &str) -> String {
 /// Writes `9`, `9:30` and `6pm` as a time of 24 hours.
 fn time(text: &str) -> String {
     let text = text.to_lowercase();
-    let (number, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
-        (Some(number), _) => (number, Some(0)),
-        (_, Some(number)) => (number, Some(12)),
-        (None, None) => (text.as_str(), None),
-    };
+    let morning = text.strip_suffix("am");
+    let afternoon = text.strip_suffix("pm");
+    let number = morning.or(afternoon).unwrap_or(&text);
     let (hour, minute) = number.split_once(':').unwrap_or((number, "00"));
-    match (half, hour.parse::<u32>()) {
+    let has_half = morning.is_some() || afternoon.is_some();
+    match hour.parse::<u32>() {
         // Noon is 12 pm, and midnight 12 am.
-        (Some(half), Ok(hour @ 1..=12)) => format!("{:02}:{minute}", hour % 12 + half),
-        (Some(_) | None, Ok(_) | Err(_)) => format!("{hour:0>2}:{minute}"),
+        Ok(hour @ 1..=12) if has_half => {
+            let offset = if afternoon.is_some() { 12 } else { 0 };
+            format!("{:02}:{minute}", hour % 12 + offset)
+        }
+        Ok(_) | Err(_) => format!("{hour:0>2}:{minute}"),
     }
 }
 
