@@ -1,6 +1,6 @@
 //! Reads typed structs from values that rules have already accepted, without a second check.
 //!
-//! A [`form!`](crate::form) is a struct that names each member once, with its type. Members that are to be
+//! A [`typed_struct!`](crate::typed_struct) is a struct that names each member once, with its type. Members that are to be
 //! stored or returned unchanged are kept as sent.
 
 use jiff::Timestamp;
@@ -48,12 +48,12 @@ pub enum ValueKind {
     /// One of these kinds.
     Either(Vec<Self>),
     /// An object with these members, and possibly others.
-    Form(Vec<FormMember>),
+    Struct(Vec<StructMember>),
 }
 
-/// A member of a form.
+/// A member of a struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormMember {
+pub struct StructMember {
     /// Its name in the object.
     pub name: &'static str,
     /// The kind of value that is read.
@@ -62,7 +62,7 @@ pub struct FormMember {
     pub required: bool,
 }
 
-impl FormMember {
+impl StructMember {
     /// A member that is read as `T`.
     #[must_use]
     pub fn new<T: Typed>(name: &'static str) -> Self {
@@ -76,17 +76,17 @@ impl FormMember {
     }
 }
 
-/// Declares a form: a struct that is read from an object that the rules have accepted.
+/// Declares a struct that is read from an object that the rules have accepted.
 ///
 /// A member has the name of its field, or the one after `=`. After `; keep` come lists of members
 /// that are kept as sent, in the order of the list; after `; whole`, a field for the whole object.
 #[macro_export]
-macro_rules! form {
+macro_rules! typed_struct {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
     ($(
         $(#[$meta:meta])*
-        $vis:vis struct $form:ident {
+        $vis:vis struct $typed:ident {
             $( $(#[doc = $doc:literal])* $field:ident : $ty:ty $(= $name:literal)? ),* $(,)?
             $(; keep $( $(#[doc = $kept_doc:literal])* $kept:ident : [$($member:literal),* $(,)?] ),+ $(,)? )?
             $(; $(#[doc = $whole_doc:literal])* whole $whole:ident )?
@@ -94,18 +94,18 @@ macro_rules! form {
     )+) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        $vis struct $form {
+        $vis struct $typed {
             $( $(#[doc = $doc])* $vis $field: $ty, )*
             $($( $(#[doc = $kept_doc])* $vis $kept: $crate::json::Map, )+)?
             $( $(#[doc = $whole_doc])* $vis $whole: $crate::json::Map, )?
         }
 
-        impl $crate::typed::Typed for $form {
+        impl $crate::typed::Typed for $typed {
             fn kind() -> $crate::typed::ValueKind {
-                use $crate::typed::{ValueKind, FormMember};
-                ValueKind::Form(vec![
-                    $( FormMember::new::<$ty>($crate::form!(@name $field $($name)?)), )*
-                    $($($( FormMember::kept($member), )*)+)?
+                use $crate::typed::{ValueKind, StructMember};
+                ValueKind::Struct(vec![
+                    $( StructMember::new::<$ty>($crate::typed_struct!(@name $field $($name)?)), )*
+                    $($($( StructMember::kept($member), )*)+)?
                 ])
             }
 
@@ -113,7 +113,7 @@ macro_rules! form {
                 use $crate::typed;
                 let members = value.as_object()?;
                 Some(Self {
-                    $( $field: typed::member(members, $crate::form!(@name $field $($name)?))?, )*
+                    $( $field: typed::member(members, $crate::typed_struct!(@name $field $($name)?))?, )*
                     $($( $kept: typed::kept(members, &[$($member),*]), )+)?
                     $( $whole: members.clone(), )?
                 })
@@ -122,18 +122,18 @@ macro_rules! form {
     )+};
 }
 
-/// Implements storage for forms: each is serialised as the whole object that it was read from, so
+/// Implements storage for such structs: each is serialised as the whole object that it was read from, so
 /// that unknown members are kept.
 #[macro_export]
 macro_rules! kept_whole {
-    ($($form:ident . $whole:ident),+ $(,)?) => {$(
-        impl ::serde::Serialize for $form {
+    ($($typed:ident . $whole:ident),+ $(,)?) => {$(
+        impl ::serde::Serialize for $typed {
             fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.$whole.serialize(serializer)
             }
         }
 
-        impl<'de> ::serde::Deserialize<'de> for $form {
+        impl<'de> ::serde::Deserialize<'de> for $typed {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let members = <$crate::json::Map as ::serde::Deserialize>::deserialize(deserializer)?;
                 $crate::typed::read(members)

@@ -10,11 +10,11 @@ use sha2::{Digest as _, Sha256};
 use tradepost_document::canonical;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::form;
 use tradepost_document::format::hex;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::Typed as _;
+use tradepost_document::typed_struct;
 
 use crate::agent::{AccountRights, Billing};
 use crate::buy::MediaBuy;
@@ -100,7 +100,7 @@ kept! {
     }
 }
 
-form! {
+typed_struct! {
     /// A brand, as it was given (`core/brand-ref.json`).
     pub struct AccountBrand {
         /// Its domain, or that of its house.

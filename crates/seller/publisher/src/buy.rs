@@ -4,10 +4,10 @@
 use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{self, LenientList};
+use tradepost_document::typed_struct;
 
 use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
@@ -184,7 +184,7 @@ impl MediaBuyStatus {
     }
 }
 
-form! {
+typed_struct! {
     /// Assignment of a creative to a package (`core/creative-assignment.json`).
     pub struct Assigned {
         /// Id of the creative; test fixtures may lack it.

@@ -5,10 +5,10 @@
 //! [`products`](crate::publisher::Publisher::products), which know both places.
 
 use serde::Deserialize;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{LenientList, Typed as _};
+use tradepost_document::typed_struct;
 
 use crate::audience;
 use crate::creative::policy::CreativePolicy;
@@ -135,7 +135,7 @@ pub struct Signal {
     pub terms: SignalTerms,
 }
 
-form! {
+typed_struct! {
     /// A signal as it is published, as far as it is parsed.
     pub(crate) struct PublishedSignal {
         signal_agent_segment_id: Option<String>,
@@ -159,7 +159,7 @@ form! {
     }
 }
 
-form! {
+typed_struct! {
     /// A sponsored offering (`core/offering.json`), as far as it is parsed.
     pub struct Offering {
         /// Its id.

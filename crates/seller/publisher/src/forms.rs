@@ -2,7 +2,7 @@
 //! uses is declared in the form once, and a test compares the forms with the schemas. Only members
 //! that are repeated in a reply or stored as sent stay JSON.
 
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
 use crate::money::MoneyAmount;
 use crate::store::Order;
@@ -20,7 +20,7 @@ pub(crate) mod signals;
 pub(crate) mod tasks;
 pub(crate) mod vendors;
 
-form! {
+typed_struct! {
     /// Page of a list (`core/pagination-request.json`).
     pub(crate) struct Pagination {
         max_results: Option<u64>,

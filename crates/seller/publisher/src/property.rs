@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_document::form;
 use tradepost_document::json::{Value, json};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{LenientList, Typed as _};
+use tradepost_document::typed_struct;
 
 use crate::reply::object;
 use crate::store::{Stored, kept};
@@ -22,7 +22,7 @@ kept! {
     }
 }
 
-form! {
+typed_struct! {
     /// A property list as given, as far as it is parsed.
     #[derive(Default)]
     pub struct GivenPropertyList {

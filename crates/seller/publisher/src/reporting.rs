@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_adcp::error::AdcpRelease;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
-use tradepost_document::form;
 use tradepost_document::json::Value;
 use tradepost_document::kept_whole;
+use tradepost_document::typed_struct;
 
 use crate::store::{EntityRecord, FoundBy, New, StoreTx, kept};
 
@@ -27,7 +27,7 @@ tradepost_document::words! {
     }
 }
 
-form! {
+typed_struct! {
     /// Webhook for reports (`core/reporting-webhook.json`).
     pub struct ReportingWebhook {
         /// Address.

@@ -194,7 +194,7 @@ fn granted(
     Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
 }
 
-tradepost_document::form! {
+tradepost_document::typed_struct! {
     /// Reference to an account (`core/account-ref.json`): its id, or its natural key.
     pub(crate) struct Reference {
         account_id: Option<String>,

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use tradepost_adcp::error::AdcpRelease;
 use tradepost_adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::Typed as _;
+use tradepost_document::typed_struct;
 
 use crate::buy::MediaBuy;
 use crate::decision::{DecisionStep, LastDecision};
@@ -135,7 +135,7 @@ const fn usual_release() -> AdcpRelease {
     AdcpRelease::V3_1
 }
 
-form! {
+typed_struct! {
     /// Address for notifications (`core/push-notification-config.json`).
     pub struct Push {
         /// The address.

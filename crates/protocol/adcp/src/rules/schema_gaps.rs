@@ -33,7 +33,7 @@ fn fit(book: &RuleBook, node: &Node, kind: &ValueKind, at: &str, found: &mut Vec
                 fit(book, items, inner, &format!("{at}[]"), found);
             }
         }
-        ValueKind::Form(slots) => {
+        ValueKind::Struct(slots) => {
             for slot in slots {
                 let at = format!("{at}.{}", slot.name);
                 let of = |node| RuleBook::own(node, slot.name);
@@ -139,7 +139,7 @@ impl RuleBook {
             }
             // Some lists may be `null`, which `Option` reads as absent.
             ValueKind::List(_) => self.holds(node, &only(&[Type::Array, Type::Null])),
-            ValueKind::Object | ValueKind::Form(_) => self.holds(node, &only(&[Type::Object])),
+            ValueKind::Object | ValueKind::Struct(_) => self.holds(node, &only(&[Type::Object])),
             ValueKind::Either(kinds) => {
                 self.holds(node, &|node| kinds.iter().any(|kind| self.guarantees(node, kind)))
             }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_document::fault::InternalError;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{LenientList, Typed as _};
+use tradepost_document::typed_struct;
 
 use super::report::{ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
 use super::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
@@ -200,7 +200,7 @@ fn delivery(
     Ok(first)
 }
 
-form! {
+typed_struct! {
     /// Members of a controller's report other than its figures.
     #[derive(Default)]
     struct ForcedDelivery {

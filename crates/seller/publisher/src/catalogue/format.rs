@@ -1,15 +1,15 @@
 //! Creative formats: what a creative has to be made of.
 
-use tradepost_document::form;
 use tradepost_document::json::Value;
 use tradepost_document::kept_whole;
 use tradepost_document::typed::LenientList;
+use tradepost_document::typed_struct;
 
 use super::product::FormatId;
 use crate::money::MoneyAmount;
 use crate::store::{Entity, EntityKind};
 
-form! {
+typed_struct! {
     /// A creative format (`core/format.json`), as far as it is parsed. Every member is optional.
     pub struct CreativeFormat {
         /// Its id.

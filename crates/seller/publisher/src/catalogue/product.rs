@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tradepost_document::canonical;
-use tradepost_document::form;
 use tradepost_document::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::{self, LenientList};
+use tradepost_document::typed_struct;
 
 use super::ad_server_terms::AdServerTerms;
 use super::capacity::{CountedUnit, DeclaredCapacity, ProductCapacity};
@@ -100,7 +100,7 @@ pub struct Rate {
     pub pricing_options: Vec<PricingOption>,
 }
 
-form! {
+typed_struct! {
     /// A product as it is published (`core/product.json`), as far as it is parsed. Every member is optional,
     /// because test fixtures have whatever they have.
     pub(crate) struct PublishedProduct {

@@ -1,12 +1,12 @@
 //! Reporting of a product, as far as the publisher uses it.
 
-use tradepost_document::form;
 use tradepost_document::json::Value;
 use tradepost_document::typed::LenientList;
+use tradepost_document::typed_struct;
 
 use crate::forms::vendors::VendorMetric;
 
-form! {
+typed_struct! {
     /// Reporting of a product (`core/reporting-capabilities.json`). Words are repeated as they were given.
     pub(crate) struct Reporting {
         available_reporting_frequencies: LenientList<String>,

@@ -1,14 +1,14 @@
 //! Creatives as buyers send them: format, assets and provenance. Members that are not read are kept.
 
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::kept_whole;
 use tradepost_document::typed::Typed as _;
+use tradepost_document::typed_struct;
 
 use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
 
-form! {
+typed_struct! {
     /// Creative as it was sent (`core/creative-asset.json`). A stored one may lack any member.
     #[derive(Default)]
     pub struct GivenCreative {

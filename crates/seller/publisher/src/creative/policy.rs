@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
 use super::asset::CreativeVerifier;
 
@@ -73,7 +73,7 @@ pub struct Provenance {
     pub verifiers: Option<Vec<String>>,
 }
 
-form! {
+typed_struct! {
     /// Members of a product's `creative_policy` that are read.
     pub(crate) struct ProductCreativePolicy {
         provenance_required: Option<bool>,

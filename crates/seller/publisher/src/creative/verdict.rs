@@ -2,9 +2,9 @@
 //! claims. Only agents among the publisher's own `accepted_verifiers` are asked.
 
 use tradepost_adcp::error::{AdcpCode, AdcpError};
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed as _;
+use tradepost_document::typed_struct;
 
 use super::Creative;
 use super::asset::{Asset, CreativeVerifier, Declared, GivenCreative};
@@ -153,7 +153,7 @@ pub(crate) fn against(
     }
 }
 
-form! {
+typed_struct! {
     /// Verifier's answer (`creative/get-creative-features-response.json`). It comes from another party:
     /// members that do not fit the schema are treated as absent.
     struct VerifierAnswer {

@@ -1,7 +1,7 @@
 //! Accounts: `sync_accounts`, `list_accounts`, `sync_governance`.
 
-use tradepost_document::form;
 use tradepost_document::json::Value;
+use tradepost_document::typed_struct;
 
 use super::Pagination;
 use super::products::BrandRef;
@@ -9,7 +9,7 @@ use crate::account::AccountStatus;
 use crate::agent::Billing;
 use crate::resolve::Reference;
 
-form! {
+typed_struct! {
     /// `account/sync-accounts-request.json`.
     pub(crate) struct SyncAccounts {
         accounts: Vec<AccountRow>,

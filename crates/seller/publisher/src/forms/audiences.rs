@@ -1,11 +1,11 @@
 //! Audiences and conversion events: `sync_audiences`, `sync_event_sources`, `log_event`.
 
 use jiff::Timestamp;
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
 use crate::money::MoneyAmount;
 
-form! {
+typed_struct! {
     /// `media-buy/sync-audiences-request.json`.
     pub(crate) struct SyncAudiences {
         audiences: Option<Vec<AudienceRequest>>,

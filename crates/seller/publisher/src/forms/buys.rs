@@ -1,9 +1,9 @@
 //! Media buys: `create_media_buy`, `update_media_buy`, `get_media_buys`, `get_media_buy_delivery`.
 
 use jiff::Timestamp;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{OneOrMore, Typed, ValueKind};
+use tradepost_document::typed_struct;
 
 use super::{Money, Pagination};
 use crate::buy::MediaBuyStatus;
@@ -11,7 +11,7 @@ use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
 use crate::reporting::ReportingWebhook;
 
-form! {
+typed_struct! {
     /// `media-buy/create-media-buy-request.json`.
     pub(crate) struct CreateMediaBuy {
         plan_id: Option<String>,

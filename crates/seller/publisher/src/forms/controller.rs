@@ -1,14 +1,14 @@
 //! `comply_test_controller`. Its arguments are not checked against the schema before, because the
 //! controller has its own error codes: a member that does not fit the schema is treated as absent.
 
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
+use tradepost_document::typed_struct;
 
 use crate::agent::Billing;
 use crate::money::MoneyAmount;
 use crate::{account, creative};
 
-form! {
+typed_struct! {
     /// `compliance/comply-test-controller-request.json`.
     pub(crate) struct Comply {
         scenario: Option<String>,

@@ -1,8 +1,8 @@
 //! Creatives and their formats: `sync_creatives`, `list_creatives`, `list_creative_formats`.
 
 use jiff::Timestamp;
-use tradepost_document::form;
 use tradepost_document::json::Value;
+use tradepost_document::typed_struct;
 
 use super::{Direction, Pagination};
 use crate::catalogue::FormatId;
@@ -10,7 +10,7 @@ use crate::creative::CreativeStatus;
 use crate::money::MoneyAmount;
 use crate::resolve::Reference;
 
-form! {
+typed_struct! {
     /// `creative/sync-creatives-request.json`.
     pub(crate) struct SyncCreatives {
         creatives: Vec<CreativeAsset>,

@@ -2,14 +2,14 @@
 //! `get_plan_audit_logs`.
 
 use jiff::Timestamp;
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{Typed, ValueKind};
+use tradepost_document::typed_struct;
 
 use crate::money::MoneyAmount;
 use crate::plan::Reported;
 
-form! {
+typed_struct! {
     /// `governance/sync-plans-request.json`.
     pub(crate) struct SyncPlans {
         plans: Vec<GivenPlan>,

@@ -1,8 +1,8 @@
 //! Capabilities and products of a seller: `get_adcp_capabilities`, `get_products`.
 
-use tradepost_document::form;
 use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{Typed, ValueKind};
+use tradepost_document::typed_struct;
 
 use super::Pagination;
 use super::buys::ListReference;
@@ -10,7 +10,7 @@ pub(crate) use super::vendors::{BrandRef, VendorMetric};
 use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
 
-form! {
+typed_struct! {
     /// `protocol/get-adcp-capabilities-request.json`.
     pub(crate) struct GetCapabilities {
         protocols: Option<Vec<String>>,

@@ -1,13 +1,13 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
 //! `update_property_list`, `delete_property_list`, `validate_property_delivery`.
 
-use tradepost_document::form;
 use tradepost_document::json::Map;
+use tradepost_document::typed_struct;
 
 use super::Pagination;
 use crate::property::Identifier;
 
-form! {
+typed_struct! {
     /// `property/create-property-list-request.json`.
     pub(crate) struct CreatePropertyList {
         filters: Map,

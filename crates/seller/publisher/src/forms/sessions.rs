@@ -1,10 +1,10 @@
 //! Sponsored conversations: `si_get_offering`, `si_initiate_session`, `si_send_message`,
 //! `si_terminate_session`.
 
-use tradepost_document::form;
 use tradepost_document::json::Value;
+use tradepost_document::typed_struct;
 
-form! {
+typed_struct! {
     /// `sponsored-intelligence/si-get-offering-request.json`.
     pub(crate) struct GetOffering {
         offering_id: String,

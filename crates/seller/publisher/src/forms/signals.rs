@@ -1,11 +1,11 @@
 //! Signals: `get_signals`, `activate_signal`.
 
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
 use super::Pagination;
 use crate::money::MoneyAmount;
 
-form! {
+typed_struct! {
     /// `signals/get-signals-request.json`.
     pub(crate) struct GetSignals {
         signal_spec: Option<String>,

@@ -1,11 +1,11 @@
 //! Submitted tasks: `get_task_status`, `list_tasks`.
 
 use jiff::Timestamp;
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
 use super::{Direction, Pagination};
 
-form! {
+typed_struct! {
     /// `protocol/get-task-status-request.json`.
     pub(crate) struct GetTaskStatus {
         task_id: String,

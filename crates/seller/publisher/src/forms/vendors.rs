@@ -1,8 +1,8 @@
 //! Vendors of metrics, as requests and products name them.
 
-use tradepost_document::form;
+use tradepost_document::typed_struct;
 
-form! {
+typed_struct! {
     /// `core/brand-ref.json`.
     pub(crate) struct BrandRef {
         domain: Option<String>,

@@ -24,7 +24,7 @@ tradepost_document::catalog::words! {
     }
 }
 
-tradepost_document::form! {
+tradepost_document::typed_struct! {
     /// A form that fits a package of a request.
     struct Fitting {
         product_id: String,

@@ -246,7 +246,7 @@ tradepost_document::words! {
     }
 }
 
-tradepost_document::form! {
+tradepost_document::typed_struct! {
     /// Answer of a governance agent (`governance/check-governance-response.json`). It comes from
     /// another party: members that do not fit the schema are treated as absent.
     struct GovernanceAnswer {
