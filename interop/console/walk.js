@@ -187,7 +187,8 @@ const MAY = {
   await page.getByRole("button", { name: "Probe now" }).click();
   check("the page says that the prober has started", await page.getByRole("status").isVisible());
   await page.getByRole("heading", { name: "Running" }).waitFor();
-  await page.getByText(/[1-9]\d* of \d+ checks done/).waitFor();
+  // A busy machine needs more than the usual half minute for the first check, and a fast one may be done with all.
+  await page.getByText(/[1-9]\d* of \d+ checks done/).or(page.getByRole("heading", { name: /^Grade/ })).waitFor({ timeout: 300_000 });
   await look(page, said, "the prober is running", "probe-at-work");
   await page.getByRole("heading", { name: /^Grade/ }).waitFor({ timeout: 300_000 });
   check("the demo's agent conforms to the specifications", await page.getByRole("heading", { name: "Grade A" }).isVisible());
