@@ -1,6 +1,8 @@
 //! Requests and answers of the three inventory skills.
 
-use serde::Serialize;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Serialize, Serializer};
 
 use crate::vehicle::VehicleCondition;
 use crate::{RawJson, Skill, Version};
@@ -180,7 +182,7 @@ pub(super) fn read_vehicle(
                 optional "stock" => stock: parse::text,
                 optional "vehicle_id" => vehicle_id: parse::text,
                 // Any string: only a vehicle's ZIP code has a pattern. It is for desking, which
-                // this dealer does not offer (§1.3).
+                // this dealer does not offer.
                 optional "zip" => _zip: parse::text,
             });
             (kind, vin, stock, vehicle_id)
@@ -295,7 +297,45 @@ pub struct SearchPage {
     /// Maximum number of vehicles on the page.
     pub limit: u32,
     /// Vehicles in the requested order.
-    pub vehicles: Vec<RawJson>,
+    pub vehicles: Vec<ListedVehicle>,
+}
+
+/// A vehicle of a page: its listing, and its row in a table, once somebody has written that. Clones share both.
+#[derive(Debug, Clone)]
+pub struct ListedVehicle {
+    json: RawJson,
+    row: Arc<OnceLock<String>>,
+}
+
+impl ListedVehicle {
+    /// Creates a vehicle without a row.
+    #[must_use]
+    pub fn new(json: RawJson) -> Self {
+        Self { json, row: Arc::default() }
+    }
+
+    /// Returns the listing.
+    #[must_use]
+    pub fn json(&self) -> &RawJson {
+        &self.json
+    }
+
+    /// Returns the listing as JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.json.as_json()
+    }
+
+    /// Returns the row of the vehicle in a table, which `write` makes of the JSON text at the first call.
+    pub fn row(&self, write: impl FnOnce(&str) -> String) -> &str {
+        self.row.get_or_init(|| write(self.as_json()))
+    }
+}
+
+impl Serialize for ListedVehicle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
+    }
 }
 
 /// Counts over the inventory or a part of it. Facets without entries are omitted.

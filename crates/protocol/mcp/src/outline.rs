@@ -143,14 +143,25 @@ pub fn link(url: &str) -> &str {
 /// Renders a table of Markdown.
 #[must_use]
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut out = line(header.iter().map(|&name| name.to_owned()).collect());
-    out.push_str(&line(header.iter().map(|_| "---".to_owned()).collect()));
-    // Escaped, because a bar in a dealer's text would begin a new cell.
+    let mut out = table_head(header);
     for row in rows {
-        out.push_str(&line(row.iter().map(|cell| cell.replace('|', "\\|")).collect()));
+        out.push_str(&table_row(row));
     }
     out
+}
+
+/// Renders the first two lines of a table of Markdown.
+#[must_use]
+pub fn table_head(header: &[&str]) -> String {
+    format!("| {} |\n|{}\n", header.join(" | "), " --- |".repeat(header.len()))
+}
+
+/// Renders a row of a table of Markdown, with its line break.
+#[must_use]
+pub fn table_row(cells: &[String]) -> String {
+    // Escaped, because a bar in a dealer's text would begin a new cell.
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 fn is_shown(value: &Value) -> bool {

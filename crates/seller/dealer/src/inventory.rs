@@ -294,7 +294,7 @@ impl Inventory {
             if let Some(row) = listed {
                 let vehicle_id = self.index.vehicle_id(row).to_owned();
                 return Ok(VehicleLookup::Listed(FoundListing {
-                    json: self.listings.get(row)?,
+                    json: self.listings.get(row)?.json().clone(),
                     vehicle_id,
                 }));
             }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tradepost_aap::inventory::ListedVehicle;
 use tradepost_aap::{AapReply, RawJson};
 
 use super::answer_cache::{ANSWERS, AnswerCache, CacheKey};
@@ -44,7 +45,7 @@ impl Listings {
     }
 
     /// Returns the listing of a row.
-    pub(super) fn get(&self, row: u32) -> Result<RawJson, SnapshotError> {
+    pub(super) fn get(&self, row: u32) -> Result<ListedVehicle, SnapshotError> {
         if let Some(listing) = self.recent.get(self.name, row) {
             return Ok(listing);
         }
@@ -60,6 +61,7 @@ impl Listings {
             .map_err(|_| SnapshotError("a listing cannot be unpacked"))?;
         let listing =
             RawJson::from_text(text).map_err(|_| SnapshotError("a listing is no JSON"))?;
+        let listing = ListedVehicle::new(listing);
         self.recent.put(self.name, row, &listing);
         Ok(listing)
     }
@@ -159,7 +161,7 @@ pub struct InventoryCache {
 struct CacheEntry {
     inventory: u64,
     row: u32,
-    listing: RawJson,
+    listing: ListedVehicle,
 }
 
 /// Number of pooled decompression buffers.
@@ -195,13 +197,13 @@ impl InventoryCache {
         self.places.get(usize::try_from(place).ok()?)
     }
 
-    fn get(&self, inventory: u64, row: u32) -> Option<RawJson> {
+    fn get(&self, inventory: u64, row: u32) -> Option<ListedVehicle> {
         let kept = self.place(inventory, row)?.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.as_ref().filter(|kept| (kept.inventory, kept.row) == (inventory, row));
         kept.map(|kept| kept.listing.clone())
     }
 
-    fn put(&self, inventory: u64, row: u32, listing: &RawJson) {
+    fn put(&self, inventory: u64, row: u32, listing: &ListedVehicle) {
         if let Some(place) = self.place(inventory, row) {
             let kept = CacheEntry { inventory, row, listing: listing.clone() };
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);

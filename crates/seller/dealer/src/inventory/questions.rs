@@ -3,6 +3,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
+use tradepost_aap::inventory::ListedVehicle;
 use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_aap::{self as aap, AapReply, AapRequest, DealerTerms, Skill, Version};
 use tradepost_document::json::json;
@@ -69,7 +70,7 @@ fn found(inventory: &Inventory, query: &str) -> Vec<String> {
     let search = Search { filters, ..Search::default() };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
     let (page, _) = inventory.search(&search, policy, CurrentYear::TEST).unwrap();
-    let id = |raw: &RawJson| {
+    let id = |raw: &ListedVehicle| {
         let vehicle: tradepost_document::json::Value =
             tradepost_document::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-use tradepost_aap::inventory::{Sort, SortField, SortOrder};
+use tradepost_aap::inventory::{ListedVehicle, Sort, SortField, SortOrder};
 use tradepost_aap::vehicle::VehicleCondition;
 use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::json::{Value, json};
@@ -45,7 +45,7 @@ fn by(field: SortField, order: SortOrder) -> Option<Sort> {
 
 #[track_caller]
 fn ids(page: &SearchPage) -> Vec<String> {
-    let id = |raw: &RawJson| {
+    let id = |raw: &ListedVehicle| {
         let vehicle: Value = tradepost_document::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()
     };

@@ -10,7 +10,7 @@ use tradepost_document::display::{dollars, grouped, label, member};
 use tradepost_document::json::{self, RawValue, Value};
 use tradepost_document::problem::Problem;
 use tradepost_document::text::SENTENCE;
-use tradepost_mcp::outline::{line, link, said, said_text, table};
+use tradepost_mcp::outline::{line, link, said, said_text, table_head, table_row};
 use tradepost_mcp::sanitize::{dealer_text, quotation, quoted};
 use tradepost_mcp::summary;
 
@@ -123,7 +123,7 @@ struct WrittenPage<'p> {
 /// Members of a listing that a row shows. Reading a whole listing takes several times as long.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ListedVehicle<'v> {
+struct ShownListing<'v> {
     year: Option<u64>,
     #[serde(borrow)]
     make: Option<Cow<'v, str>>,
@@ -147,7 +147,7 @@ struct ListedVehicle<'v> {
     vdp_url: Option<Cow<'v, str>>,
 }
 
-impl ListedVehicle<'_> {
+impl ShownListing<'_> {
     fn title(&self) -> String {
         let year = self.year.map(|year| year.to_string()).unwrap_or_default();
         let words = [&self.make, &self.model, &self.trim];
@@ -184,7 +184,10 @@ impl ListedVehicle<'_> {
 struct VehicleRows {
     total: u64,
     skip: u64,
-    rows: Vec<Vec<String>>,
+    /// Number of rows.
+    shown: u64,
+    /// The rows, one after another.
+    rows: String,
 }
 
 impl VehicleRows {
@@ -193,7 +196,9 @@ impl VehicleRows {
             ReplyData::Page(page) => Self {
                 total: page.total as u64,
                 skip: page.skip.into(),
-                rows: page.vehicles.iter().map(|vehicle| Self::row(vehicle.as_json())).collect(),
+                shown: page.vehicles.len() as u64,
+                // Written once for each listing, because that takes longer than the search.
+                rows: page.vehicles.iter().map(|vehicle| vehicle.row(Self::row)).collect(),
             },
             ReplyData::Written(written) => {
                 let page = json::from_str::<WrittenPage<'_>>(written.as_json());
@@ -207,28 +212,29 @@ impl VehicleRows {
     }
 
     fn from_written(page: WrittenPage<'_>) -> Self {
-        let rows = page.vehicles.iter().map(|vehicle| Self::row(vehicle.get()));
-        Self { total: page.total, skip: page.skip, rows: rows.collect() }
+        let rows = page.vehicles.iter().map(|vehicle| Self::row(vehicle.get())).collect();
+        Self { total: page.total, skip: page.skip, shown: page.vehicles.len() as u64, rows }
     }
 
-    fn row(listing: &str) -> Vec<String> {
+    fn row(listing: &str) -> String {
         // Our own listings can always be read.
-        json::from_str::<ListedVehicle<'_>>(listing).unwrap_or_default().cells()
+        let listing = json::from_str::<ShownListing<'_>>(listing).unwrap_or_default();
+        table_row(&listing.cells())
     }
 }
 
 fn page(dealer: &str, data: &ReplyData) -> String {
-    let VehicleRows { total, skip, rows } = VehicleRows::new(data);
-    let shown = rows.len();
+    let VehicleRows { total, skip, shown, rows } = VehicleRows::new(data);
     let count = grouped(Some(&Value::from(total)));
     let mut out = format!("{shown} of {count} matching vehicles at {}\n", name(dealer));
     if !rows.is_empty() {
         let header =
             ["vehicle", "condition", "price", "miles", "status", "stock", "called by", "link"];
         out.push('\n');
-        out.push_str(&table(&header, &rows));
+        out.push_str(&table_head(&header));
+        out.push_str(&rows);
     }
-    let next = skip.saturating_add(shown as u64);
+    let next = skip.saturating_add(shown);
     if shown > 0 && next < total {
         out.push_str(&format!("\nmore: call again with pagination.skip {next}\n"));
     }

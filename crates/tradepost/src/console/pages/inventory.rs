@@ -143,7 +143,8 @@ fn find(
         .map_err(InternalError::on(WHAT))?;
     // A search has no other kind of reply.
     let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
-    Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
+    let vehicles = page.vehicles.iter().map(|vehicle| vehicle.json().clone()).collect();
+    Ok((page.total, vehicles, reply.message.filter(|_| wanted.query.is_some())))
 }
 
 fn address(seller: &DealerAgent, wanted: &WantedListings<'_>, skip: u32) -> String {

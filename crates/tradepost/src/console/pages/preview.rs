@@ -3,7 +3,7 @@
 
 use askama::Template;
 use tradepost_a2a::DataPart;
-use tradepost_aap::inventory::{Filters, Search};
+use tradepost_aap::inventory::{Filters, ListedVehicle, Search};
 use tradepost_aap::{AapReply, QUERY_READING, RawJson, ReplyData, Skill, VehicleQuery};
 use tradepost_dealer::inventory::CurrentYear;
 use tradepost_dealer::skills::{self, SkillError};
@@ -128,7 +128,7 @@ impl Console {
         let terms = &seller.dealer.terms;
         let summary = self.offers.summary(&self.store, terms)?;
         let (total, vehicles) = vehicles(&reply.data);
-        let cars = cars(vehicles, &summary, &terms.id);
+        let cars = cars(&vehicles, &summary, &terms.id);
         let reading = reply.reading.as_ref().map(shown_reading).unwrap_or_default();
         Ok(PreviewedAnswer {
             reading,
@@ -142,18 +142,20 @@ impl Console {
 }
 
 /// Returns the number of matches, and the vehicles of an answer.
-fn vehicles(data: &ReplyData) -> (usize, &[RawJson]) {
+fn vehicles(data: &ReplyData) -> (usize, Vec<&RawJson>) {
     match data {
-        ReplyData::Page(page) => (page.total, &page.vehicles),
-        ReplyData::Vehicle(vehicle) => (1, std::slice::from_ref(vehicle)),
+        ReplyData::Page(page) => {
+            (page.total, page.vehicles.iter().map(ListedVehicle::json).collect())
+        }
+        ReplyData::Vehicle(vehicle) => (1, vec![vehicle]),
         ReplyData::Dealer(_)
         | ReplyData::Facets(_)
         | ReplyData::Lead(_)
-        | ReplyData::Written(_) => (0, &[]),
+        | ReplyData::Written(_) => (0, Vec::new()),
     }
 }
 
-fn cars(vehicles: &[RawJson], summary: &Summary, dealer_id: &str) -> Vec<InventoryCar> {
+fn cars(vehicles: &[&RawJson], summary: &Summary, dealer_id: &str) -> Vec<InventoryCar> {
     vehicles.iter().take(SHOWN).map(|raw| car(raw, summary, dealer_id)).collect()
 }
 
