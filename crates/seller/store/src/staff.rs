@@ -166,6 +166,26 @@ pub struct FoundLeads {
     pub is_cut: bool,
 }
 
+/// Limits of reading leads with their histories.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryLimits {
+    /// Most leads that are returned.
+    pub returned: u32,
+    /// Most leads in which a text is searched.
+    pub searched: usize,
+}
+
+/// Leads with their histories, or the limit that they exceed: a part of them is never returned.
+#[derive(Debug)]
+pub enum LeadHistories {
+    /// All of them.
+    All(Vec<LeadHistory>),
+    /// There are more than [`HistoryLimits::returned`].
+    TooMany,
+    /// The text was searched in [`HistoryLimits::searched`] leads, and there are more.
+    NotAllSearched,
+}
+
 /// Origin of a submission of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionOrigin {
@@ -227,8 +247,7 @@ impl Store {
         self.read(|db| db.lead_ids(filter))
     }
 
-    /// Returns the leads of a filter, or those of them in which a text occurs, with their full histories. `None` when
-    /// there are more than `most`.
+    /// Returns the leads of a filter, or those of them in which a text occurs, with their full histories.
     ///
     /// # Errors
     /// When the database fails.
@@ -236,22 +255,26 @@ impl Store {
         &self,
         filter: &LeadFilter<'_>,
         text: Option<&str>,
-        most: u32,
-    ) -> Result<Option<Vec<LeadHistory>>, InternalError> {
-        let filter = LeadFilter { limit: most.saturating_add(1), ..*filter };
+        limits: HistoryLimits,
+    ) -> Result<LeadHistories, InternalError> {
+        let filter = LeadFilter { limit: limits.returned.saturating_add(1), ..*filter };
         self.read(|db| {
-            let leads = match text {
-                Some(text) => db.find_leads(&filter, text, SEARCHED_LEADS)?.leads,
-                None => db.lead_list(&filter)?,
+            let found = match text {
+                Some(text) => db.find_leads(&filter, text, limits.searched)?,
+                None => FoundLeads { leads: db.lead_list(&filter)?, is_cut: false },
             };
-            if leads.len() > most as usize {
-                return Ok(None);
+            if found.leads.len() > limits.returned as usize {
+                return Ok(LeadHistories::TooMany);
             }
-            leads
+            if found.is_cut {
+                return Ok(LeadHistories::NotAllSearched);
+            }
+            found
+                .leads
                 .into_iter()
                 .map(|listed| db.history_of(listed.lead))
                 .collect::<Result<_, _>>()
-                .map(Some)
+                .map(LeadHistories::All)
         })
     }
 

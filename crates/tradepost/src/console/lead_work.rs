@@ -14,7 +14,7 @@ use tradepost_dealer::staff::lead_work::ExpectedOwner;
 use tradepost_dealer::staff::{LostReason, NextStep, NextStepKind, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_server::fault::InternalError;
-use tradepost_store::staff::LeadFilter;
+use tradepost_store::staff::{HistoryLimits, LeadFilter, LeadHistories, SEARCHED_LEADS};
 
 use super::actions::refused;
 use super::pages::lead_query::{LeadQuery, NOBODY};
@@ -41,6 +41,10 @@ const SEARCHED: PageError =
 /// Answer to the export of a list that is too long.
 const TOO_MANY: PageError = PageError::Unusable(
     "More than 10,000 leads are in this list. Narrow it, or use `tradepost leads export`.",
+);
+
+const NOT_ALL_SEARCHED: PageError = PageError::Unusable(
+    "The search did not reach all leads, so that the file would lack some. Narrow the list by its filters.",
 );
 
 /// A stage of a form, with the reason for a lost lead.
@@ -172,8 +176,12 @@ impl Console {
     pub(super) fn export_leads(&self, visitor: &Visitor<'_>) -> Answer {
         let query = LeadQuery::read(|name| visitor.asked.filled_in(name))?;
         let filter = query.filter(visitor.dealer_id(), self.clock.now());
-        let found = self.store.lead_histories(&filter, query.text(), MAX_LEADS)?;
-        let found = found.ok_or(TOO_MANY)?;
+        let limits = HistoryLimits { returned: MAX_LEADS, searched: SEARCHED_LEADS };
+        let found = match self.store.lead_histories(&filter, query.text(), limits)? {
+            LeadHistories::All(found) => found,
+            LeadHistories::TooMany => return Err(TOO_MANY),
+            LeadHistories::NotAllSearched => return Err(NOT_ALL_SEARCHED),
+        };
         let entries: Vec<ExportedLead> =
             found.into_iter().map(|history| ExportedLead::now(history, None)).collect();
         let leads: Vec<&LeadRecord> = entries.iter().map(ExportedLead::lead).collect();

@@ -2,7 +2,7 @@
 //! data and without.
 
 use tradepost_dealer::staff::LeadNote;
-use tradepost_store::staff::{LeadFilter, SEARCHED_LEADS};
+use tradepost_store::staff::{HistoryLimits, LeadFilter, LeadHistories, SEARCHED_LEADS};
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -137,6 +137,13 @@ fn check_searches(server: &TestServer) {
     assert_eq!(found(&page, "555"), ["bob"]);
     let latest = LeadFilter { limit: 2, oldest_first: false, ..filter };
     assert_eq!(found(&latest, "555"), ["listed", "bob"]);
+    let exported = |returned, searched| {
+        let limits = HistoryLimits { returned, searched };
+        server.store.lead_histories(&filter, Some("555"), limits).unwrap()
+    };
+    assert!(matches!(exported(3, 4), LeadHistories::All(leads) if leads.len() == 3));
+    assert!(matches!(exported(2, 4), LeadHistories::TooMany));
+    assert!(matches!(exported(3, 3), LeadHistories::NotAllSearched));
     let others = LeadFilter { dealer_id: Some("nobody"), ..filter };
     assert_eq!(found(&others, "555"), [""; 0]);
 }
