@@ -115,7 +115,7 @@ pub struct DeliveryRecord {
     pub source: DeliverySource,
     /// The dealer, or the publisher for its events.
     pub dealer_id: String,
-    /// The lead; what a publisher's people find the thing by that the event is about.
+    /// Id of the lead; of a publisher's event, the id of what it is about.
     pub lead_id: String,
     /// Name of the destination.
     pub destination: String,
@@ -125,9 +125,9 @@ pub struct DeliveryRecord {
     pub state: DeliveryState,
     /// Number of attempts, including one in progress.
     pub attempts: u32,
-    /// True when the destination may already have the lead: it accepted an earlier delivery, or the
+    /// True when the destination may already have the lead: it accepted another delivery of it, or the
     /// answer to an attempt was lost.
-    pub may_have: bool,
+    pub may_have_arrived: bool,
     /// Last answer in short, or the reason why there was none.
     pub answer: Option<String>,
     /// Moment at which it was created.
@@ -379,14 +379,16 @@ fn content_kind(content: &DeliveryContent<'_>) -> &'static str {
         }
         (
             LeadState::Received | LeadState::Held,
-            LeadEventKind::Received
+            kind @ (LeadEventKind::Received
             | LeadEventKind::Resubmitted
             | LeadEventKind::Released
             | LeadEventKind::ConsentRevoked
-            | LeadEventKind::Erased,
-        ) => match content.is_resent {
-            true => "Changed lead",
-            false => "New lead",
+            | LeadEventKind::Erased),
+        ) => match (content.is_resent, kind) {
+            (false, _) => "New lead",
+            // Nothing has changed: the answer to an attempt was lost.
+            (true, LeadEventKind::Received) => "Lead, sent again",
+            (true, _) => "Changed lead",
         },
     }
 }

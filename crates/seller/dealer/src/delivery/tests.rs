@@ -379,7 +379,7 @@ fn headlines_say_what_is_new_and_whose() {
     let rooftop = "Larkspur & Sons *Fairview*";
     for (lead, is_resent, is_test, expected) in [
         (&plain, false, false, "New lead: inquiry, 2023 Honda CR-V"),
-        (&plain, true, false, "Changed lead: inquiry, 2023 Honda CR-V"),
+        (&plain, true, false, "Lead, sent again: inquiry, 2023 Honda CR-V"),
         (&plain, false, true, "TEST, this is no lead: inquiry, 2023 Honda CR-V"),
         (&revoked, true, false, "Do not contact, consent withdrawn: inquiry, 2023 Honda CR-V"),
         (&written, false, false, "New lead: inquiry"),
@@ -387,6 +387,9 @@ fn headlines_say_what_is_new_and_whose() {
         let content = DeliveryContent { is_resent, is_test, ..content(lead, &received) };
         assert_eq!(headline(&content), format!("{expected}, {rooftop}"));
     }
+    let resubmitted = event(LeadEventKind::Resubmitted, LeadState::Received);
+    let content = DeliveryContent { is_resent: true, ..content(&plain, &resubmitted) };
+    assert_eq!(headline(&content), format!("Changed lead: inquiry, 2023 Honda CR-V, {rooftop}"));
 }
 
 #[test]
