@@ -189,8 +189,8 @@ impl Deliveries {
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         let now = self.clock.now();
         // With a data folder, the process that was sending has ended, because one process at a time
-        // serves it. With a shared database another process may be sending; the store resumes only
-        // attempts that count as lost.
+        // serves it. With a shared database another process may be sending, so that this does nothing:
+        // attempts without a result become due by themselves.
         if let Err(fault) = self.store.write(move |tx| tx.resume_deliveries(now)).await {
             tracing::error!(cause = %fault.chain(), "deliveries could not be resumed");
         }
@@ -317,7 +317,7 @@ impl Deliveries {
             same_person: &history.same_person,
             id: &id,
             attempt: record.attempts,
-            is_resent: record.may_have,
+            is_resent: record.may_have_arrived,
             is_test: false,
             now: self.clock.now(),
         };

@@ -1,5 +1,5 @@
 //! Checks of A2A v1.0, one file for each subject with a table of checks and their functions.
-// Covers the requirements of a2a.md §1.3.
+// Covers the requirements of docs/requirements/a2a.md.
 
 use super::check::Check;
 

@@ -1,7 +1,7 @@
 //! Checks of AAP v1.0 and v1.1, by subject.
 //!
 //! Where the specification allows several answers, each of them is accepted.
-// Covers the requirements of aap.md §1.1 and §2.3, with the resolutions C-06, C-07, C-09, C-15 and C-20.
+// Covers the requirements and the decision table of docs/requirements/aap.md, with the resolutions C-06, C-07, C-09, C-15 and C-20.
 
 use super::check::Check;
 

@@ -2,7 +2,7 @@
 //!
 //! A seller is called over MCP, at the given address, and over A2A when the agent card names AdCP. Every request only
 //! reads, unless writes are allowed.
-// Covers the requirements of adcp.md §1.
+// Covers the requirements of docs/requirements/adcp.md.
 
 use super::check::Check;
 

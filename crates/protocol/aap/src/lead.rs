@@ -181,7 +181,7 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
 }
 
 /// Reads a lead and applies the consent rules in their order.
-// The order of checks is that of requirements §2.1, rows 5 to 7.
+// The order of checks is that of docs/requirements/aap.md, "Which code wins", 5 to 7.
 pub(super) fn read(
     data: &Value,
     version: Version,

@@ -30,7 +30,7 @@ pub use vehicle::Vehicle;
 
 catalog! {
     /// Versions of AAP, with their differences.
-    // The differences are listed in requirements §1.3.
+    // They are the differences between the schemas of the two versions.
     pub enum Version {
         /// URI of the extension on the card and in `A2A-Extensions`.
         uri: &'static str,
@@ -376,7 +376,7 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, AapRefusal> {
 ///
 /// # Errors
 /// The error code that the rules of precedence select, with every problem found.
-// The order of checks is that of requirements §2.1, rows 5 to 7.
+// The order of checks is that of docs/requirements/aap.md, "Which code wins", 5 to 7.
 pub fn parse(
     skill: Skill,
     version: Version,
@@ -413,7 +413,7 @@ pub fn parse(
 pub fn has_v1_0_shape(data: &Value) -> bool {
     let member = |value: &Value, name: &str| value.get(name).is_some();
     // Only 1.1 has an object here. Then a ZIP code of a vehicle is no sign of 1.0, because a
-    // vehicle may have any member (§1.3).
+    // vehicle may have any member there.
     if data.get("source_agent").is_some_and(Value::is_object) {
         return false;
     }

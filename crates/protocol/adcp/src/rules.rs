@@ -78,7 +78,6 @@ impl Issues {
 
     /// Converts the issues to the error object `VALIDATION_ERROR`, which fits into
     /// [`MAX_BYTES`](super::error::MAX_BYTES).
-    // The format is that of requirements §1.11, 9.
     #[must_use]
     pub fn into_error(self) -> AdcpError {
         let mut message = match self.total {

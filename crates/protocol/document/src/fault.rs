@@ -16,12 +16,12 @@ pub struct InternalError {
 }
 
 impl InternalError {
-    /// Creates a fault with its cause.
+    /// Creates an error with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { what, transient: false, wait: None, source: source.into() }
     }
 
-    /// Creates a fault from one that several requests share.
+    /// Creates an error from one that several requests share.
     #[must_use]
     pub fn shared(what: &'static str, source: &Arc<Self>) -> Self {
         let transient = source.transient;
@@ -29,26 +29,26 @@ impl InternalError {
         Self { what, transient, wait, source: Box::new(Arc::clone(source)) }
     }
 
-    /// Marks the fault as likely to be over soon, so that the caller may be told to retry.
+    /// Marks the error as likely to be over soon, so that the caller may be told to retry.
     // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
     #[must_use]
     pub fn transient(self) -> Self {
         Self { transient: true, ..self }
     }
 
-    /// Marks the fault as likely to be over after `wait`, which is told to the caller.
+    /// Marks the error as likely to be over after `wait`, which is told to the caller.
     #[must_use]
     pub fn transient_for(self, wait: Duration) -> Self {
         Self { transient: true, wait: Some(wait), ..self }
     }
 
-    /// The time after which the fault is likely to be over, if known.
+    /// Returns the time after which the error is likely to be over, if known.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
-    /// Returns true if the fault is likely to be over soon.
+    /// Returns true if the error is likely to be over soon.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.transient
@@ -59,7 +59,7 @@ impl InternalError {
         move |source| Self::new(what, source)
     }
 
-    /// The fault with all its causes, for the log.
+    /// Returns the error with all its causes, for the log.
     #[must_use]
     pub fn chain(&self) -> String {
         chain(self)

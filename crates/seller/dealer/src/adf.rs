@@ -1,4 +1,4 @@
-//! Leads as ADF 1.0 XML, for dealers' CRM systems (requirements §3.5).
+//! Leads as ADF 1.0 XML, for dealers' CRM systems (its DTD, 1.0).
 //!
 //! [`write()`] is pure. Its documents are valid against the DTD unless an [`AdfOptions`] value says
 //! otherwise. Choices that the format leaves open:
@@ -138,7 +138,7 @@ impl Default for AdfOptions {
 pub struct Prospect<'a> {
     /// The lead.
     pub lead: &'a LeadRecord,
-    /// True when the receiver may already have an earlier version of the lead.
+    /// True when the receiver may already have the lead, in this or an earlier version.
     pub is_resent: bool,
     /// Ids of other leads that are probably from the same person.
     pub same_person: &'a [String],

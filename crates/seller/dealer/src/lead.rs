@@ -155,7 +155,7 @@ impl LeadSubmission<'_> {
             return Ok(LeadAnswer::Refused(refusal));
         }
         // A repeated key is answered before these checks: a retry of an accepted lead must not fail
-        // because the vehicle was sold meanwhile (§2.1).
+        // because the vehicle was sold meanwhile (docs/requirements/aap.md, "Which code wins").
         if self.is_test_drive_without_vehicle() {
             return Ok(LeadAnswer::Refused(AapRefusal::test_drive_without_vehicle()));
         }
@@ -193,7 +193,7 @@ impl LeadSubmission<'_> {
         subject: SubmittedVehicle,
     ) -> Result<SubmitOutcome<'_>, InternalError> {
         let rules = &self.dealer.leads;
-        let vehicle = self.vehicle(subject.unit.as_deref());
+        let vehicle = self.vehicle_key(subject.unit.as_deref());
         let contacts = &sender.contacts;
         let dealer = self.dealer;
         let policy =
@@ -327,15 +327,16 @@ impl LeadSubmission<'_> {
     }
 
     /// Returns true for a test drive without a vehicle, where the dealer requires one: the lead is
-    /// refused with `MISSING_REQUIRED_FIELD` (AAP 1.1 `lead.submit`, `E-097`).
+    /// refused with `MISSING_REQUIRED_FIELD` (AAP 1.1 `lead.submit`, `E-097`). Any `vehicle_of_interest`
+    /// counts, also one that names no unit.
     fn is_test_drive_without_vehicle(&self) -> bool {
         self.dealer.leads.test_drive_needs_vehicle
             && self.is_test_drive()
             && self.lead.vehicle_of_interest.is_none()
     }
 
-    /// Finds the listing of the vehicle of interest. Only a test drive requires that it is on offer
-    /// (C-22).
+    /// Finds the listing of the vehicle of interest. Only a test drive that names a vin, stock number or
+    /// vehicle id requires that it is on offer (C-22).
     fn find_vehicle(&self) -> Result<SubmittedVehicle, SkillError> {
         const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
@@ -382,7 +383,7 @@ impl LeadSubmission<'_> {
     /// Returns the vehicle part of what makes leads equivalent, beside the customer, the caller and
     /// the type of appointment; its time does not matter (C-19). A unit that was sold meanwhile is
     /// still the same.
-    fn vehicle(&self, unit: Option<&str>) -> String {
+    fn vehicle_key(&self, unit: Option<&str>) -> String {
         match (unit, &self.lead.vehicle_of_interest) {
             (Some(unit), _) => format!("unit:{unit}"),
             (None, Some(vehicle)) => vehicle_identity(vehicle),

@@ -321,7 +321,7 @@ impl Publisher {
         if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
             return self.carry_out(call, request).await;
         }
-        if self.recent.is_away(call.elapsed)
+        if self.recent.may_not_ask(call.elapsed)
             && let Some(recalled) = self.recall(call, request).await
         {
             return Ok(recalled);

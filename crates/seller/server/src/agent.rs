@@ -40,7 +40,8 @@ mod context;
 pub use builder::{AgentBuilder, AgentError, BuiltAgent, MessageCall};
 pub use context::{CallContext, RequestHeaders};
 
-/// Retry-after that callers get with an internal error.
+/// Retry-after that callers get with a temporary error, and with every internal error of an agent whose profile
+/// declares those retryable (AAP).
 pub const PAUSE: Duration = Duration::from_secs(5);
 
 /// An agent: performs requests of A2A, and optionally calls of MCP tools.

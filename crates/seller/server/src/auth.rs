@@ -4,7 +4,7 @@
 //! The refusal does not tell how close a credential was: an unknown, a revoked, a malformed and a
 //! wrong one are all [`AuthRefusal::Invalid`], and only the log has the reason. Every binding calls
 //! [`Authenticator::authenticate`] after the transport limits and before it reads the request.
-// The order of checks is that of requirements §2.1.
+// The order of checks is that of docs/requirements/aap.md, "Which code wins".
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -135,7 +135,7 @@ struct LeasedPermits {
     callers: HashMap<LimitKey, (u32, Nanos)>,
     /// Time until which a caller has no permits in any process. They return with time alone, so the
     /// source need not be asked before.
-    dry: HashMap<LimitKey, Nanos>,
+    exhausted_until: HashMap<LimitKey, Nanos>,
     /// Number of processes that share the limit, as last known.
     processes: u32,
     /// Decides whether the source is asked, or each process goes on alone.
@@ -144,13 +144,13 @@ struct LeasedPermits {
 
 impl Default for LeasedPermits {
     fn default() -> Self {
-        let source = CircuitBreaker::new(Backoff::constant(ALONE));
-        Self { callers: HashMap::new(), dry: HashMap::new(), processes: 0, source }
+        let source = CircuitBreaker::new(Backoff::constant(SOURCE_PAUSE));
+        Self { callers: HashMap::new(), exhausted_until: HashMap::new(), processes: 0, source }
     }
 }
 
 /// Time for which a process uses its own share while the source is unavailable.
-const ALONE: Duration = Duration::from_secs(1);
+const SOURCE_PAUSE: Duration = Duration::from_secs(1);
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,20 +193,22 @@ impl Limiter {
         let now = buckets.clock().now();
         // While the source is unavailable, each process admits its share of the bucket: a request
         // here takes the parts of the others too.
-        let alone = |processes: u32| {
+        let count_locally = |processes: u32| {
             let cells = NonZeroU32::new(processes.min(self.limit.requests));
             buckets.check_key_n(key, cells.unwrap_or(NonZeroU32::MIN)).ok()?.err()
         };
         let refused = match &self.shared {
-            None => alone(1).map(|refused| refused.wait_time_from(now)),
+            None => count_locally(1).map(|refused| refused.wait_time_from(now)),
             Some(shared) => match shared.take(key, self.limit, now) {
                 Ok((wait, processes)) => {
                     // A leased permit is counted locally too, so that the bucket is not full when
                     // the source becomes unavailable.
-                    let _ = wait.is_none().then(|| alone(processes));
+                    let _ = wait.is_none().then(|| count_locally(processes));
                     wait
                 }
-                Err(processes) => alone(processes).map(|refused| refused.wait_time_from(now)),
+                Err(processes) => {
+                    count_locally(processes).map(|refused| refused.wait_time_from(now))
+                }
             },
         };
         refused.map_or(Ok(()), |wait| Err(RateLimitExceeded { wait, limit: self.limit }))
@@ -224,7 +226,7 @@ impl Limiter {
             let now = buckets.clock().now();
             let mut held = shared.held.lock().unwrap_or_else(PoisonError::into_inner);
             held.callers.retain(|_, (_, since)| *since + window > now);
-            held.dry.retain(|_, until| *until > now);
+            held.exhausted_until.retain(|_, until| *until > now);
         }
     }
 }
@@ -247,7 +249,7 @@ impl SharedPermits {
                 *permits -= 1;
                 return Ok((None, held.processes));
             }
-            if let Some(until) = held.dry.get(key).filter(|until| now < **until) {
+            if let Some(until) = held.exhausted_until.get(key).filter(|until| now < **until) {
                 return Ok((Some(until.saturating_sub(now).into()), held.processes));
             }
             if !held.source.try_ask(now.into()) {
@@ -262,7 +264,7 @@ impl SharedPermits {
                 held.processes = processes;
                 held.source.succeeded();
                 let Some(left) = permits.checked_sub(1) else {
-                    held.dry.insert(key.clone(), now + wait);
+                    held.exhausted_until.insert(key.clone(), now + wait);
                     return Ok((Some(wait), processes));
                 };
                 let (known, since) = held.callers.entry(key.clone()).or_insert((0, now));

@@ -252,7 +252,7 @@ impl AgentRegistry {
         self.agents().all.iter().try_for_each(|agent| check_card(agent.card(), agent.auth()))
     }
 
-    /// Checks that requests can be answered.
+    /// Checks that new data can be stored.
     ///
     /// # Errors
     /// The reason why not.

@@ -90,6 +90,7 @@ impl Permits for Store {
         let bucket = Sha256::digest(bucket).into();
         let (permits, full_in, processes) = server.lease(bucket, limit.requests.into(), each)?;
         let whole = |number: i64| u32::try_from(number).unwrap_or_default();
+        // One permit is free again when the bucket lacks `requests - 1` of them.
         let wait = full_in + each - each * i64::from(limit.requests);
         let wait = Duration::from_micros(u64::try_from(wait).unwrap_or_default());
         Ok(Lease { permits: whole(permits), wait, processes: whole(processes) })

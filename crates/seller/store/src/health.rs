@@ -1,5 +1,5 @@
 //! Readiness of the store for new data: its files are still those that were opened, commits succeed, and there is
-//! enough disk space.
+//! enough disk space. On a database server a test commit alone decides.
 //!
 //! Writing to a file that was deleted or replaced succeeds without an error, but the data is lost when the process
 //! ends. So the files are checked after every commit and before its outcome is reported, and a loss that was found once
@@ -52,8 +52,8 @@ catalog! {
 /// Reason why nothing new can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreTrouble {
-    /// The files were deleted or replaced.
-    Gone,
+    /// The files were deleted or replaced (never of a database server).
+    Replaced,
     /// Their content cannot be read any more.
     Damaged,
     /// There is too little disk space.
@@ -69,7 +69,7 @@ impl StoreTrouble {
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
-            Self::Gone => "the database was deleted or replaced; nothing is taken until a restart",
+            Self::Replaced => "the database was deleted or replaced; nothing is taken until a restart",
             Self::Damaged => "the database is damaged; nothing is taken until a restart",
             Self::Full => "there is too little free space",
             Self::Failing => "the store cannot be written",
@@ -140,7 +140,7 @@ impl StoreHealth {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
         if self.lost.get().is_none() && self.files.iter().any(changed) {
-            self.lose(StoreTrouble::Gone);
+            self.lose(StoreTrouble::Replaced);
         }
         match self.lost.get() {
             None => Ok(()),
@@ -249,7 +249,7 @@ impl StoreHealth {
         self.lost_or_failed().or_else(|why| match why.trouble {
             // A failed commit may have been temporary: writing once more shows whether it was.
             StoreTrouble::Failing => Ok(()),
-            StoreTrouble::Gone
+            StoreTrouble::Replaced
             | StoreTrouble::Damaged
             | StoreTrouble::Full
             | StoreTrouble::Silent => Err(why),

@@ -473,7 +473,7 @@ impl Store {
     /// Queues `job` and returns at once; `done` is called after the commit, in the order of the queue.
     ///
     /// # Errors
-    /// When the writer has stopped.
+    /// When the writer has stopped, or when too many jobs wait (transient).
     pub fn submit<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,

@@ -54,9 +54,10 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const QUICK: Duration = Duration::from_millis(250);
 
 /// Time after a failed connection attempt during which no other is made.
-const REFUSED: Duration = Duration::from_millis(500);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
 
-/// Maximum number of times that a transaction is begun when others or the network abort it.
+/// Maximum number of times that a transaction is begun, in all, when others or the network abort it. There is no pause
+/// between: a lost connection is outlasted, and an outage is not.
 const TRIES: u32 = 8;
 
 /// Maximum number of statements that are held back to be sent together.
@@ -111,7 +112,7 @@ impl PgServer {
             url,
             tls,
             runtime: Some(runtime),
-            breaker: Mutex::new(CircuitBreaker::new(Backoff::constant(REFUSED))),
+            breaker: Mutex::new(CircuitBreaker::new(Backoff::constant(RECONNECT_PAUSE))),
             started: Instant::now(),
             process: uuid::Uuid::new_v4().to_string(),
             notify_listener: OnceLock::new(),
@@ -145,7 +146,7 @@ impl PgServer {
         PgSession {
             server: Arc::clone(self),
             link: RefCell::default(),
-            turn: RefCell::default(),
+            tx: RefCell::default(),
             is_chosen: Cell::default(),
         }
     }
@@ -238,7 +239,7 @@ impl fmt::Debug for PgServer {
 pub(crate) struct PgSession {
     server: Arc<PgServer>,
     link: RefCell<Option<Arc<PgConnection>>>,
-    turn: RefCell<TxState>,
+    tx: RefCell<TxState>,
     is_chosen: Cell<bool>,
 }
 
@@ -268,7 +269,7 @@ impl PgSession {
         let known = self.link.borrow().clone();
         match known {
             // Its next statement notices that it was lost, and the work of the transaction with it.
-            Some(link) if self.turn.borrow().stage == TxStage::Begun => Ok(link),
+            Some(link) if self.tx.borrow().stage == TxStage::Begun => Ok(link),
             Some(link) if !link.is_closed() => Ok(link),
             Some(_) | None => {
                 let link = self.server.connect()?;
@@ -285,9 +286,9 @@ impl PgSession {
         if broken.is_gone() {
             self.link.borrow_mut().take();
         }
-        let mut turn = self.turn.borrow_mut();
-        if turn.stage != TxStage::None {
-            turn.broken.get_or_insert_with(|| broken.clone());
+        let mut tx = self.tx.borrow_mut();
+        if tx.stage != TxStage::None {
+            tx.broken.get_or_insert_with(|| broken.clone());
         }
     }
 
@@ -297,17 +298,17 @@ impl PgSession {
         T: Send + 'static,
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {
-        if let Some(broken) = &self.turn.borrow().broken {
+        if let Some(broken) = &self.tx.borrow().broken {
             return Err(broken.clone());
         }
         let done = self.link().and_then(|link| {
-            let mut turn = self.turn.borrow_mut();
-            let stage = turn.stage;
+            let mut tx = self.tx.borrow_mut();
+            let stage = tx.stage;
             if stage != TxStage::None {
-                turn.stage = TxStage::Begun;
+                tx.stage = TxStage::Begun;
             }
-            let kept_back = std::mem::take(&mut turn.kept_back);
-            drop(turn);
+            let kept_back = std::mem::take(&mut tx.kept_back);
+            drop(tx);
             let last = work(Arc::clone(&link));
             link.wait(PATIENCE, async {
                 match stage {
@@ -336,13 +337,13 @@ impl PgSession {
         values: &[SqlValue<'_>],
     ) -> Result<(), InternalError> {
         let kept_back = {
-            let mut turn = self.turn.borrow_mut();
-            if turn.stage == TxStage::None {
-                drop(turn);
+            let mut tx = self.tx.borrow_mut();
+            if tx.stage == TxStage::None {
+                drop(tx);
                 return self.change(what, sql, values).map(drop);
             }
-            turn.kept_back.push(PgCall::new(sql, values));
-            turn.kept_back.len()
+            tx.kept_back.push(PgCall::new(sql, values));
+            tx.kept_back.len()
         };
         if kept_back < KEPT_BACK {
             return Ok(());
@@ -376,8 +377,8 @@ impl PgSession {
             self.run(|link| async move { link.query(&call).await })
         };
         let is_first_read = {
-            let turn = self.turn.borrow();
-            turn.stage == TxStage::PlannedRead && turn.kept_back.is_empty()
+            let tx = self.tx.borrow();
+            tx.stage == TxStage::PlannedRead && tx.kept_back.is_empty()
         };
         let found = match read() {
             // A connection that was lost while idle is noticed by its next use.
@@ -396,18 +397,18 @@ impl PgSession {
 
     /// Takes a tenant's lock, which is released at the end of the transaction.
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
-        const WHAT: &str = "waiting for a tenant's turn";
+        const WHAT: &str = "waiting for a tenant's lock";
         const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
                                   CAST(pg_current_xact_id() AS TEXT) AS number";
-        if self.turn.borrow().tenants.contains(tenant) {
+        if self.tx.borrow().tenants.contains(tenant) {
             return Ok(());
         }
         let rows = self.query(WHAT, SQL, params![tenant])?;
         // Read now, because it is needed once the connection is lost.
         let number = rows.first().and_then(|row| row.try_get("number").ok());
-        let mut turn = self.turn.borrow_mut();
-        turn.tenants.insert(tenant.to_owned());
-        turn.number = number;
+        let mut tx = self.tx.borrow_mut();
+        tx.tenants.insert(tenant.to_owned());
+        tx.number = number;
         Ok(())
     }
 
@@ -428,13 +429,13 @@ impl PgSession {
 
     /// Starts a transaction that begins with its first statement.
     fn plan(&self, stage: TxStage) {
-        *self.turn.borrow_mut() = TxState { stage, ..TxState::default() };
+        *self.tx.borrow_mut() = TxState { stage, ..TxState::default() };
     }
 
     fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), PgError> {
         self.plan(TxStage::Planned);
         let is_kept = work();
-        let broken = self.turn.borrow().broken.clone();
+        let broken = self.tx.borrow().broken.clone();
         if let Some(broken) = broken {
             // `work` may have ignored the error; COMMIT would roll everything back and report success.
             self.undo();
@@ -446,26 +447,26 @@ impl PgSession {
             return Ok(());
         }
         let is_untouched = {
-            let turn = self.turn.borrow();
-            turn.stage == TxStage::Planned && turn.kept_back.is_empty()
+            let tx = self.tx.borrow();
+            tx.stage == TxStage::Planned && tx.kept_back.is_empty()
         };
         let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
-        let turn = self.turn.take();
+        let tx = self.tx.take();
         let ended = match committed {
-            Err(PgError::Gone(_) | PgError::Silent) => self.find_out(&turn),
+            Err(PgError::Gone(_) | PgError::Silent) => self.find_out(&tx),
             ended => ended,
         };
         if ended.is_ok()
             && let Some(notify_listener) = self.server.notify_listener.get()
         {
-            notify_listener.tell(turn.news);
+            notify_listener.tell(tx.news);
         }
         ended
     }
 
     /// Notifies other processes once the transaction is committed.
     pub(crate) fn tell(&self, news: ChangeNotice) {
-        let mut turn = self.turn.borrow_mut();
+        let mut tx = self.tx.borrow_mut();
         // The last entry of a task says all about it.
         let is_later = |last: &ChangeNotice| match (last, &news) {
             (
@@ -474,9 +475,9 @@ impl PgSession {
             ) => last == task_id,
             (last, news) => last == news,
         };
-        match turn.news.last_mut().filter(|last| is_later(last)) {
+        match tx.news.last_mut().filter(|last| is_later(last)) {
             Some(last) => *last = news,
-            None => turn.news.push(news),
+            None => tx.news.push(news),
         }
     }
 
@@ -487,18 +488,18 @@ impl PgSession {
 
     /// Begins a transaction, on a new connection when the current one is lost.
     fn begin(&self) -> Result<(), PgError> {
-        self.turn.take();
+        self.tx.take();
         match self.batch("BEGIN") {
             // A connection that was lost while idle is noticed by its next use.
             Err(broken) if broken.is_gone() => self.batch("BEGIN")?,
             ended => ended?,
         }
-        self.turn.borrow_mut().stage = TxStage::Begun;
+        self.tx.borrow_mut().stage = TxStage::Begun;
         Ok(())
     }
 
     fn undo(&self) {
-        let is_begun = self.turn.take().stage == TxStage::Begun;
+        let is_begun = self.tx.take().stage == TxStage::Begun;
         if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
             // Without a connection there is nothing to roll back.
             self.link.borrow_mut().take();
@@ -539,12 +540,12 @@ impl PgSession {
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         self.plan(TxStage::PlannedRead);
         read();
-        let broken = self.turn.borrow().broken.clone();
+        let broken = self.tx.borrow().broken.clone();
         if let Some(broken) = broken {
             self.undo();
             return Err(broken.while_doing("reading"));
         }
-        if self.turn.take().stage == TxStage::Begun {
+        if self.tx.take().stage == TxStage::Begun {
             self.send_rollback();
         }
         Ok(())

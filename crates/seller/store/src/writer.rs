@@ -242,8 +242,8 @@ fn commit(
     health.intact()
 }
 
-/// Marks errors as transient that end when another program has finished, or the disk has been repaired: nothing was
-/// stored, and a retry may succeed.
+/// Marks errors of SQLite as transient that end when another program has finished, or the disk has been repaired:
+/// nothing was stored, and a retry may succeed.
 fn passing(fault: InternalError) -> InternalError {
     const PASSING: [ErrorCode; 6] = [
         ErrorCode::DatabaseBusy,

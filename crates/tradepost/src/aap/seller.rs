@@ -1,6 +1,6 @@
 //! Agent of a dealer: answers each AAP message at once, and keeps no tasks.
 //!
-//! Checks follow the order of requirements §2.1: the rate limit, the skill and its scope, the
+//! Checks follow the order of docs/requirements/aap.md, "Which code wins": the rate limit, the skill and its scope, the
 //! consent, the rest of the schema, the channel, the idempotency key, and then the dealer's own
 //! data.
 

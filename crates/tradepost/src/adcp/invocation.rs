@@ -154,7 +154,7 @@ fn violation(field: String, description: &str) -> FieldViolation {
 }
 
 /// Builds the A2A task of an answer. The AdCP status is in the data: any answer but a failure
-/// completes the invocation (requirements §1.11 row 3).
+/// completes the invocation.
 #[must_use]
 pub fn task(
     now: Timestamp,

@@ -55,7 +55,7 @@ fn of_event(
             earlier.destination == destination.name
                 // An attempt in doubt counts: a destination that may have the lead has to get this event,
                 // too.
-                && (earlier.state == DeliveryState::Delivered || earlier.may_have)
+                && (earlier.state == DeliveryState::Delivered || earlier.may_have_arrived)
         }),
     });
     let new = informed_of.map(|destination| NewDelivery {

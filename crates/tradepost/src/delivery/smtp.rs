@@ -1,5 +1,5 @@
-//! Delivery by mail: the document is the body, in plain text without attachments, as CRM systems read it
-//! (requirements §3.5). The code sends the library's SMTP commands one by one, because an attempt can
+//! Delivery by mail: the document is the body, in plain text without attachments, as CRM systems read it.
+//! The code sends the library's SMTP commands one by one, because an attempt can
 //! only be in doubt once the message itself is being sent.
 
 use std::fs;

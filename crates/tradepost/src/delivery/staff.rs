@@ -86,7 +86,7 @@ pub(super) fn outgoing(
         at: kept.at,
         id: &record.id(),
         attempt: record.attempts,
-        is_resent: record.may_have,
+        is_resent: record.may_have_arrived,
     };
     OutgoingMessage { id: record.id(), attempt: record.attempts, written: message.write(form) }
 }

@@ -1,4 +1,4 @@
-//! The table of requirements a2a.md §3, row by row and on every binding: what the official kit
+//! Rows of docs/requirements/a2a.md, one by one and on every binding: what the official kit
 //! does not see and official SDKs get wrong. Rows about many and long streams are in
 //! `tasks::load`.
 

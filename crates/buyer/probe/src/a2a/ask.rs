@@ -232,7 +232,6 @@ impl ProbeRun {
     }
 
     /// Returns true when the card shows an agent that reacts to the message prefixes of the official kit.
-    // These agents are described in a2a.md §2.3.
     pub(super) fn knows_the_kit(&self) -> bool {
         let Some(card) = &self.card else { return false };
         let known = ["urn:tradepost:conformance", "urn:a2a:tck:"];

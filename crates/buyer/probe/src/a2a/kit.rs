@@ -1,5 +1,4 @@
 //! Checks for agents that follow the message scenarios of the official kit.
-// Covers the scenarios of a2a.md §2.3.
 
 use tradepost_a2a::Operation;
 use tradepost_a2a::error::A2aCode;

@@ -89,7 +89,7 @@ pub(super) fn judge_refusal(
 ) -> CheckResult {
     answer.refused(codes)?;
     let names_places = match version {
-        // v1.0 has one place, under another name (aap.md §1.3).
+        // v1.0 has one place, under another name.
         Version::V1_0 => false,
         Version::V1_1 => true,
     };
@@ -110,7 +110,7 @@ const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "yea
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 
 async fn many(run: &mut ProbeRun) -> Result<DealerAnswer, CheckVerdict> {
-    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
+    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (its error schema)")?;
     let answer = run.skill(SEARCH, SIX).await?;
     let holds = answer.refusal.is_none();
     unseen_if(holds, format!("there is no refusal to look at: {}", answer.describe()))?;

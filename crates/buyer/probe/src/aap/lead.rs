@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "aap.lead.all-listed", Version, Must, ["R-ER-02", "E-091"], "AAP errors, details.errors",
     "Every problem of a lead is listed at once", "A buyer asks its user again for each mistake that it hears of.",
     "collect every problem before answering" => all_listed();
-    "aap.lead.no-echo", Version, Must, ["R-ER-03", "R-ER-10"], "AAP errors; requirements §2.2",
+    "aap.lead.no-echo", Version, Must, ["R-ER-03", "R-ER-10"], "AAP errors",
     "A refusal does not repeat what was sent about a person", "Errors are logged and shown in places where personal data must not be.",
     "name the place and the rule, never the value" => no_echo();
     "aap.lead.condition-sale", Version, Must, ["R-LD-10", "E-087"], "AAP errors, INVALID_CONDITION",
@@ -150,7 +150,7 @@ async fn long_message(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn all_listed(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
+    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (its error schema)")?;
     let answered = tell_of_nobody(
         run,
         &[

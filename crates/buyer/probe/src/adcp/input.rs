@@ -72,7 +72,6 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Codes for arguments that the schema refuses; both are in use.
-// Resolved in adcp.md §1.11, 9.
 const MALFORMED: &[AdcpCode] = &[AdcpCode::InvalidRequest, AdcpCode::ValidationError];
 
 async fn send(

@@ -97,7 +97,8 @@ catalog! {
         },
     }
     /// A required property is absent, and the request has no other problem. `details.errors` lists
-    /// everything that is missing.
+    /// everything that is missing. A test drive without `vehicle_of_interest` gets it, too, where the
+    /// dealer requires a vehicle (`details.policy`).
     MissingRequiredField = "MISSING_REQUIRED_FIELD" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
         remedy: Remedy::Correct, hint: "add what details.errors lists and send again",

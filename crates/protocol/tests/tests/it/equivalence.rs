@@ -14,7 +14,7 @@ use crate::seeds::{self, Seed};
 struct Policy {
     reason: &'static str,
     code: AapCode,
-    /// `details.reason`, or `policy` for the one rule that reports a unit of its own.
+    /// `details.reason`.
     stamp: &'static str,
     holds: fn(&Value) -> bool,
 }
@@ -83,7 +83,7 @@ const POLICIES: &[Policy] = &[
     },
 ];
 
-/// The code that the schema's units deserve (requirements §2.1 rows 5 and 6).
+/// The code that the schema's units deserve (docs/requirements/aap.md, "Which code wins", 5 and 6).
 fn code_of_units(skill: Skill, data: &Value, units: &[Unit]) -> Option<AapCode> {
     let absent = |(_, keyword, _): &Unit| matches!(keyword.as_str(), "required" | "anyOf");
     let other_vocabulary = |(at, keyword, _): &Unit| {
@@ -118,29 +118,29 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
     };
     let published = oracle.units(version, skill, data);
     let verdict = oracle::parse(version, skill, data);
-    let by_policy = |skip: usize| {
-        let rules = POLICIES.iter().skip(skip);
-        rules.filter(|_| skill == Skill::LeadSubmit).find(|rule| (rule.holds)(data))
+    let by_policy = || {
+        let rules = POLICIES.iter().filter(|_| skill == Skill::LeadSubmit);
+        rules.into_iter().find(|rule| (rule.holds)(data))
     };
     let refusal = match verdict {
         Ok(()) if !published.is_empty() => return Err(format!("accepted, but {published:?}")),
         Ok(()) => {
-            return match by_policy(0) {
+            return match by_policy() {
                 Some(rule) => Err(format!("accepted in spite of the rule: {}", rule.reason)),
                 None => Ok(()),
             };
         }
         Err(refusal) => refusal,
     };
-    if published.is_empty() && by_policy(0).is_none() && is_of_size(&refusal, data) {
+    if published.is_empty() && by_policy().is_none() && is_of_size(&refusal, data) {
         return Ok(());
     }
     let units: Vec<_> = published.iter().cloned().collect();
     let by_schema = code_of_units(skill, data, &units);
     // A grant that is well formed and not usable outranks the units of other members.
-    let consent_rule = || by_policy(0).filter(|rule| rule.code == AapCode::InvalidConsent);
+    let consent_rule = || by_policy().filter(|rule| rule.code == AapCode::InvalidConsent);
     let rule = match by_schema {
-        None => by_policy(0),
+        None => by_policy(),
         Some(AapCode::ContactConsentRequired | AapCode::InvalidConsent) => None,
         Some(_) if data.is_object() => consent_rule(),
         Some(_) => None,
@@ -157,8 +157,7 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
 
 /// What the details say about a rule of ours.
 fn stamp(refusal: &AapRefusal) -> Option<&str> {
-    let policy = refusal.details.get("policy").map(|_| "policy");
-    refusal.details.get("reason").and_then(Value::as_str).or(policy)
+    refusal.details.get("reason").and_then(Value::as_str)
 }
 
 /// Whether a refusal is about what the schema permits and is too large to be kept (C-51).
@@ -184,10 +183,8 @@ pub(crate) fn same_units(
     refusal: &AapRefusal,
     published: &std::collections::BTreeSet<Unit>,
 ) -> Result<(), String> {
-    let mut listed = oracle::listed(refusal);
-    if stamp(refusal) == Some("policy") {
-        listed.remove(&(String::new(), "required".into(), Some("vehicle_of_interest".into())));
-    } else if refusal.problems.total() != published.len() {
+    let listed = oracle::listed(refusal);
+    if refusal.problems.total() != published.len() {
         return Err(format!("{} problems, not {}", refusal.problems.total(), published.len()));
     }
     let capped = published.len() > MAX_LISTED;

@@ -1,5 +1,5 @@
-//! The published schemas as a judge: the `jsonschema` crate's verdict in the units of
-//! requirements §2.2, and ours beside it.
+//! The published schemas as a judge: the `jsonschema` crate's verdict in units of
+//! pointer, keyword and member, and ours beside it.
 
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -35,7 +35,7 @@ pub(super) fn of_interest(
     };
     let mut comments = Comments::default();
     let condition = vehicle.get("condition");
-    // The DTD's default is `new`, so the status is always written (§3.5). Without a stated
+    // The DTD's default is `new`, so the status is always written. Without a stated
     // condition it follows from the odometer, and a comment says so.
     let status = match condition.as_deref() {
         Some("new") => "new",

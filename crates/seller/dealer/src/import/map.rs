@@ -1,4 +1,4 @@
-//! Interpretation of a row: cells become a listing, and oddities become warnings (§3.4).
+//! Interpretation of a row: cells become a listing, and oddities become warnings.
 
 use jiff::Timestamp;
 use tradepost_aap::Vehicle;

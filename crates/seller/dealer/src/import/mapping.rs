@@ -37,7 +37,7 @@ words! {
 words! {
     /// Treatment of a unit that is not yet in transit to the dealer.
     pub enum UnbuiltPolicy {
-        /// Not offered (requirements §3.4).
+        /// Not offered.
         Skip = "skip",
         /// Offered as in transit; the dealer is responsible for that being true.
         InTransit = "intransit",

@@ -29,7 +29,7 @@ catalog! {
     }
     /// Neither VIN nor stock number nor id.
     NoIdentifier = "no_identifier" { summary: "no VIN, stock number or id" }
-    /// Not yet on its way to the dealer (§3.4).
+    /// Not yet on its way to the dealer.
     InProduction = "in_production" {
         summary: "not built or not shipped yet";
         hint: "nothing to do: the unit is offered when its status says that it was shipped",

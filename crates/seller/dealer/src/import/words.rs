@@ -1,4 +1,4 @@
-//! Translation of values in feeds to those of AAP (requirements §3.3, §3.4).
+//! Translation of values in feeds to those of AAP.
 
 use tradepost_aap::vehicle::{ListingStatus, VehicleCondition};
 

@@ -1,5 +1,5 @@
 //! Units written as feeds: clean for round trips and benchmarks, or with the defects of real
-//! exports (requirements §3.4, §4).
+//! exports.
 
 use std::collections::BTreeMap;
 use std::io;

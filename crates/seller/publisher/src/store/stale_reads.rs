@@ -65,8 +65,9 @@ impl RecentReads {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns true when the store failed so recently that it is not tried again yet.
-    pub(crate) fn is_away(&self, now: Duration) -> bool {
+    /// Returns true when the store failed so recently that it may not be asked again yet. After the pause one caller
+    /// gets false, and the others wait for what it finds.
+    pub(crate) fn may_not_ask(&self, now: Duration) -> bool {
         self.with(|recent| !recent.breaker().try_ask(now))
     }
 

@@ -106,7 +106,7 @@ impl Conformance {
         Ok(Self { card, key: Some(key), ..self })
     }
 
-    /// The same agent, for clients that name no version of the protocol (§1.5 row 10).
+    /// The same agent, for clients that name no version of the protocol.
     #[must_use]
     pub(crate) fn lenient(self) -> Self {
         Self { lenient: true, ..self }
@@ -202,7 +202,7 @@ fn policy(profile: Profile) -> AuthSettings {
 }
 
 /// The credentials that the kit's successor sends: everybody knows them, and what they open is
-/// this agent alone (requirements a2a.md §2.4).
+/// this agent alone.
 fn tokens() -> Vec<(&'static str, Principal)> {
     let caller = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
     vec![

@@ -1,5 +1,5 @@
 //! What the agent does about a message, keyed on the prefix of the message's id, as the kit sends it, or
-//! of the first part's text, as the kit's successor does (requirements a2a.md §2.3, §2.4).
+//! of the first part's text, as the kit's successor does.
 
 use std::time::Duration;
 

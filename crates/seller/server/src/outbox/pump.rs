@@ -80,7 +80,7 @@ pub async fn run<Q: DeliveryQueue>(queue: Arc<Q>, stop: impl Future<Output = ()>
         let pause = match fill(&queue, &mut running, &mut busy).await {
             Ok(pause) => pause,
             Err(fault) => {
-                tracing::error!(cause = %fault.chain(), "due webhooks could not be read");
+                tracing::error!(cause = %fault.chain(), "due deliveries could not be read");
                 Some(FAULT_PAUSE)
             }
         };
@@ -160,9 +160,9 @@ fn start<Q: DeliveryQueue>(
     let key = who.key;
     let handle = running.spawn(async move {
         let worked = AssertUnwindSafe(Arc::clone(&queue).work(turn)).catch_unwind().await;
-        let panicked = |_| Err(InternalError::new("delivering to a webhook", "it panicked"));
+        let panicked = |_| Err(InternalError::new("delivering", "it panicked"));
         if let Err(fault) = worked.unwrap_or_else(panicked) {
-            tracing::error!(webhook = key, cause = %fault.chain(), "a delivery broke");
+            tracing::error!(delivery = key, cause = %fault.chain(), "a delivery broke");
             // It is still due, and would fail again at once.
             (queue.edge().sleep)(FAULT_PAUSE).await;
         }
@@ -194,5 +194,5 @@ pub(super) async fn read<Q: DeliveryQueue, T: Send + 'static>(
 ) -> Result<T, InternalError> {
     let queue = Arc::clone(queue);
     let read = tokio::task::spawn_blocking(move || job(&queue));
-    read.await.map_err(InternalError::on("reading webhooks"))?
+    read.await.map_err(InternalError::on("reading deliveries"))?
 }

@@ -46,7 +46,7 @@ impl PgError {
     /// Returns true when the connection is no longer usable.
     pub(super) fn is_gone(&self) -> bool {
         match self {
-            // Classes of errors: connections, a server that stops or starts, and transactions that took too long.
+            // Connections (08), and a server that stops, starts or ends a session (57P).
             Self::Refused(state, _) => {
                 ["08", "57P"].iter().any(|class| state.code().starts_with(class))
             }

@@ -111,7 +111,7 @@ async fn admit(publisher: &PublisherAgent, knock: ToolAuth<'_>) -> Result<Caller
 }
 
 /// Converts an answer to a tool result: the document, the same as text for clients that read
-/// nothing else, and a sentence (requirements §2.4).
+/// nothing else, and a sentence.
 fn written(answer: &AdcpAnswer) -> ToolResult {
     ToolResult {
         document: answer.text(),

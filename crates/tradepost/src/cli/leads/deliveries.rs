@@ -82,7 +82,7 @@ fn document(record: &DeliveryRecord) -> Value {
         "event": record.event,
         "state": record.state,
         "attempts": record.attempts,
-        "may_have_arrived": record.may_have || record.state == DeliveryState::Delivered,
+        "may_have_arrived": record.may_have_arrived || record.state == DeliveryState::Delivered,
         "last_answer": record.answer,
         "created_at": rfc3339(record.created_at),
         "next_attempt_at": record.due_at.map(rfc3339),

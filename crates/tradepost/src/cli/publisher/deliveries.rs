@@ -76,7 +76,7 @@ fn document(record: &DeliveryRecord) -> Value {
         "destination": record.destination,
         "state": record.state,
         "attempts": record.attempts,
-        "may_have_arrived": record.may_have || record.state == DeliveryState::Delivered,
+        "may_have_arrived": record.may_have_arrived || record.state == DeliveryState::Delivered,
         "last_answer": record.answer,
         "created_at": rfc3339(record.created_at),
         "next_attempt_at": record.due_at.map(rfc3339),

@@ -44,7 +44,7 @@ fn after_a_day_of_failures_the_lead_arrives_once() {
     is_well.store(true, Ordering::SeqCst);
     fixture.wake();
     let kept = fixture.settled(&lead_id, 1);
-    assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, false));
+    assert_eq!((kept[0].state, kept[0].may_have_arrived), (DELIVERED, false));
     let seen = receiver.wait(kept[0].attempts as usize);
     assert!(seen.len() > 24 && seen.iter().all(|one| status(one) == "new"), "none was taken");
 }
@@ -150,7 +150,11 @@ fn on_a_full_disk_deliveries_wait_or_become_resends() {
         database.execute_batch("DROP TRIGGER is_full").unwrap();
         later();
         let kept = fixture.settled(&lead_id, 1);
-        assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, state == "delivered"), "{state}");
+        assert_eq!(
+            (kept[0].state, kept[0].may_have_arrived),
+            (DELIVERED, state == "delivered"),
+            "{state}"
+        );
         let said: Vec<_> = receiver.quiet().iter().map(status).collect();
         assert_eq!(said[0], "new");
         assert!(said[1..].iter().all(|said| *said == "resend"), "{said:?}");

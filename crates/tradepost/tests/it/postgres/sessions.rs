@@ -156,7 +156,7 @@ fn one_delivers_and_the_other_when_that_is_cut() {
     let job = move |tx: &tradepost_store::StoreTransaction<'_>| tx.resume_deliveries(now);
     assert_eq!(stores[1].write_blocking(job).unwrap(), 0, "others may be sending");
     let lost = begin(&stores[1], later).unwrap();
-    assert!(lost.may_have, "an attempt of which nothing was noted may have arrived");
+    assert!(lost.may_have_arrived, "an attempt of which nothing was noted may have arrived");
 
     // While the one is cut off, the other is asked first.
     let much_later = at("2026-06-30T00:00:00Z");

@@ -162,7 +162,7 @@ fn an_unreadable_lead_waits_and_the_next_is_delivered() {
             && let Some(answer) = &one.answer
         {
             assert_eq!(answer, "it was changed, or moved here from another row");
-            assert_eq!((one.state, one.may_have), (DeliveryState::Due, false));
+            assert_eq!((one.state, one.may_have_arrived), (DeliveryState::Due, false));
             break;
         }
         std::thread::yield_now();

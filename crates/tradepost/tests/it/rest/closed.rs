@@ -1,5 +1,5 @@
 //! The decision table of a dealer that knows its callers, on HTTP+JSON: who asks for what, and
-//! what is answered (A-01 to A-05, E-28; requirements aap.md §1.3). What the gate says precedes
+//! what is answered (A-01 to A-05, E-28). What the gate says precedes
 //! whatever is wrong with the payload, and what the protocol says precedes the gate.
 
 use tradepost::config::AuthSettings;

@@ -1,5 +1,5 @@
-//! A dealer on the HTTP+JSON binding: AAP v1.0, with its status table and error body
-//! (requirements aap.md §1.3), and only where the configuration says so.
+//! A dealer on the HTTP+JSON binding: AAP v1.0, with its status table and error body,
+//! and only where the configuration says so.
 
 use expect_test::expect;
 use jiff::SignedDuration;
@@ -132,7 +132,7 @@ fn the_published_example_is_answered_as_described() {
 fn refusals_have_the_status_table_and_the_second_detail() {
     let server = start_with(switched_on);
     check(
-        "aap §1.3: 404",
+        "AAP 1.0: 404",
         &call(&server, &json!({"type": "lead.withdraw.request"})),
         &expect![[r#"
         404
@@ -153,7 +153,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
     );
     let wrong = json!({"type": "inventory.search.request", "filters": {"year_min": "x"}, "zip": 1});
     check(
-        "aap §1.3: 422",
+        "AAP 1.0: 422",
         &call(&server, &wrong),
         &expect![[r#"
         422
@@ -173,7 +173,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
     );
     let missing = with(old_lead(), &[("/source_agent", Value::Null)]);
     check(
-        "aap §1.3: 422",
+        "AAP 1.0: 422",
         &call(&server, &missing),
         &expect![[r#"
         422
@@ -192,7 +192,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
     assert_eq!(call(&server, &condition).status, 422);
     let unknown = json!({"type": "inventory.vehicle.request", "vin": "1M8GDM9AXKP042788"});
     check(
-        "aap §1.3: 404",
+        "AAP 1.0: 404",
         &call(&server, &unknown),
         &expect![[r#"
         404
@@ -209,7 +209,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
     assert_eq!(call(&server, &sold).status, 409);
     let consent = with(old_lead(), &[("/consent", Value::Null)]);
     check(
-        "aap §1.3: 403",
+        "AAP 1.0: 403",
         &call(&server, &consent),
         &expect![[r#"
         403
@@ -294,7 +294,7 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
     let limited = call(&server, &payload);
     assert_eq!(limited.header("retry-after"), Some("60"));
     check(
-        "aap §1.3: 429",
+        "AAP 1.0: 429",
         &limited,
         &expect![[r#"
             429

@@ -66,7 +66,7 @@ fn come_back(response: &mut Response) {
     }
 }
 
-/// Returns the gRPC name of the status. The error catalogs have no row for temporary faults.
+/// Returns the gRPC name of the status. AAP's catalog has no row for temporary errors.
 fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
     if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
 }

@@ -21,7 +21,7 @@ const COLUMNS: &str =
     "d.key, d.source, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
     d.doubtful OR d.source = 'lead' AND EXISTS (SELECT 1 FROM lead_deliveries o
         WHERE o.lead_id = d.lead_id AND o.destination = d.destination AND o.key <> d.key
-            AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)) AS may_have,
+            AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)) AS may_have_arrived,
     d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
 
 impl StoreTransaction<'_> {
@@ -398,7 +398,7 @@ fn delivery_record(row: &SqlRow<'_>) -> RowResult<DeliveryRecord> {
         event: row.get("event")?,
         state: word(row, "state")?,
         attempts: row.get("attempts")?,
-        may_have: row.get("may_have")?,
+        may_have_arrived: row.get("may_have_arrived")?,
         answer: row.get("answer")?,
         created_at: row.get("created_at")?,
         due_at: row.get("due_at")?,
