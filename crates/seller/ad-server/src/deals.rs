@@ -28,6 +28,9 @@ const NAME: &str = "deals";
 /// Status of the seller: the deal is active.
 const ACTIVE: u8 = 0;
 
+/// Status of the seller: the deal is paused.
+const PAUSED: u8 = 1;
+
 /// Status of the seller: the deal is archived, and cannot be active again.
 const ARCHIVED: u8 = 4;
 
@@ -77,6 +80,7 @@ struct BuyerStatus {
 ///     advertiser_domains: Vec::new(),
 ///     start_time: "2026-12-01T00:00:00Z".parse().unwrap(),
 ///     end_time: "2026-12-31T00:00:00Z".parse().unwrap(),
+///     is_paused: false,
 /// };
 /// assert_eq!(
 ///     openrtb_deal(&deal).to_string(),
@@ -101,7 +105,7 @@ pub fn deal_object(deal: &DealSpec, origin: &str) -> Value {
     object!({
         "id": &deal.external_id.0,
         "name": cut(&deal.name, MAX_NAME),
-        "sellerstatus": ACTIVE,
+        "sellerstatus": if deal.is_paused { PAUSED } else { ACTIVE },
         "origin": origin,
         "wseat"?: (!deal.seats.is_empty()).then_some(&deal.seats),
         "terms": {

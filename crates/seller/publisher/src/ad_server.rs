@@ -60,7 +60,17 @@ tradepost_document::words! {
         CompletedViews = "completed_views",
     }
 
-    /// State of an order or a line item at an ad server.
+    /// Auction in which bids for a deal meet (OpenRTB 2.6 §3.2.12, `at`).
+    pub enum DealAuction {
+        /// The highest bid pays its price; the deal's price is a floor.
+        FirstPrice = "first_price",
+        /// The highest bid pays the second price; the deal's price is a floor.
+        SecondPrice = "second_price",
+        /// The deal's price is what is paid.
+        FixedPrice = "fixed_price",
+    }
+
+    /// State of an order, a line item or a deal at an ad server.
     pub enum RemoteState {
         /// Made, and not approved yet.
         Draft = "draft",
@@ -78,6 +88,18 @@ tradepost_document::words! {
         Canceled = "canceled",
         /// Declined by a person at the ad server.
         Rejected = "rejected",
+    }
+}
+
+impl DealAuction {
+    /// Returns its number in OpenRTB (`at`).
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::FirstPrice => 1,
+            Self::SecondPrice => 2,
+            Self::FixedPrice => 3,
+        }
     }
 }
 
@@ -148,6 +170,12 @@ impl AdServerCapabilities {
     pub fn bills_by(&self, model: &str) -> bool {
         LineItemPricing::from_name(model).is_some_and(|model| self.pricing.contains(&model))
     }
+
+    /// Returns true if it makes deals by a pricing model: the price of a deal is one for a thousand impressions.
+    #[must_use]
+    pub fn deals_by(&self, model: &str) -> bool {
+        self.deals && LineItemPricing::from_name(model) == Some(LineItemPricing::Cpm)
+    }
 }
 
 /// Problem of one package, found before anything is made.
@@ -192,6 +220,13 @@ impl ExternalId {
     #[must_use]
     pub fn for_line_item(media_buy_id: &str, package_id: &str) -> Self {
         Self(format!("{media_buy_id}/{package_id}"))
+    }
+
+    /// Returns the id of the deal of a package. It is the deal id in bid requests, which people copy from one
+    /// program to another, so that it has letters, digits, `_` and `-` alone.
+    #[must_use]
+    pub fn for_deal(media_buy_id: &str, package_id: &str) -> Self {
+        Self(format!("{media_buy_id}-{package_id}"))
     }
 
     /// Returns the id of a creative for a media buy: the record id of the creative with its revision, since a
@@ -344,6 +379,9 @@ pub struct DealSpec {
     pub start_time: Timestamp,
     /// End.
     pub end_time: Timestamp,
+    /// True while it is paused.
+    #[serde(default)]
+    pub is_paused: bool,
 }
 
 /// An object at the ad server, as it answers.

@@ -10,6 +10,7 @@ use tradepost_document::typed::{self, LenientList};
 use tradepost_document::typed_struct;
 
 use crate::account::Account;
+use crate::ad_server::ExternalId;
 use crate::catalogue::{PricingOption, Product};
 use crate::money::MoneyAmount;
 use crate::remote_order::{self, PackageInventory, StoredBuy};
@@ -257,6 +258,18 @@ impl Package {
         self.cancellation.is_none()
     }
 
+    /// Returns true if it is sold as a deal: the buyer's side shows its creatives.
+    #[must_use]
+    pub fn is_deal(&self) -> bool {
+        self.ad_server.as_ref().is_some_and(|inventory| inventory.deal.is_some())
+    }
+
+    /// Returns the deal id of a package of this buy that is sold as a deal.
+    #[must_use]
+    pub fn deal_id(&self, buy: &MediaBuy) -> Option<ExternalId> {
+        self.is_deal().then(|| ExternalId::for_deal(&buy.media_buy_id, &self.package_id))
+    }
+
     /// Returns the time until which its creatives can be changed.
     #[must_use]
     pub fn creative_deadline(&self) -> Option<Timestamp> {
@@ -281,6 +294,8 @@ impl Package {
             ("creative_assignments", (!assigned.is_empty()).then(|| json!(assigned))),
             ("canceled", cancellation.map(|_| true.into())),
             ("cancellation", cancellation.map(|cancellation| json!(cancellation))),
+            // AdCP has no place for a deal id but an extension under the name of a vendor (`core/ext.json`).
+            ("ext", self.deal_id(buy).map(|id| json!({"tradepost": {"deal_id": id}}))),
         ]);
         // A typed field is current; a member of its name that came with the request is older.
         for (name, value) in &self.shown.members {
@@ -324,11 +339,11 @@ impl MediaBuy {
         (!self.status.is_terminal() && now < next).then_some(next)
     }
 
-    /// Returns true if every live package has a creative.
+    /// Returns true if every live package has a creative, or needs none here.
     #[must_use]
     pub fn has_creatives(&self) -> bool {
         let mut live = self.packages.iter().filter(|package| package.is_live());
-        live.all(|package| !package.creative_assignments.is_empty())
+        live.all(|package| package.is_deal() || !package.creative_assignments.is_empty())
     }
 
     /// Updates what follows from the packages: the budget, and whether creatives are missing. A buy that runs

@@ -26,7 +26,7 @@ mod read;
 mod reporting;
 pub mod targeting;
 
-pub use ad_server_terms::AdServerTerms;
+pub use ad_server_terms::{AdServerTerms, DealTerms};
 pub(crate) use capacity::MAX_UNITS;
 pub use capacity::{
     CountedUnit, DayOfWeek, DeclaredCapacity, InventoryTerms, PoolCapacity, ProductCapacity,

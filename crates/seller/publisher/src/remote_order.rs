@@ -9,11 +9,15 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 
-use crate::ad_server::{CreativeSize, ExternalId, LineItemSpec, OrderSpec, RemoteId, RemoteState};
+use crate::ad_server::{
+    CreativeSize, DealAuction, ExternalId, LineItemSpec, OrderSpec, RemoteId, RemoteState,
+};
 use crate::store::{
     EntityRecord, FoundBy, IndexField, IndexTerm, New, Query, StoreTx, Stored, kept,
 };
 
+mod deal;
+pub mod deals;
 pub mod delivery;
 pub mod progress;
 pub mod reconcile;
@@ -21,6 +25,7 @@ mod step;
 pub mod steps;
 pub mod wanted;
 
+pub use deal::{DealState, RemoteDeal};
 pub use step::RemoteStep;
 
 /// Number of steps that a record remembers.
@@ -54,6 +59,8 @@ kept! {
         line_items?: BTreeMap<String, RemoteLineItem>,
         /// The creatives, by our id.
         creatives?: BTreeMap<String, RemoteCreative>,
+        /// The deals, by package.
+        deals?: BTreeMap<String, RemoteDeal>,
         /// True if something was done since it was last compared with the ad server.
         unverified?: bool,
         /// Number of comparisons in a row in which something was gone that the ad server had confirmed.
@@ -64,6 +71,8 @@ kept! {
         undoing?: bool,
         /// What a person has to look at; nothing is done before that.
         problem?: Option<RemoteProblem>,
+        /// Time at which no step was left last.
+        rested_at?: Option<Timestamp>,
         /// Steps done, the oldest first.
         done?: Vec<DoneStep>,
         /// Ids of the creatives that the buy shows, by which it is found.
@@ -157,6 +166,17 @@ kept! {
         formats?: Vec<String>,
         /// Sizes that the product names with its formats.
         sizes?: Vec<CreativeSize>,
+        /// The deal that the package becomes; a line item when `None`.
+        deal?: Option<PackageDeal>,
+    }
+
+    /// Terms of the deal of a package, as its product had them when it was bought.
+    #[derive(Eq)]
+    pub struct PackageDeal {
+        /// Auction in which bids meet, where the product says it.
+        auction?: Option<DealAuction>,
+        /// Seats that may bid; all when empty.
+        seats?: Vec<String>,
     }
 }
 
@@ -236,11 +256,13 @@ impl RemoteOrder {
             order: None,
             line_items: BTreeMap::new(),
             creatives: BTreeMap::new(),
+            deals: BTreeMap::new(),
             unverified: false,
             vanished: 0,
             lost: false,
             undoing: false,
             problem: None,
+            rested_at: None,
             done: Vec::new(),
             shows: BTreeSet::new(),
             report_due_at: None,
@@ -274,10 +296,20 @@ impl RemoteOrder {
     pub fn next_at(&self) -> Option<Timestamp> {
         let step = match self.phase {
             RemotePhase::Due | RemotePhase::Waits => self.due_at,
-            RemotePhase::Stopped => self.is_draft().then_some(self.ends_at),
-            RemotePhase::Settled => None,
+            RemotePhase::Stopped | RemotePhase::Settled => self.ends_next_at(),
         };
         [step, self.report_due_at].into_iter().flatten().min()
+    }
+
+    /// Returns the time at which what is open has to be ended without a change of the buy: a draft or a deal
+    /// whose flight is over. Where it was refused then, or nothing was to be done, it is not looked at again.
+    fn ends_next_at(&self) -> Option<Timestamp> {
+        let draft = self.is_draft().then_some(self.ends_at);
+        let deals = self.deals.values().filter_map(|deal| deal.ends_at(self.ends_at));
+        let problem = self.problem.as_ref().filter(|_| self.phase == RemotePhase::Stopped);
+        let looked_at = problem.map(|problem| problem.at).max(self.rested_at);
+        let is_ahead = |end: &Timestamp| looked_at.is_none_or(|looked_at| *end > looked_at);
+        draft.into_iter().chain(deals).filter(is_ahead).min()
     }
 
     /// Returns true if a step, and not only a report, is due.
@@ -285,8 +317,9 @@ impl RemoteOrder {
     pub fn has_steps(&self, now: Timestamp) -> bool {
         match self.phase {
             RemotePhase::Due | RemotePhase::Waits => self.due_at.is_some_and(|due| due <= now),
-            RemotePhase::Stopped => self.is_draft() && self.ends_at <= now,
-            RemotePhase::Settled => false,
+            RemotePhase::Stopped | RemotePhase::Settled => {
+                self.ends_next_at().is_some_and(|end| end <= now)
+            }
         }
     }
 
@@ -307,6 +340,9 @@ impl RemoteOrder {
         self.creatives.retain(|_, creative| creative.refusal.is_none());
         for line_item in self.line_items.values_mut() {
             line_item.refused.clear();
+        }
+        for deal in self.deals.values_mut() {
+            deal.retry();
         }
         self.marks += 1;
         self.phase = RemotePhase::Due;

@@ -15,7 +15,7 @@ use tradepost_document::backoff::Backoff;
 use tradepost_publisher::remote_order::progress::{REPORT_EVERY, StepError, TOLD_FAILURES};
 use tradepost_publisher::remote_order::steps::next_steps;
 use tradepost_publisher::remote_order::wanted::{
-    OrderTerms, Untranslatable, WantedOrder, WantedState, read_wanted,
+    OrderTerms, Untranslatable, WantedOrder, read_wanted,
 };
 use tradepost_publisher::remote_order::{
     BegunStep, ProblemKind, RemoteOrder, RemotePhase, RemoteStep,
@@ -159,14 +159,12 @@ impl RemoteOrders {
                 return Ok(false);
             }
             None => {
-                self.store(id, move |order, now| order.rest(marks, WantedState::None, &[], now))
-                    .await?;
+                self.store(id, move |order, now| order.rest(marks, None, now)).await?;
                 return Ok(false);
             }
         };
         let Some(step) = next_steps(&wanted, &remote).into_iter().next() else {
-            let WantedOrder { state, unusable, .. } = wanted;
-            let rest = move |order: &mut RemoteOrder, now| order.rest(marks, state, &unusable, now);
+            let rest = move |order: &mut RemoteOrder, now| order.rest(marks, Some(&wanted), now);
             let rested = self.store(id, rest).await?;
             // A change that came meanwhile is worked on at once.
             return Ok(rested == Some(false));

@@ -182,6 +182,7 @@ fn changed(before: &Value, read: &TableProduct, says_minimum: bool) -> Value {
     for field in &read.cleared {
         match member(*field) {
             Some(ProductMember::Published(name)) => drop(product.shift_remove(name)),
+            Some(ProductMember::Terms("ad_server")) => clear_inventory(&mut terms),
             Some(ProductMember::Terms(name)) => drop(terms.shift_remove(name)),
             None => {}
         }
@@ -212,6 +213,15 @@ fn changed(before: &Value, read: &TableProduct, says_minimum: bool) -> Value {
         false => drop(product.insert("terms".to_owned(), Value::Object(terms))),
     }
     Value::Object(product)
+}
+
+/// Removes the inventory at the ad server. A product that is sold as a deal needs none and stays one.
+fn clear_inventory(terms: &mut Map) {
+    let known = terms.get_mut("ad_server").and_then(Value::as_object_mut);
+    match known.filter(|known| known.contains_key("deal")) {
+        Some(known) => drop(known.shift_remove("inventory")),
+        None => drop(terms.shift_remove("ad_server")),
+    }
 }
 
 /// Returns the prices of a table, with what the catalogue says beside the amounts, such as a price guidance. Prices of

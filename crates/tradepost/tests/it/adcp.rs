@@ -5,6 +5,7 @@ mod bindings;
 mod card;
 mod client;
 mod codes;
+mod deals;
 mod exchanges;
 mod inventory;
 mod mcp;

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use tradepost_ad_server::AdServerKind;
 use tradepost_document::json::{Value, from_str, json};
-use tradepost_publisher::ad_server::{RemoteId, RemoteState};
+use tradepost_publisher::ad_server::{DealSpec, RemoteId, RemoteState};
 use tradepost_publisher::money::MoneyAmount;
 
 use crate::server::{PreparedAnswer, PreparedServer, adapter};
@@ -29,6 +29,15 @@ async fn a_deal_is_sent_whole_and_closed_by_its_id() {
         POST /deals {"id":"mb_1/pk_1","sellerstatus":4,"origin":"net.example","terms":{}}
     "#]],
     );
+}
+
+#[test]
+fn a_paused_deal_says_so_and_keeps_its_terms() {
+    let running = tradepost_ad_server::deals::deal_object(&specs::deal(), "ssp.example");
+    let paused = DealSpec { is_paused: true, ..specs::deal() };
+    let paused = tradepost_ad_server::deals::deal_object(&paused, "ssp.example");
+    assert_eq!(paused["sellerstatus"], 1);
+    assert_eq!(paused["terms"], running["terms"]);
 }
 
 /// The members of `Deal` and `Terms` that the published document (IABTechLab/deal-api, deal1.0.md) has.

@@ -70,5 +70,6 @@ pub(crate) fn deal() -> DealSpec {
         advertiser_domains: vec!["acme.example".to_owned()],
         start_time: time("2026-12-01T00:00:00.5Z"),
         end_time: time("2026-12-31T00:00:00Z"),
+        is_paused: false,
     }
 }

@@ -11,10 +11,11 @@ use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed;
 
 use super::{
-    CHANNELS, Catalogue, CreativeFormat, DayOfWeek, FormatId, MAX_UNITS, Offering, PoolCapacity,
-    PricingOption, Product, ProductCapacity, ProductPrice, ProductTerms, Signal, maps, text,
+    AdServerTerms, CHANNELS, Catalogue, CreativeFormat, DayOfWeek, DealTerms, FormatId, MAX_UNITS,
+    Offering, PoolCapacity, PricingOption, Product, ProductCapacity, ProductPrice, ProductTerms,
+    Signal, maps, text,
 };
-use crate::ad_server::LineItemPricing;
+use crate::ad_server::{DealAuction, LineItemPricing};
 use crate::money::MoneyAmount;
 
 /// A mistake in a catalogue.
@@ -229,6 +230,10 @@ impl CatalogueReader {
     /// Checks what a product is at the ad server.
     fn at_ad_server(&mut self, product: &Product, at: &str) {
         let Some(terms) = &product.terms.ad_server else { return };
+        if let Some(deal) = &terms.deal {
+            self.as_deal(product, terms, deal, at);
+            return;
+        }
         if terms.inventory.is_empty() || terms.inventory.iter().any(String::is_empty) {
             let message =
                 "must have at least one id of the ad server's inventory, and none that is empty";
@@ -246,6 +251,34 @@ impl CatalogueReader {
                 self.mistake(&format!("{at}/terms/ad_server"), message);
                 break;
             }
+        }
+    }
+
+    /// Checks a product that is sold as a deal.
+    fn as_deal(&mut self, product: &Product, terms: &AdServerTerms, deal: &DealTerms, at: &str) {
+        if terms.inventory.iter().any(String::is_empty) {
+            self.mistake(&format!("{at}/terms/ad_server/inventory"), "has an id that is empty");
+        }
+        if deal.seats.iter().any(|seat| seat.trim().is_empty()) {
+            self.mistake(&format!("{at}/terms/ad_server/deal/seats"), "has a seat that is empty");
+        }
+        if product.is_guaranteed() {
+            let message = "must be non_guaranteed: a deal promises no impressions";
+            self.mistake(&format!("{at}/delivery_type"), message);
+        }
+        let rates = product.terms.rates.iter().flat_map(|rate| rate.pricing_options.iter());
+        let prices: Vec<&PricingOption> = product.prices().iter().chain(rates).collect();
+        let models = prices.iter().map(|price| price.pricing_model.as_deref().unwrap_or_default());
+        if let Some(other) = { models }.find(|model| *model != LineItemPricing::Cpm.name()) {
+            let message = format!("is for prices by cpm alone, and not by {other}");
+            self.mistake(&format!("{at}/terms/ad_server/deal"), message);
+        }
+        let is_auctioned =
+            |price: &PricingOption| matches!(price.price(), ProductPrice::Auction(_));
+        if deal.auction == Some(DealAuction::FixedPrice) && prices.iter().copied().any(is_auctioned)
+        {
+            let message = "must not be fixed_price where a price of the product is a floor";
+            self.mistake(&format!("{at}/terms/ad_server/deal/auction"), message);
         }
     }
 

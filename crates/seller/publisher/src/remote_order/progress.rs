@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::wanted::WantedState;
+use super::wanted::{WantedOrder, WantedState};
 use super::{
     APPROVAL_POLL, BegunStep, ProblemKind, RemoteCreative, RemoteLineItem, RemoteOrder,
     RemoteOrderObject, RemotePhase, RemoteProblem, RemoteStep,
@@ -85,6 +85,8 @@ impl RemoteOrder {
         if self.begun.is_some() {
             return false;
         }
+        // What ends with its flight is begun in any phase, and repeated like everything else.
+        self.phase = RemotePhase::Due;
         self.begun = Some(BegunStep { step: step.clone(), at: now, ended: false });
         true
     }
@@ -103,7 +105,8 @@ impl RemoteOrder {
         self.due_at = Some(now);
         if step.acts() {
             self.note(step, now);
-            self.unverified = true;
+            // A receiver of deals cannot be asked what it has.
+            self.unverified |= !step.is_of_deal();
         }
         match (step, result) {
             (_, StepResult::Seen(seen)) => self.compare(*seen, now),
@@ -147,6 +150,10 @@ impl RemoteOrder {
             (RemoteStep::ReadState, StepResult::State(state)) => {
                 self.read_state(state, now);
             }
+            (RemoteStep::PutDeal { package_id, deal }, StepResult::Object(object)) => {
+                self.sent_deal(package_id, deal, object, now);
+            }
+            (RemoteStep::CloseDeal { package_id }, _) => self.closed_deal(package_id),
             (RemoteStep::CancelOrder, _) => {
                 if let Some(order) = &mut self.order {
                     order.state = Some(RemoteState::Canceled);
@@ -178,6 +185,8 @@ impl RemoteOrder {
             | RemoteStep::CreateCreative { .. }
             | RemoteStep::ApproveOrder
             | RemoteStep::CancelOrder
+            | RemoteStep::PutDeal { .. }
+            | RemoteStep::CloseDeal { .. }
             | RemoteStep::ReadState
             | RemoteStep::Verify => {}
         }
@@ -200,15 +209,18 @@ impl RemoteOrder {
         self.report_due_at = self.report_due_at.or(Some(first));
     }
 
+    /// Has it looked at again in a while: a person elsewhere has to approve it.
+    fn wait_for_approval(&mut self, now: Timestamp) {
+        self.phase = RemotePhase::Waits;
+        self.due_at = now.checked_add(APPROVAL_POLL).ok();
+    }
+
     fn read_state(&mut self, state: RemoteState, now: Timestamp) {
         if let Some(order) = &mut self.order {
             order.state = Some(state);
         }
         match state {
-            RemoteState::PendingApproval => {
-                self.phase = RemotePhase::Waits;
-                self.due_at = now.checked_add(APPROVAL_POLL).ok();
-            }
+            RemoteState::PendingApproval => self.wait_for_approval(now),
             RemoteState::Rejected => {
                 let detail = "the order was declined at the ad server".to_owned();
                 self.stop(ProblemKind::Declined, "read_state", detail, now);
@@ -263,11 +275,18 @@ impl RemoteOrder {
             StepError::Missing { .. } if matches!(step, RemoteStep::CancelOrder) => {
                 self.finish(step, StepResult::State(RemoteState::Canceled), now);
             }
-            StepError::Missing { .. } if matches!(step, RemoteStep::CancelLineItem { .. }) => {
+            StepError::Missing { .. }
+                if matches!(
+                    step,
+                    RemoteStep::CancelLineItem { .. } | RemoteStep::CloseDeal { .. }
+                ) =>
+            {
                 self.finish(step, StepResult::Done, now);
             }
             // Something that was confirmed before may be gone: it is looked for, and made again.
-            StepError::Missing { .. } if self.order.is_some() && self.vanished < MAX_VANISHED => {
+            StepError::Missing { .. }
+                if self.order.is_some() && self.vanished < MAX_VANISHED && !step.is_of_deal() =>
+            {
                 self.begun = None;
                 self.lost = true;
                 self.due_at = Some(now);
@@ -283,6 +302,15 @@ impl RemoteOrder {
         let is_access = matches!(kind, ProblemKind::Credential | ProblemKind::Permission);
         if step.is_of_creative() && kind != ProblemKind::Credential {
             self.refuse_creative(step, &detail);
+            self.raise(kind, step.name(), detail, now);
+            self.due_at = Some(now);
+            return;
+        }
+        // Deals are independent of each other: the others are made, or changed.
+        if let RemoteStep::PutDeal { package_id, deal } = step
+            && !is_access
+        {
+            self.refuse_deal(package_id, deal, &detail);
             self.raise(kind, step.name(), detail, now);
             self.due_at = Some(now);
             return;
@@ -320,7 +348,7 @@ impl RemoteOrder {
         self.due_at = None;
     }
 
-    fn raise(&mut self, kind: ProblemKind, step: &str, detail: String, now: Timestamp) {
+    pub(super) fn raise(&mut self, kind: ProblemKind, step: &str, detail: String, now: Timestamp) {
         let detail = detail.chars().take(MAX_DETAIL).collect();
         self.problem = Some(RemoteProblem { at: now, kind, step: step.to_owned(), detail });
     }
@@ -332,37 +360,50 @@ impl RemoteOrder {
             None => {
                 self.begun = None;
                 self.due_at = Some(now);
+                self.doubt_deal(step);
             }
         }
     }
 
-    /// Stores that no step is left. Returns false when there was a change since the work began.
-    pub fn rest(
-        &mut self,
-        marks: u64,
-        state: WantedState,
-        unusable: &[String],
-        now: Timestamp,
-    ) -> bool {
+    /// Stores that no step is left for what is wanted; `None` when the buy is gone. Returns false when there was a
+    /// change since the work began.
+    pub fn rest(&mut self, marks: u64, wanted: Option<&WantedOrder>, now: Timestamp) -> bool {
         if self.marks != marks {
             return false;
         }
+        self.rested_at = Some(now);
+        let of_deals = wanted.and_then(|wanted| self.rest_deals(wanted, now));
+        if of_deals == Some(RemotePhase::Stopped) {
+            self.phase = RemotePhase::Stopped;
+            self.due_at = None;
+            return true;
+        }
+        self.rest_order(wanted, now);
+        if of_deals == Some(RemotePhase::Waits) && self.phase == RemotePhase::Settled {
+            self.wait_for_approval(now);
+        }
+        true
+    }
+
+    /// Stores that no step is left for the order.
+    fn rest_order(&mut self, wanted: Option<&WantedOrder>, now: Timestamp) {
+        let state = wanted.map_or(WantedState::None, |wanted| wanted.state);
+        let unusable = wanted.map(|wanted| wanted.unusable.as_slice()).unwrap_or_default();
         let is_pending = self
             .order
             .as_ref()
             .is_some_and(|order| order.state == Some(RemoteState::PendingApproval));
-        let is_missing = self.order.is_none();
+        let is_missing = self.order.is_none() && wanted.is_some_and(|wanted| wanted.needs_order);
         let is_over = self.order.as_ref().is_some_and(RemoteOrderObject::is_over);
         if state == WantedState::Live && (self.undoing || is_over) {
             self.phase = RemotePhase::Stopped;
         } else if state == WantedState::Live && is_pending {
-            self.phase = RemotePhase::Waits;
-            self.due_at = now.checked_add(APPROVAL_POLL).ok();
-            return true;
+            self.wait_for_approval(now);
+            return;
         } else if state == WantedState::Over && is_missing && self.problem.is_none() {
             let detail = "the ad server has no order for it".to_owned();
             self.stop(ProblemKind::TooLate, "create_order", detail, now);
-            return true;
+            return;
         } else {
             self.phase = RemotePhase::Settled;
             let is_live = state == WantedState::Live;
@@ -379,7 +420,6 @@ impl RemoteOrder {
             }
         }
         self.due_at = None;
-        true
     }
 
     fn has_refused_creatives(&self) -> bool {

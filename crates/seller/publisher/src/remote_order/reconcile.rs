@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tradepost_document::catalog::Vocabulary as _;
 
 use super::RemoteOrder;
+use super::deals;
 use super::progress::SeenOrder;
 use super::wanted::{WantedOrder, WantedState};
 use crate::ad_server::{ExternalId, RemoteLineItemView, RemoteState};
@@ -24,6 +25,8 @@ tradepost_document::words! {
         Dates = "dates",
         /// Its budget is another one.
         Budget = "budget",
+        /// Its price is another one.
+        Price = "price",
     }
 }
 
@@ -32,7 +35,7 @@ tradepost_document::words! {
 pub struct Difference {
     /// Kind.
     pub kind: DifferenceKind,
-    /// Kind of object: `order`, `line_item` or `creative`.
+    /// Kind of object: `order`, `line_item`, `creative` or `deal`.
     pub object: &'static str,
     /// Our id, or that of the ad server where it has none of ours.
     pub id: String,
@@ -42,7 +45,8 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-/// Returns the differences between what is wanted and what was seen at the ad server.
+/// Returns the differences between what is wanted and what was seen at the ad server. Deals are compared with what
+/// their receiver has confirmed last, because it cannot be asked.
 #[must_use]
 pub fn differences(
     wanted: &WantedOrder,
@@ -51,6 +55,10 @@ pub fn differences(
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     if wanted.state == WantedState::None {
+        return found;
+    }
+    deals::differences(wanted, remote, &mut found);
+    if !wanted.needs_order {
         return found;
     }
     let id = wanted.order.external_id.0.clone();

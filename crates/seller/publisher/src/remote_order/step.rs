@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ad_server::{CreativeSpec, ExternalId, LineItemSpec, OrderSpec};
+use crate::ad_server::{CreativeSpec, DealSpec, ExternalId, LineItemSpec, OrderSpec};
 
 /// Step at the ad server. Each can be repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,18 @@ pub enum RemoteStep {
     },
     /// Cancel the order with all of its line items.
     CancelOrder,
+    /// Send a deal whole: make it, or change it.
+    PutDeal {
+        /// The package.
+        package_id: String,
+        /// The deal.
+        deal: DealSpec,
+    },
+    /// Close a deal for good.
+    CloseDeal {
+        /// The package.
+        package_id: String,
+    },
     /// See whether the order was approved by a person at the ad server.
     ReadState,
     /// Compare what was confirmed with what there is.
@@ -95,6 +107,8 @@ impl RemoteStep {
             Self::ResumeLineItem { .. } => "resume_line_item",
             Self::CancelLineItem { .. } => "cancel_line_item",
             Self::CancelOrder => "cancel_order",
+            Self::PutDeal { .. } => "put_deal",
+            Self::CloseDeal { .. } => "close_deal",
             Self::ReadState => "read_state",
             Self::Verify => "verify",
         }
@@ -118,6 +132,8 @@ impl RemoteStep {
             | Self::CreateCreative { .. }
             | Self::ApproveOrder
             | Self::CancelOrder
+            | Self::PutDeal { .. }
+            | Self::CloseDeal { .. }
             | Self::ReadState
             | Self::Verify => None,
         }
@@ -139,7 +155,9 @@ impl RemoteStep {
             Self::ApproveLineItem { package_id }
             | Self::PauseLineItem { package_id }
             | Self::ResumeLineItem { package_id }
-            | Self::CancelLineItem { package_id } => format!("{name} {package_id}"),
+            | Self::CancelLineItem { package_id }
+            | Self::PutDeal { package_id, .. }
+            | Self::CloseDeal { package_id } => format!("{name} {package_id}"),
             Self::CreateOrder { .. }
             | Self::ChangeOrder { .. }
             | Self::ApproveOrder
@@ -163,6 +181,12 @@ impl RemoteStep {
             self,
             Self::CreateOrder { .. } | Self::CreateLineItem { .. } | Self::CreateCreative { .. }
         )
+    }
+
+    /// Returns true if it is done to a deal.
+    #[must_use]
+    pub const fn is_of_deal(&self) -> bool {
+        matches!(self, Self::PutDeal { .. } | Self::CloseDeal { .. })
     }
 
     /// Returns true if a refusal of it concerns one creative, and not the order.

@@ -1,5 +1,6 @@
 //! Steps that lead from what an ad server has to what was sold.
 
+use super::deals;
 use super::wanted::{WantedLineItem, WantedOrder, WantedState};
 use super::{RemoteLineItem, RemoteOrder, RemoteOrderObject, RemoteStep};
 use crate::ad_server::{LineItemSpec, RemoteState};
@@ -19,6 +20,7 @@ pub fn next_steps(wanted: &WantedOrder, remote: &RemoteOrder) -> Vec<RemoteStep>
         WantedState::Over => {}
         WantedState::Live => live(wanted, remote, &mut steps),
     }
+    deals::add_steps(wanted, remote, &mut steps);
     let is_unsure = remote.unverified || remote.lost;
     if steps.is_empty() && is_unsure && remote.order.is_some() {
         steps.push(RemoteStep::Verify);
@@ -34,6 +36,9 @@ fn cancel(order: Option<&RemoteOrderObject>, steps: &mut Vec<RemoteStep>) {
 
 /// Adds the steps for a buy whose flight is ahead or running.
 fn live(wanted: &WantedOrder, remote: &RemoteOrder, steps: &mut Vec<RemoteStep>) {
+    if !wanted.needs_order {
+        return;
+    }
     match &remote.order {
         None => steps.push(RemoteStep::CreateOrder { order: wanted.order.clone() }),
         Some(order) if order.is_over() => return,

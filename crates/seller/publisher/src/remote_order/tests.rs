@@ -76,6 +76,8 @@ fn wanted() -> WantedOrder {
             start_time: at("2026-07-01T00:00:00Z"),
             end_time: at("2026-08-01T00:00:00Z"),
         },
+        needs_order: true,
+        deals: Vec::new(),
         line_items: vec![item("p1", &[creative().external_id]), item("p2", &[])],
         creatives: [(creative().external_id, creative())].into(),
         unusable: Vec::new(),
@@ -112,6 +114,8 @@ fn result(step: &RemoteStep) -> StepResult {
         | RemoteStep::ResumeLineItem { .. }
         | RemoteStep::CancelLineItem { .. }
         | RemoteStep::CancelOrder
+        | RemoteStep::PutDeal { .. }
+        | RemoteStep::CloseDeal { .. }
         | RemoteStep::ReadState => StepResult::Done,
     }
 }
@@ -165,7 +169,7 @@ fn steps_come_in_order_and_none_is_left() {
         "verify",
     ];
     assert_eq!(done, expected);
-    assert!(remote.rest(0, WantedState::Live, &[], now()));
+    assert!(remote.rest(0, Some(&wanted()), now()));
     assert_eq!(remote.phase, RemotePhase::Settled);
 }
 

@@ -7,10 +7,11 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
-use super::{PackageInventory, RemoteOrder};
+use super::deals::{WantedDeal, deal};
+use super::{PackageDeal, PackageInventory, RemoteOrder};
 use crate::account::Account;
 use crate::ad_server::{
-    CreativeContent, CreativeSize, CreativeSpec, ExternalId, GoalUnit, LineItemGoal,
+    CreativeContent, CreativeSize, CreativeSpec, DealSpec, ExternalId, GoalUnit, LineItemGoal,
     LineItemPricing, LineItemSpec, OrderSpec, RemoteId,
 };
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
@@ -69,10 +70,14 @@ pub enum WantedState {
 pub struct WantedOrder {
     /// State.
     pub state: WantedState,
+    /// True if a package is delivered by a line item: deals need no order.
+    pub needs_order: bool,
     /// The order.
     pub order: OrderSpec,
     /// Its line items, in the order of the packages.
     pub line_items: Vec<WantedLineItem>,
+    /// The deals, in the order of the packages.
+    pub deals: Vec<WantedDeal>,
     /// The creatives that they show.
     pub creatives: BTreeMap<ExternalId, CreativeSpec>,
     /// Ids of approved creatives that have nothing that an ad server can deliver.
@@ -122,6 +127,8 @@ pub(crate) struct PlannedOrder {
     pub(crate) order: OrderSpec,
     /// Line items of the packages that go on, by the index of the package.
     pub(crate) line_items: BTreeMap<usize, Result<LineItemSpec, Untranslatable>>,
+    /// Deals of the packages that go on, by the index of the package.
+    pub(crate) deals: BTreeMap<usize, Result<DealSpec, Untranslatable>>,
 }
 
 /// Returns the order that a media buy would become; `None` when the ad server is not concerned.
@@ -135,13 +142,24 @@ pub(crate) fn planned(
     }
     let name = &buy.media_buy_id;
     let mut line_items = BTreeMap::new();
+    let mut deals = BTreeMap::new();
     for (index, package) in buy.packages.iter().enumerate() {
-        if let Some(inventory) = package.ad_server.as_ref().filter(|_| package.is_live()) {
-            line_items.insert(index, line_item(buy, package, inventory, name, terms));
+        let Some(inventory) = package.ad_server.as_ref().filter(|_| package.is_live()) else {
+            continue;
+        };
+        match &inventory.deal {
+            Some(of_deal) => {
+                let spec = deal(buy, package, &inventory.inventory, of_deal, account);
+                deals.insert(index, spec);
+            }
+            None => {
+                line_items.insert(index, line_item(buy, package, inventory, name, terms));
+            }
         }
     }
     let order = order(buy, account, name, terms);
-    (!line_items.is_empty()).then_some(PlannedOrder { order, line_items })
+    let is_carried = !line_items.is_empty() || !deals.is_empty();
+    is_carried.then_some(PlannedOrder { order, line_items, deals })
 }
 
 /// Returns true if buys of an account are made at the ad server.
@@ -153,7 +171,10 @@ fn is_concerned(account: Option<&Account>, terms: &OrderTerms) -> bool {
 fn order(buy: &MediaBuy, account: Option<&Account>, name: &str, terms: &OrderTerms) -> OrderSpec {
     let advertiser_name = account.map(|account| account.name.clone()).unwrap_or_default();
     let live = buy.packages.iter().filter(|package| package.is_live());
-    let carried = live.filter(|package| package.ad_server.is_some());
+    let has_line_item = |package: &&Package| {
+        package.ad_server.as_ref().is_some_and(|inventory| inventory.deal.is_none())
+    };
+    let carried = live.filter(has_line_item);
     OrderSpec {
         external_id: ExternalId::for_order(name),
         name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
@@ -192,9 +213,22 @@ fn wanted(
     let mut creatives = BTreeMap::new();
     let mut unusable = BTreeSet::new();
     let mut line_items = Vec::new();
+    let mut deals = Vec::new();
+    let needs_order = carried.iter().any(|(_, inventory)| inventory.deal.is_none());
     for (package, inventory) in carried {
-        if state != WantedState::Live {
-            break;
+        if let Some(of_deal) = inventory.deal.as_ref().filter(|_| state != WantedState::None) {
+            let spec = deal(buy, package, &inventory.inventory, of_deal, account)?;
+            let spec = DealSpec { name: short(&spec.name), ..spec };
+            let is_canceled = state == WantedState::Canceled || !package.is_live();
+            deals.push(WantedDeal {
+                package_id: package.package_id.clone(),
+                is_open: state == WantedState::Live && !is_canceled && now < spec.end_time,
+                is_canceled,
+                spec,
+            });
+        }
+        if inventory.deal.is_some() || state != WantedState::Live {
+            continue;
         }
         let mut shown = BTreeSet::new();
         for assigned in &package.creative_assignments {
@@ -215,7 +249,7 @@ fn wanted(
         line_items.push(WantedLineItem { spec, is_canceled: !package.is_live(), creatives: shown });
     }
     let unusable = unusable.into_iter().collect();
-    Ok(WantedOrder { state, order, line_items, creatives, unusable })
+    Ok(WantedOrder { state, needs_order, order, line_items, deals, creatives, unusable })
 }
 
 fn line_item(
@@ -338,7 +372,12 @@ impl PackageInventory {
             Some(CreativeSize { width, height })
         });
         let formats = product.formats().iter().filter_map(|format| format.id.clone());
+        let deal = terms
+            .deal
+            .as_ref()
+            .map(|deal| PackageDeal { auction: deal.auction, seats: deal.seats.clone() });
         Some(Self {
+            deal,
             formats: formats.collect(),
             inventory: terms.inventory.clone(),
             is_guaranteed: product.is_guaranteed(),

@@ -14,6 +14,7 @@ use crate::buy::{MediaBuy, Package, health};
 use crate::creative::Creative;
 use crate::decision::LastDecision;
 use crate::proposal::Proposal;
+use crate::remote_order::{DealState, RemoteOrder};
 use crate::reply::object;
 use crate::store::{Entity, EntityRecord, IndexField, Query, Stored, own_id};
 use crate::task::SubmittedTask;
@@ -116,6 +117,9 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
     let library = creatives_of(view, kept)?;
     let names = product_names(view)?;
     let paces = pace::of_packages(view, kept, &delivery)?;
+    let has_deals = buy.packages.iter().any(Package::is_deal);
+    let remote = if has_deals { view.reader.find::<RemoteOrder>(&kept.record.id)? } else { None };
+    let remote = remote.map(|remote| remote.thing);
     let packages = buy.packages.iter().zip(&shares).zip(paces).map(|((package, share), pace)| {
         let mut shown = row::paced(package_document(view, kept, package, &library), pace);
         if let Some(members) = shown.as_object_mut() {
@@ -124,7 +128,11 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
         let name = names.get(&package.product_id).cloned();
         row::extend(
             &mut shown,
-            object([("product_name", name), ("delivery", Some(report::metrics(share).into()))]),
+            object([
+                ("product_name", name),
+                ("delivery", Some(report::metrics(share).into())),
+                ("deal", deal(buy, package, remote.as_ref())),
+            ]),
         );
         shown
     });
@@ -157,6 +165,16 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
         ]),
     );
     Ok(shown)
+}
+
+/// Returns the deal of a package with its state at the receiver; `None` for a package that is not sold as a deal.
+fn deal(buy: &MediaBuy, package: &Package, remote: Option<&RemoteOrder>) -> Option<Value> {
+    let id = package.deal_id(buy)?;
+    let known = remote.and_then(|remote| remote.deals.get(&package.package_id));
+    let state = known.map_or(DealState::Unsent, |known| known.shown_state());
+    Some(
+        json!({"id": id, "state": state, "refusal": known.and_then(|known| known.refusal.as_ref())}),
+    )
 }
 
 /// Returns the names of products by id.

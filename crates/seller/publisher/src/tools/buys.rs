@@ -25,6 +25,7 @@ use crate::{availability, spending};
 
 mod amend;
 mod create;
+mod deal;
 mod draft;
 mod governance;
 pub(super) mod list;

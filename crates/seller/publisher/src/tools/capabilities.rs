@@ -126,8 +126,14 @@ fn media_buy(profile: &PublisherProfile) -> Value {
     let models = rolled(products, |product| {
         let models = product.prices().iter().filter_map(|price| price.pricing_model.clone());
         // What the ad server is to deliver it also has to bill.
-        let billed_there = ad_server.filter(|_| product.terms.ad_server.is_some());
-        models.filter(|model| billed_there.is_none_or(|server| server.bills_by(model))).collect()
+        let there = ad_server.zip(product.terms.ad_server.as_ref());
+        let is_billed = |model: &String| {
+            there.is_none_or(|(server, terms)| match terms.deal {
+                Some(_) => server.deals_by(model),
+                None => server.bills_by(model),
+            })
+        };
+        models.filter(is_billed).collect()
     });
     let is_pushed = products.iter().any(|product| !product.webhook_cadences().is_empty());
     let approval = match catalogue.creatives.review {

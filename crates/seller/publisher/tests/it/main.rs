@@ -21,6 +21,7 @@ mod capabilities;
 mod catalogue;
 mod controller;
 mod creatives;
+mod deals;
 mod delivery;
 mod events;
 mod exclusive;

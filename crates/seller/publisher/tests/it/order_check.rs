@@ -34,7 +34,7 @@ fn ad_server() -> AdServerProfile {
 /// line item has; `manual` is set up by people.
 fn catalogue() -> Catalogue {
     let terms = |inventory: &str| ProductTerms {
-        ad_server: Some(AdServerTerms { inventory: vec![inventory.to_owned()] }),
+        ad_server: Some(AdServerTerms { inventory: vec![inventory.to_owned()], deal: None }),
         ..ProductTerms::default()
     };
     let guaranteed = json!({"delivery_type": "guaranteed"});

@@ -75,6 +75,13 @@ impl RemoteOrders {
             RemoteStep::CancelLineItem { package_id } => {
                 self.line_item_state(remote, package_id, StateChange::Cancel).await
             }
+            RemoteStep::PutDeal { deal, .. } => {
+                ad_server.put_deal(deal).await.map(StepResult::Object)
+            }
+            RemoteStep::CloseDeal { package_id } => {
+                let deal = remote.deals.get(package_id).ok_or_else(absent)?;
+                ad_server.close_deal(&deal.id).await.map(|()| StepResult::Done)
+            }
             RemoteStep::ReadState => {
                 ad_server.order_state(order_id(remote)?).await.map(StepResult::State)
             }
@@ -142,6 +149,8 @@ impl RemoteOrders {
             | RemoteStep::ResumeLineItem { .. }
             | RemoteStep::CancelLineItem { .. }
             | RemoteStep::CancelOrder
+            | RemoteStep::PutDeal { .. }
+            | RemoteStep::CloseDeal { .. }
             | RemoteStep::ReadState
             | RemoteStep::Verify => Ok(None),
         }

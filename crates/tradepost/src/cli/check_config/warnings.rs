@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 
+use tradepost_ad_server::AdServer;
 use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::http::own_page::is_loopback_host;
+use tradepost_publisher::catalogue::{AdServerTerms, Product};
 use tradepost_publisher::profile::PublisherProfile;
 
 use crate::adcp::ad_server;
@@ -48,6 +50,8 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
         let pointer = format!("/publishers/{index}/approvals");
         all.extend(warn_of_currencies_without_limit(&pointer, &publisher.profile));
         all.extend(warn_of_targeting(&format!("/publishers/{index}/ad_server"), publisher));
+        let pointer = format!("/publishers/{index}/catalogue");
+        all.extend(warn_of_products_without_deals(&pointer, publisher));
     }
     all.extend(warn_of_key_file(config));
     all
@@ -106,6 +110,53 @@ fn warn_of_targeting(pointer: &str, publisher: &PublisherConfig) -> Option<Confi
         beyond.join(", ")
     );
     Some(ConfigWarning::new(pointer, message))
+}
+
+/// Warns of products that nobody can buy, because the ad server makes no line items, or no deals, and of deals
+/// on which every seat may bid.
+fn warn_of_products_without_deals(
+    pointer: &str,
+    publisher: &PublisherConfig,
+) -> Vec<ConfigWarning> {
+    let connected = publisher.ad_server.as_ref().map(ad_server::connect);
+    let Ok(connected) = connected.transpose() else {
+        // Settings that do not fit are mistakes, and are reported as such.
+        return Vec::new();
+    };
+    let id = &publisher.profile.id;
+    let warning = |product: &Product| {
+        let terms = product.terms.ad_server.as_ref()?;
+        let message = lack_of(terms, connected.as_deref())?;
+        let message = format!("publisher {id}: product {} {message}", product.id());
+        Some(ConfigWarning::new(pointer, message))
+    };
+    publisher.profile.catalogue.products.iter().filter_map(warning).collect()
+}
+
+/// Returns what a product lacks for an ad server, or for deals.
+fn lack_of(terms: &AdServerTerms, ad_server: Option<&dyn AdServer>) -> Option<String> {
+    let Some(deal) = &terms.deal else {
+        let ad_server = ad_server.filter(|ad_server| !ad_server.capabilities().line_items)?;
+        return Some(format!(
+            "cannot be bought: the adapter {} makes deals only; add terms.ad_server.deal, or leave out \
+             terms.ad_server and set its buys up by hand",
+            ad_server.name()
+        ));
+    };
+    let Some(ad_server) = ad_server else {
+        let message = "is sold as a deal, and nothing makes deals: set ad_server with the adapter deals, or \
+                       make them by hand under the ids that buyers read";
+        return Some(message.to_owned());
+    };
+    if !ad_server.capabilities().deals {
+        let adapter = ad_server.name();
+        return Some(format!(
+            "cannot be bought: the adapter {adapter} makes no deals; leave out terms.ad_server.deal"
+        ));
+    }
+    let message = "is sold as a deal without terms.ad_server.deal.seats: every seat may bid for the \
+                   buyer's domain";
+    deal.seats.is_empty().then(|| message.to_owned())
 }
 
 /// Warns of a time for answers of which nobody is told when it has passed.

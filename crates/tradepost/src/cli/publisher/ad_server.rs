@@ -114,7 +114,8 @@ fn status(phase: Option<RemotePhase>, place: &PublisherOptions, context: &Contex
         let rows = listed.iter().map(|order| row(&publisher.profile.id, &order.thing));
         found.extend(rows);
     }
-    let names = ["publisher", "media_buy_id", "phase", "order", "line_items", "problem", "remedy"];
+    let names =
+        ["publisher", "media_buy_id", "phase", "order", "line_items", "deals", "problem", "remedy"];
     print(&found, &names, "no media buys at an ad server", context);
     Ok(())
 }
@@ -129,6 +130,10 @@ fn row(publisher: &str, order: &RemoteOrder) -> Value {
         "order": order.order.as_ref().map(|order| order.id.0.clone()),
         "state": state,
         "line_items": order.line_items.values().map(|item| item.id.0.clone()).collect::<Vec<_>>(),
+        "deals": order.deals.iter().map(|(package_id, deal)| json!({
+            "id": deal.id, "package_id": package_id, "state": deal.shown_state(),
+            "refusal": deal.refusal,
+        })).collect::<Vec<_>>(),
         "failures": order.failures,
         "next_at": order.next_at().map(rfc3339),
         "reported_at": order.reported_at.map(rfc3339),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost::adcp::orders::{RemoteOrderDeps, RemoteOrders};
+use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_ad_server::RefusalReason;
 use tradepost_document::backoff::Backoff;
 use tradepost_document::fault::InternalError;
@@ -32,23 +33,23 @@ const BUYS: u64 = 100;
 const LOOKS: usize = 400;
 
 /// A publisher, its ad server, and the clock of the process that carries buys from one to the other.
-struct House {
-    publisher: Publisher,
-    ad_server: ScriptedAdServer,
-    clock: Clock,
-    hand: ManualClock,
-    runtime: tokio::runtime::Runtime,
+pub(super) struct House {
+    pub(super) publisher: Publisher,
+    pub(super) ad_server: ScriptedAdServer,
+    pub(super) clock: Clock,
+    pub(super) hand: ManualClock,
+    pub(super) runtime: tokio::runtime::Runtime,
 }
 
 impl House {
-    fn new(publisher: Publisher) -> Self {
+    pub(super) fn new(publisher: Publisher) -> Self {
         let (clock, hand) = Clock::manual(at(NOW));
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
         Self { publisher, ad_server: ScriptedAdServer::default(), clock, hand, runtime }
     }
 
-    fn on_sqlite() -> Self {
+    pub(super) fn on_sqlite() -> Self {
         Self::new(publisher::start_with(&|config| {
             let profile = &mut config.publishers[0].profile;
             profile.catalogue = tradepost_demo::publisher::catalogue();
@@ -56,13 +57,13 @@ impl House {
         }))
     }
 
-    fn call(&self, tool: &str, arguments: Value) -> Value {
+    pub(super) fn call(&self, tool: &str, arguments: Value) -> Value {
         let response = self.publisher.call(Binding::Mcp, "acme", tool, &arguments);
         response.json()["result"]["structuredContent"].clone()
     }
 
     /// Buys two packages, and returns the id of the buy and those of its packages.
-    fn buy(&self, number: u64) -> (String, Vec<String>) {
+    pub(super) fn buy(&self, number: u64) -> (String, Vec<String>) {
         let package = |budget: u32| json!({"product_id": PRODUCT, "pricing_option_id": PRICE, "budget": budget});
         let made = self.call(
             "create_media_buy",
@@ -79,7 +80,7 @@ impl House {
     }
 
     /// Sends a creative, and assigns it to packages.
-    fn assign(&self, number: u64, packages: &[String]) {
+    pub(super) fn assign(&self, number: u64, packages: &[String]) {
         let assignments = packages.iter();
         let assignments: Vec<Value> = assignments
             .map(|package| json!({"creative_id": "banner", "package_id": package}))
@@ -96,10 +97,15 @@ impl House {
     }
 
     /// A process that carries buys.
-    fn worker(&self) -> RemoteOrders {
+    pub(super) fn worker(&self) -> RemoteOrders {
+        self.worker_on(self.publisher.publisher_store())
+    }
+
+    /// A process that carries buys, with a store of its own.
+    pub(super) fn worker_on(&self, publisher_store: &SqlPublisherStore) -> RemoteOrders {
         let ground = RemoteOrderDeps {
-            publisher_store: Arc::new(self.publisher.publisher_store().clone()),
-            notify: self.publisher.publisher_store().notify_orders(),
+            publisher_store: Arc::new(publisher_store.clone()),
+            notify: publisher_store.notify_orders(),
             clock: self.clock.clone(),
             edge: ClockAndRandom::system(),
             shared: None,
@@ -112,14 +118,14 @@ impl House {
         worker
     }
 
-    fn order(&self, id: &str) -> RemoteOrder {
+    pub(super) fn order(&self, id: &str) -> RemoteOrder {
         let publisher_store: &dyn PublisherStore = self.publisher.publisher_store();
         let found = publisher_store.look(|reader| reader.find::<RemoteOrder>(id)).unwrap();
         found.expect("a buy that the ad server is to have").thing
     }
 
     /// Lets a process work on a buy until it rests or dies.
-    fn turn(&self, id: &str) {
+    pub(super) fn turn(&self, id: &str) {
         let worker = self.worker();
         self.runtime.block_on(async {
             tokio::select! {
@@ -130,7 +136,7 @@ impl House {
     }
 
     /// Lets processes work on a buy, one after the other, until nothing is to be done now.
-    fn settle(&self, id: &str) -> RemoteOrder {
+    pub(super) fn settle(&self, id: &str) -> RemoteOrder {
         for _ in 0..LOOKS {
             let order = self.order(id);
             if matches!(order.phase, RemotePhase::Settled | RemotePhase::Stopped) {
@@ -153,7 +159,7 @@ impl House {
     }
 
     /// Has a buy worked on again, as a person does.
-    fn retry(&self, id: &str) {
+    pub(super) fn retry(&self, id: &str) {
         let publisher_store: &dyn PublisherStore = self.publisher.publisher_store();
         let id = id.to_owned();
         let now = self.clock.now();
@@ -166,7 +172,7 @@ impl House {
     }
 
     /// Events for people about orders.
-    fn events(&self) -> Vec<StaffEvent> {
+    pub(super) fn events(&self) -> Vec<StaffEvent> {
         let publisher_store: &dyn PublisherStore = self.publisher.publisher_store();
         let all = publisher_store.look(|reader| reader.all::<StaffEvent>(&Query::default()));
         let all = all.unwrap().into_iter().map(|kept| kept.thing);
@@ -174,7 +180,7 @@ impl House {
     }
 
     /// Checks that the ad server has a buy once, whole, and approved.
-    fn has_once(&self, id: &str, packages: &[String], shows: usize) {
+    pub(super) fn has_once(&self, id: &str, packages: &[String], shows: usize) {
         self.ad_server.with(|made| {
             let orders = made.orders_named(id);
             let [(order_id, order)] = orders[..] else { panic!("{id}: {orders:#?}") };
@@ -198,18 +204,18 @@ const PRODUCT: &str = "sports_display_guaranteed";
 const PRICE: &str = "cpm_fixed";
 
 /// Has every product of a catalogue delivered by the ad server.
-fn carried(catalogue: &mut tradepost_publisher::catalogue::Catalogue) {
+pub(super) fn carried(catalogue: &mut tradepost_publisher::catalogue::Catalogue) {
     for product in &mut catalogue.products {
         let inventory = vec![format!("unit-of-{}", product.id())];
         let terms = ProductTerms {
-            ad_server: Some(AdServerTerms { inventory }),
+            ad_server: Some(AdServerTerms { inventory, deal: None }),
             ..ProductTerms::clone(&product.terms)
         };
         product.terms = Arc::new(terms);
     }
 }
 
-fn account() -> Value {
+pub(super) fn account() -> Value {
     json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": "pinnacle.example"})
 }
 

@@ -234,7 +234,8 @@ fn a_sale_over_the_network_depends_on_the_ad_server() {
         publisher.profile.catalogue = tradepost_demo::publisher::catalogue();
         publisher.profile.catalogue.targeting.geo_regions = true;
         for product in &mut publisher.profile.catalogue.products {
-            let ad_server = Some(AdServerTerms { inventory: vec!["product/7".to_owned()] });
+            let ad_server =
+                Some(AdServerTerms { inventory: vec!["product/7".to_owned()], deal: None });
             product.terms =
                 Arc::new(ProductTerms { ad_server, ..ProductTerms::clone(&product.terms) });
         }

@@ -4,6 +4,7 @@ use expect_test::expect;
 use tradepost::config::{PublisherConfig, read};
 use tradepost::console::route::TABLE;
 use tradepost::gate::Scopes;
+use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::store::New;
@@ -349,6 +350,44 @@ fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
         "{record:?}"
     );
     assert!(!text(&vera.get("/console")).contains("Stopped at the ad server"));
+}
+
+#[test]
+fn a_deal_is_shown_beside_its_package() {
+    let gazette = Gazette::new();
+    let sold = gazette.sold(&gazette.account());
+    let id = sold.clone();
+    let stored = gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+        tx.with_publisher("gazette", |tx| {
+            let mut buy = tx.find::<MediaBuy>(&id)?.unwrap();
+            let inventory = json!({
+                "inventory": [], "is_guaranteed": false, "deal": {"seats": ["seat-7"]},
+            });
+            let package = buy.thing.packages.first_mut().unwrap();
+            package.ad_server = Some(tradepost_document::json::from_value(inventory).unwrap());
+            let deal = json!({
+                "id": format!("{id}-{}", package.package_id), "refusal": format!("no such seat {EVIL}"),
+                "refused": {
+                    "external_id": "x", "name": "x", "inventory": [], "price": 8, "currency": "USD",
+                    "auction_type": 3, "seats": [], "advertiser_domains": [],
+                    "start_time": "2026-06-01T00:00:00Z", "end_time": "2026-06-30T00:00:00Z",
+                },
+            });
+            let package_id = package.package_id.clone();
+            tx.change(&mut buy, at(NOW))?;
+            let mut order = tx.find::<RemoteOrder>(&id)?.unwrap();
+            let deal = tradepost_document::json::from_value(deal).unwrap();
+            order.thing.deals.insert(package_id, deal);
+            tx.change(&mut order, at(NOW))
+        })??;
+        Ok(())
+    });
+    stored.unwrap();
+    let page = text(&gazette.enter("vera").get(&show("buys/show", &sold)));
+    assert!(page.contains(&format!("deal {sold}-")), "{page}");
+    assert!(page.contains("<span class=\"chip bad\">Refused</span>"), "{page}");
+    assert!(page.contains("was refused: no such seat &#60;img"), "{page}");
+    assert!(!page.contains("<img src=x") && !page.contains("not made yet"), "{page}");
 }
 
 #[test]

@@ -67,9 +67,22 @@ pub struct MadeLineItem {
     pub creatives: BTreeSet<RemoteId>,
 }
 
+/// A deal that was sent.
+#[derive(Debug, Clone)]
+pub struct MadeDeal {
+    pub spec: DealSpec,
+    pub is_closed: bool,
+}
+
 /// What it has.
 #[derive(Debug)]
 pub struct Made {
+    /// Time that a call takes which changes something.
+    pub pace: std::time::Duration,
+    /// The deals by their ids: the same id again replaces what was sent.
+    pub deals: BTreeMap<String, MadeDeal>,
+    /// State that it gives to deals.
+    pub deal_state: Option<RemoteState>,
     pub orders: BTreeMap<String, MadeOrder>,
     pub line_items: BTreeMap<String, MadeLineItem>,
     pub creatives: BTreeMap<String, CreativeSpec>,
@@ -88,6 +101,9 @@ pub struct Made {
 impl Default for Made {
     fn default() -> Self {
         Self {
+            pace: std::time::Duration::ZERO,
+            deals: BTreeMap::new(),
+            deal_state: None,
             orders: BTreeMap::new(),
             line_items: BTreeMap::new(),
             creatives: BTreeMap::new(),
@@ -154,6 +170,10 @@ impl ScriptedAdServer {
         });
         if let Some(reason) = self.with(|made| made.refusals.get(call).copied()) {
             return Err(refused(reason));
+        }
+        let pace = self.with(|made| made.pace);
+        if !pace.is_zero() {
+            tokio::time::sleep(pace).await;
         }
         match fault {
             Fault::None => self.with(work),
@@ -510,11 +530,30 @@ impl AdServer for ScriptedAdServer {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn put_deal<'a>(&'a self, _: &'a DealSpec) -> AdServerResult<'a, RemoteObject> {
-        Box::pin(async { Err(refused(RefusalReason::Unsupported)) })
+    fn put_deal<'a>(&'a self, deal: &'a DealSpec) -> AdServerResult<'a, RemoteObject> {
+        let object = |made: &mut Made| RemoteObject {
+            id: RemoteId(deal.external_id.0.clone()),
+            external_id: Some(deal.external_id.clone()),
+            state: made.deal_state,
+        };
+        Box::pin(self.act("put_deal", &deal.external_id.0, object, move |made| {
+            let known = made.deals.get(&deal.external_id.0);
+            assert!(known.is_none_or(|known| !known.is_closed), "a closed deal stays closed");
+            let new = MadeDeal { spec: deal.clone(), is_closed: false };
+            made.deals.insert(deal.external_id.0.clone(), new);
+            Ok(object(made))
+        }))
     }
 
-    fn close_deal<'a>(&'a self, _: &'a RemoteId) -> AdServerResult<'a, ()> {
-        Box::pin(async { Err(refused(RefusalReason::Unsupported)) })
+    fn close_deal<'a>(&'a self, deal: &'a RemoteId) -> AdServerResult<'a, ()> {
+        Box::pin(self.act(
+            "close_deal",
+            &deal.0,
+            |_| (),
+            move |made| {
+                made.deals.get_mut(&deal.0).ok_or_else(missing)?.is_closed = true;
+                Ok(())
+            },
+        ))
     }
 }

@@ -9,7 +9,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
 
 use super::package::{self, BuyFlight};
-use super::{BuyContext, all_not_done, draft, not_done, package_targeting, reporting, terms};
+use super::{BuyContext, all_not_done, deal, draft, not_done, package_targeting, reporting, terms};
 use crate::buy::action::BuyAction;
 use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
@@ -288,6 +288,11 @@ fn one(
     if given.canceled == Some(true) {
         found.act(BuyAction::RemovePackages, format!("{place}.canceled"));
         after.cancellation = Some(cancellation(&given.cancellation_reason, context.now));
+    }
+    if before.is_deal() {
+        let assigned = given.creative_assignments.as_ref();
+        let has_creatives = assigned.is_some_and(|assigned| !assigned.is_empty());
+        found.problems.extend(deal::problems(has_creatives, &given.shown, place));
     }
     after.paused = given.paused.unwrap_or(after.paused);
     // The product may no longer be on sale. Its packages continue and can be changed without the

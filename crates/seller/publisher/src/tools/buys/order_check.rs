@@ -8,9 +8,9 @@ use tradepost_adcp::error::{AdcpCode, AdcpError};
 use super::BuyContext;
 use super::draft::BuyDraft;
 use crate::account::Account;
-use crate::ad_server::{Availability, GoalUnit, LineItemSpec, PackageProblem};
+use crate::ad_server::{Availability, DealSpec, GoalUnit, LineItemSpec, PackageProblem};
 use crate::availability;
-use crate::buy::MediaBuy;
+use crate::buy::{MediaBuy, Package};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
 use crate::profile::AdServerProfile;
 use crate::publisher::Publisher;
@@ -119,9 +119,15 @@ fn check(
             package.package_id = format!("{NEW_BUY}-{index}");
         }
     }
-    let PlannedOrder { order, line_items } = planned(&named, account, &terms(ad_server))?;
+    let PlannedOrder { order, line_items, deals } = planned(&named, account, &terms(ad_server))?;
     let mut packages = BTreeMap::new();
     let mut problems = Vec::new();
+    for (index, deal) in deals {
+        let Some(package) = named.packages.get(index) else { continue };
+        let before = before.and_then(|before| before.package(&package.package_id));
+        let place = place(index, &package.package_id);
+        problems.extend(deal_problems(ad_server, package, &deal, before, &place));
+    }
     for (index, line_item) in line_items {
         let Some(package) = named.packages.get(index) else { continue };
         let package_id = package.package_id.clone();
@@ -153,6 +159,38 @@ fn check(
     let forecast: BTreeSet<String> = asked.map(|(package_id, _)| package_id.clone()).collect();
     let question = OrderQuestion { order, line_items, forecast };
     Some(OrderCheck { question, packages, problems })
+}
+
+/// Returns what a deal cannot be, by the capabilities of the ad server alone: a receiver of deals has nothing to be
+/// asked. What was sold before stays as it was.
+fn deal_problems(
+    ad_server: &AdServerProfile,
+    package: &Package,
+    deal: &Result<DealSpec, Untranslatable>,
+    before: Option<&Package>,
+    place: &PackagePlace,
+) -> Vec<AdcpError> {
+    let refuse = |field: &str, reason: &str| refusal(place, field, reason, &package.product_id);
+    let targeting = |package: &Package| package.shown.targeting_overlay.clone().unwrap_or_default();
+    let mut problems = Vec::new();
+    let wanted = targeting(package);
+    if before.is_none_or(|before| targeting(before) != wanted) {
+        let reason = "A deal carries no targeting; the buyer's side applies it.";
+        let members = wanted.keys().filter(|name| *name != "ext");
+        problems.extend(members.map(|name| refuse(&format!("{TARGETING}.{name}"), reason)));
+    }
+    if before.is_some() {
+        return problems;
+    }
+    let is_guaranteed = package.ad_server.as_ref().is_some_and(|terms| terms.is_guaranteed);
+    if !ad_server.capabilities.deals || is_guaranteed {
+        problems.push(refuse("product_id", ""));
+    }
+    if deal.is_err() {
+        problems
+            .push(refuse("pricing_option_id", "A deal has a price for a thousand impressions."));
+    }
+    problems
 }
 
 /// Returns the terms of orders that are asked about: without the sizes of formats, which no sale depends on.

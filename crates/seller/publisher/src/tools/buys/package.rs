@@ -5,7 +5,7 @@ use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
-use super::{BuyContext, all_not_done, not_done, package_targeting, terms};
+use super::{BuyContext, all_not_done, deal, not_done, package_targeting, terms};
 use crate::buy::{Package, ShownMembers};
 use crate::catalogue::{PricingOption, Product, ProductFormatOption, ProductPrice};
 use crate::forms::buys::PackageRequest;
@@ -94,6 +94,9 @@ pub(super) fn bought(
         problems.push(at(AdcpCode::UnsupportedFeature, &format!("{place}.creatives"), message));
     }
     let assigned = &given.creative_assignments;
+    if bought.package.is_deal() {
+        problems.extend(deal::problems(!assigned.is_empty(), &given.shown, place));
+    }
     bought.package.creative_assignments =
         package_targeting::assignments(context, Some(product), &[], assigned, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);

@@ -366,6 +366,10 @@ impl Sync<'_> {
         if !package.is_live() {
             return refused(AdcpCode::InvalidState, "the package is canceled");
         }
+        if package.is_deal() {
+            let message = "the package is sold as a deal, whose creatives your bidder serves";
+            return refused(AdcpCode::UnsupportedFeature, message);
+        }
         if over(package, now) {
             return Err(vec![too_late("assignments")]);
         }

@@ -161,7 +161,11 @@ impl Console {
             figures,
             chart,
             packages: packages(fields, remote.as_ref()),
-            remote: remote.as_ref().map(|order| RemoteSection::new(order, visitor, &here)),
+            remote: remote.as_ref().map(|order| {
+                let packages = fields.items("packages").iter().map(Fields::new);
+                let needs_order = { packages }.any(|package| package.get("deal").is_none());
+                RemoteSection::new(order, needs_order, visitor, &here)
+            }),
             terms: terms(fields.get("terms")),
             facts: known_facts([
                 ("Media buy", Some(id.clone())),
@@ -316,8 +320,9 @@ fn packages(fields: Fields<'_>, remote: Option<&RemoteOrder>) -> Vec<PackageRow>
             delivered: delivered.unwrap_or_default(),
             targeting: package.text("targeting"),
             creatives: creatives.collect(),
-            line_item: remote
-                .and_then(|order| LineItemRow::of_package(order, &package.or_empty("id"))),
+            line_item: LineItemRow::of_deal(package).or_else(|| {
+                remote.and_then(|order| LineItemRow::of_package(order, &package.or_empty("id")))
+            }),
         }
     };
     fields.items("packages").iter().map(row).collect()

@@ -8,7 +8,7 @@ use tradepost_publisher::remote_order::{RemoteOrder, RemotePhase, RemoteProblem}
 use tradepost_publisher::staff::DecisionSubject;
 
 use super::super::{Console, Local, PageError, ShownMoment, Visitor, headed};
-use super::{MAX_COUNTED, show_link, state_class};
+use super::{Fields, MAX_COUNTED, show_link, state_class};
 
 /// A media buy at the ad server.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(super) struct RemoteSection {
     pub(super) class: &'static str,
     /// Id of the order there.
     pub(super) order: Option<String>,
+    /// True if an order is to be made: deals need none.
+    pub(super) needs_order: bool,
     /// State of the order there.
     pub(super) state: Option<String>,
     pub(super) problem: Option<ProblemRow>,
@@ -51,9 +53,10 @@ pub(super) struct StepRow {
     pub(super) when: ShownMoment,
 }
 
-/// Line item of a package.
+/// Line item or deal of a package.
 #[derive(Debug)]
 pub(super) struct LineItemRow {
+    pub(super) kind: &'static str,
     /// Its id at the ad server.
     pub(super) id: String,
     pub(super) state: Option<String>,
@@ -72,7 +75,12 @@ pub(super) struct StoppedBuy {
 
 impl RemoteSection {
     /// Creates the section about the ad server of a media buy's page.
-    pub(super) fn new(order: &RemoteOrder, visitor: &Visitor<'_>, here: &Local) -> Self {
+    pub(super) fn new(
+        order: &RemoteOrder,
+        needs_order: bool,
+        visitor: &Visitor<'_>,
+        here: &Local,
+    ) -> Self {
         let refusals = order.creatives.iter().filter_map(|(id, creative)| {
             let refusal = creative.refusal.as_ref()?;
             Some(format!("The creative {id} was refused: {refusal}"))
@@ -83,8 +91,12 @@ impl RemoteSection {
                 format!("The creative {} was refused for the package {package}.", creative.0)
             })
         });
+        let refused_deals = order.deals.iter().filter_map(|(package, deal)| {
+            let refusal = deal.refusal.as_ref()?;
+            Some(format!("The deal of the package {package} was refused: {refusal}"))
+        });
         let remote = order.order.as_ref();
-        let refusals: Vec<_> = refusals.chain(refused_lines).collect();
+        let refusals: Vec<_> = refusals.chain(refused_lines).chain(refused_deals).collect();
         let steps = order.done.iter().rev();
         let waits = order.phase == RemotePhase::Waits;
         Self {
@@ -93,6 +105,7 @@ impl RemoteSection {
             phase: phase_text(order.phase),
             class: phase_class(order.phase),
             order: remote.map(|remote| remote.id.0.clone()),
+            needs_order,
             state: remote.and_then(|remote| remote.state).map(|state| headed(state.name())),
             problem: order.problem.as_ref().map(|problem| ProblemRow {
                 text: problem_text(problem),
@@ -116,10 +129,24 @@ impl LineItemRow {
         let line_item = order.line_items.get(package_id)?;
         let state = line_item.state.map(|state| state.name());
         Some(Self {
+            kind: "line item",
             id: line_item.id.0.clone(),
             state: state.map(headed),
             class: state.map(state_class).unwrap_or_default(),
         })
+    }
+
+    /// Returns the deal of a package that is sold as one.
+    pub(super) fn of_deal(package: Fields<'_>) -> Option<Self> {
+        let deal = Fields::new(package.get("deal")?);
+        let state = deal.or_empty("state");
+        let class = match state.as_str() {
+            "refused" => "bad",
+            // A deal is closed when its flight is over.
+            "closed" => "",
+            other => state_class(other),
+        };
+        Some(Self { kind: "deal", id: deal.or_empty("id"), state: Some(headed(&state)), class })
     }
 }
 

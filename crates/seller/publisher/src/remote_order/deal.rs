@@ -1,0 +1,113 @@
+//! A deal at its receiver: what it was sent, and how it stands.
+
+use jiff::Timestamp;
+
+use crate::ad_server::{DealSpec, RemoteId, RemoteState};
+use crate::store::kept;
+
+kept! {
+    /// Deal at the receiver.
+    pub struct RemoteDeal {
+        /// Its id: the deal id.
+        id: RemoteId,
+        /// Its state, as the receiver last said it.
+        state?: Option<RemoteState>,
+        /// What the receiver has confirmed last; `None` when it has confirmed nothing.
+        sent?: Option<DealSpec>,
+        /// True if it has to be sent again although nothing has changed: the receiver may not have it as it
+        /// was sent, or its state is asked for.
+        unsure?: bool,
+        /// True once it was closed for good.
+        closed?: bool,
+        /// What the receiver has refused; the same is not sent again by itself.
+        refused?: Option<DealSpec>,
+        /// Text of that refusal.
+        refusal?: Option<String>,
+    }
+}
+
+tradepost_document::words! {
+    /// State of a deal, for people.
+    pub enum DealState {
+        /// It was not sent yet, or not confirmed.
+        Unsent = "unsent",
+        /// The receiver has it, and said nothing of its state.
+        Sent = "sent",
+        /// A person of the buyer has to approve it.
+        PendingApproval = "pending_approval",
+        /// Approved by the buyer.
+        Ready = "ready",
+        /// Bids are made for it.
+        Delivering = "delivering",
+        /// Paused, by the seller or the buyer.
+        Paused = "paused",
+        /// Over at the buyer's.
+        Completed = "completed",
+        /// Declined by the buyer.
+        Rejected = "rejected",
+        /// Refused by the receiver.
+        Refused = "refused",
+        /// Closed for good.
+        Closed = "closed",
+    }
+}
+
+impl RemoteDeal {
+    pub(super) fn unsent(id: RemoteId) -> Self {
+        Self {
+            id,
+            state: None,
+            sent: None,
+            unsure: false,
+            closed: false,
+            refused: None,
+            refusal: None,
+        }
+    }
+
+    /// Returns its state for people.
+    #[must_use]
+    pub fn shown_state(&self) -> DealState {
+        if self.closed {
+            return DealState::Closed;
+        }
+        if self.refused.is_some() {
+            return DealState::Refused;
+        }
+        let Some(sent) = &self.sent else { return DealState::Unsent };
+        match self.state {
+            Some(RemoteState::Rejected | RemoteState::Canceled) => DealState::Rejected,
+            Some(RemoteState::Completed) => DealState::Completed,
+            Some(RemoteState::PendingApproval) => DealState::PendingApproval,
+            Some(RemoteState::Paused) => DealState::Paused,
+            Some(RemoteState::Delivering | RemoteState::Ready | RemoteState::Draft) | None
+                if sent.is_paused =>
+            {
+                DealState::Paused
+            }
+            Some(RemoteState::Delivering) => DealState::Delivering,
+            Some(RemoteState::Ready) => DealState::Ready,
+            Some(RemoteState::Draft) | None => DealState::Sent,
+        }
+    }
+
+    /// Returns true if the receiver may have it open.
+    pub(super) fn may_be_open(&self) -> bool {
+        !self.closed && (self.sent.is_some() || self.unsure)
+    }
+
+    /// Returns the end of its flight while the receiver may have it open. `end` is that of the buy.
+    pub(super) fn ends_at(&self, end: Timestamp) -> Option<Timestamp> {
+        // A longer flight that was refused is wanted nevertheless.
+        let known = [self.sent.as_ref(), self.refused.as_ref()].into_iter().flatten();
+        let last = known.map(|deal| deal.end_time).max();
+        self.may_be_open().then(|| last.unwrap_or(end))
+    }
+
+    /// Has it sent again, on behalf of a person.
+    pub(super) fn retry(&mut self) {
+        self.refused = None;
+        self.refusal = None;
+        self.unsure |= self.sent.is_some() && !self.closed;
+    }
+}

@@ -1,0 +1,242 @@
+//! Packages that are sold as deals: what is wanted of the receiver, what it was sent, the steps between, and what
+//! follows from their outcome. A receiver cannot be asked what it has (IAB Tech Lab Deals API 1.0), so that a
+//! deal whose fate is unknown is sent whole again: under the same id that changes nothing.
+
+use jiff::Timestamp;
+use tradepost_document::catalog::Vocabulary as _;
+
+use super::reconcile::{Difference, DifferenceKind};
+use super::wanted::{Untranslatable, WantedOrder, WantedState};
+use super::{
+    DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemotePhase, RemoteStep,
+};
+use crate::account::Account;
+use crate::ad_server::{
+    DealAuction, DealSpec, ExternalId, LineItemPricing, RemoteId, RemoteObject, RemoteState,
+};
+use crate::buy::{MediaBuy, Package};
+use crate::catalogue::ProductPrice;
+
+/// A deal as it is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WantedDeal {
+    /// The package.
+    pub package_id: String,
+    /// The deal.
+    pub spec: DealSpec,
+    /// True while bids for it are wanted; it is closed otherwise.
+    pub is_open: bool,
+    /// True if its package or the buy was canceled.
+    pub is_canceled: bool,
+}
+
+/// Returns the deal of a package.
+pub(super) fn deal(
+    buy: &MediaBuy,
+    package: &Package,
+    inventory: &[String],
+    terms: &PackageDeal,
+    account: Option<&Account>,
+) -> Result<DealSpec, Untranslatable> {
+    let package_id = &package.package_id;
+    let model = package.price.pricing_model.as_deref().unwrap_or_default();
+    if model != LineItemPricing::Cpm.name() {
+        return Err(Untranslatable(format!(
+            "package {package_id} is priced by {model:?}, which deals do not have"
+        )));
+    }
+    // The bid of the buyer's is the most that it pays; the deal has what the publisher asks for.
+    let (price, usual) = match package.price.price() {
+        ProductPrice::Fixed(price) => (price, DealAuction::FixedPrice),
+        ProductPrice::Auction(floor) => (floor.unwrap_or_default(), DealAuction::FirstPrice),
+    };
+    let domain = account.and_then(|account| account.brand.as_ref()?.domain.clone());
+    let advertiser = account.map(|account| account.name.as_str()).unwrap_or_default();
+    Ok(DealSpec {
+        external_id: ExternalId::for_deal(&buy.media_buy_id, package_id),
+        name: format!("{advertiser} {} {package_id}", package.product_id).trim().to_owned(),
+        inventory: inventory.to_vec(),
+        price,
+        currency: buy.currency.clone(),
+        auction_type: terms.auction.unwrap_or(usual).code(),
+        seats: terms.seats.clone(),
+        advertiser_domains: domain.into_iter().collect(),
+        start_time: package.start_time.unwrap_or(buy.start_time),
+        end_time: package.end_time.unwrap_or(buy.end_time),
+        is_paused: package.paused || buy.is_paused(),
+    })
+}
+
+/// Adds the steps for deals. Each deal is its own: nothing of the others waits for it, or is undone with it.
+pub(super) fn add_steps(wanted: &WantedOrder, remote: &RemoteOrder, steps: &mut Vec<RemoteStep>) {
+    for deal in &wanted.deals {
+        let package_id = deal.package_id.clone();
+        let known = remote.deals.get(&package_id);
+        if !deal.is_open {
+            if known.is_some_and(RemoteDeal::may_be_open) {
+                steps.push(RemoteStep::CloseDeal { package_id });
+            }
+            continue;
+        }
+        let is_done = known.is_some_and(|known| {
+            let is_sent = known.sent.as_ref() == Some(&deal.spec) && !known.unsure;
+            is_sent || known.closed || known.refused.as_ref() == Some(&deal.spec)
+        });
+        if !is_done {
+            steps.push(RemoteStep::PutDeal { package_id, deal: deal.spec.clone() });
+        }
+    }
+}
+
+/// Adds what differs between the deals that were sold and those that the receiver has confirmed.
+pub(super) fn differences(
+    wanted: &WantedOrder,
+    remote: &RemoteOrder,
+    differences: &mut Vec<Difference>,
+) {
+    for deal in &wanted.deals {
+        let spec = &deal.spec;
+        let mut differ = |kind, sold: String, found: Option<String>| {
+            let id = spec.external_id.0.clone();
+            differences.push(Difference { kind, object: "deal", id, sold: Some(sold), found });
+        };
+        let known = remote.deals.get(&deal.package_id);
+        if !deal.is_open {
+            if let Some(known) = known.filter(|known| known.may_be_open()) {
+                let found = Some(known.shown_state().name().to_owned());
+                differ(DifferenceKind::State, DealState::Closed.name().to_owned(), found);
+            }
+            continue;
+        }
+        let Some((known, sent)) = known.and_then(|known| Some((known, known.sent.as_ref()?)))
+        else {
+            differ(DifferenceKind::Missing, "a deal".to_owned(), None);
+            continue;
+        };
+        let state = known.shown_state();
+        let is_lost = known.closed
+            || matches!(state, DealState::Rejected | DealState::Refused | DealState::Completed);
+        if is_lost || sent.is_paused != spec.is_paused {
+            let sold = if spec.is_paused { "paused" } else { "open" };
+            differ(DifferenceKind::State, sold.to_owned(), Some(state.name().to_owned()));
+        }
+        let dates = |spec: &DealSpec| format!("{} to {}", spec.start_time, spec.end_time);
+        if dates(sent) != dates(spec) {
+            differ(DifferenceKind::Dates, dates(spec), Some(dates(sent)));
+        }
+        let price = |spec: &DealSpec| format!("{} {}", spec.price, spec.currency);
+        if price(sent) != price(spec) {
+            differ(DifferenceKind::Price, price(spec), Some(price(sent)));
+        }
+    }
+}
+
+impl RemoteOrder {
+    /// Stores that a deal was sent.
+    pub(super) fn sent_deal(
+        &mut self,
+        package_id: &str,
+        deal: &DealSpec,
+        object: RemoteObject,
+        now: Timestamp,
+    ) {
+        let RemoteObject { id, state, .. } = object;
+        let sent = Some(deal.clone());
+        let known = RemoteDeal { state, sent, ..RemoteDeal::unsent(id) };
+        self.deals.insert(package_id.to_owned(), known);
+        if matches!(state, Some(RemoteState::Rejected | RemoteState::Canceled)) {
+            let detail =
+                format!("the deal of package {package_id} was declined by the buyer's side");
+            self.raise(ProblemKind::Declined, "put_deal", detail, now);
+        }
+    }
+
+    /// Stores that a deal was closed.
+    pub(super) fn closed_deal(&mut self, package_id: &str) {
+        if let Some(deal) = self.deals.get_mut(package_id) {
+            deal.closed = true;
+            deal.unsure = false;
+        }
+    }
+
+    /// Stores that the receiver may have a deal that was begun: it has to be sent again, or closed.
+    pub(super) fn doubt_deal(&mut self, step: &RemoteStep) {
+        if let RemoteStep::PutDeal { package_id, deal } = step {
+            let id = RemoteId(deal.external_id.0.clone());
+            let known = self.deals.entry(package_id.clone());
+            known.or_insert_with(|| RemoteDeal::unsent(id)).unsure = true;
+        }
+    }
+
+    /// Stores that the receiver has refused a deal.
+    pub(super) fn refuse_deal(&mut self, package_id: &str, deal: &DealSpec, detail: &str) {
+        let id = RemoteId(deal.external_id.0.clone());
+        let known = self.deals.entry(package_id.to_owned());
+        let known = known.or_insert_with(|| RemoteDeal::unsent(id));
+        known.refused = Some(deal.clone());
+        known.refusal = Some(detail.to_owned());
+    }
+
+    /// Stores that no step is left for the deals. Returns the phase where they decide it: a person has to act, or
+    /// the buyer's side has to approve one.
+    pub(super) fn rest_deals(
+        &mut self,
+        wanted: &WantedOrder,
+        now: Timestamp,
+    ) -> Option<RemotePhase> {
+        let mut is_stopped = false;
+        let mut is_pending = false;
+        let mut obstacle = None;
+        for deal in &wanted.deals {
+            let package_id = &deal.package_id;
+            let known = self.deals.get_mut(package_id);
+            let Some(known) = known.filter(|known| known.sent.is_some() || known.refused.is_some())
+            else {
+                // Before its end it would have been sent, so that it is too late now.
+                if !deal.is_canceled && wanted.state != WantedState::Canceled {
+                    obstacle =
+                        Some(format!("the deal of package {package_id} was not made in time"));
+                }
+                continue;
+            };
+            if !deal.is_open {
+                continue;
+            }
+            if known.closed {
+                obstacle = Some(format!(
+                    "the deal of package {package_id} was closed, and cannot be opened again"
+                ));
+            }
+            match known.shown_state() {
+                DealState::Refused | DealState::Rejected => is_stopped = true,
+                DealState::PendingApproval => {
+                    // Sending it again is how its state is asked for.
+                    known.unsure = true;
+                    is_pending = true;
+                }
+                DealState::Unsent
+                | DealState::Sent
+                | DealState::Ready
+                | DealState::Delivering
+                | DealState::Paused
+                | DealState::Completed
+                | DealState::Closed => {}
+            }
+        }
+        if let Some(detail) = obstacle {
+            let is_known = self.problem.as_ref().is_some_and(|problem| problem.detail == detail);
+            if !is_known {
+                self.raise(ProblemKind::TooLate, "put_deal", detail, now);
+            }
+            is_stopped = true;
+        }
+        if is_stopped {
+            Some(RemotePhase::Stopped)
+        } else {
+            is_pending.then_some(RemotePhase::Waits)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

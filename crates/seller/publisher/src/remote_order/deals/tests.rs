@@ -1,0 +1,331 @@
+//! Decision tables of deals: the steps, what follows from their outcome, and the differences.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tradepost_document::json::{from_value, json};
+
+use super::super::progress::{StepError, StepResult};
+use super::super::reconcile::differences;
+use super::super::steps::next_steps;
+use super::super::wanted::{WantedOrder, WantedState};
+use super::super::{DealState, ProblemKind, RemoteOrder, RemotePhase, RemoteStep};
+use super::WantedDeal;
+use crate::ad_server::{DealSpec, ExternalId, OrderSpec, RemoteId, RemoteObject, RemoteState};
+use crate::money::MoneyAmount;
+use crate::remote_order::progress::SeenOrder;
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn now() -> Timestamp {
+    at("2026-06-01T00:00:00Z")
+}
+
+fn end() -> Timestamp {
+    at("2026-08-01T00:00:00Z")
+}
+
+fn deal(package_id: &str) -> WantedDeal {
+    WantedDeal {
+        package_id: package_id.to_owned(),
+        spec: DealSpec {
+            external_id: ExternalId::for_deal("mb", package_id),
+            name: package_id.to_owned(),
+            inventory: Vec::new(),
+            price: MoneyAmount::whole(12),
+            currency: "EUR".to_owned(),
+            auction_type: 3,
+            seats: vec!["seat-7".to_owned()],
+            advertiser_domains: vec!["acme.example".to_owned()],
+            start_time: at("2026-07-01T00:00:00Z"),
+            end_time: end(),
+            is_paused: false,
+        },
+        is_open: true,
+        is_canceled: false,
+    }
+}
+
+/// Two packages, both of which are sold as deals.
+fn wanted() -> WantedOrder {
+    WantedOrder {
+        state: WantedState::Live,
+        needs_order: false,
+        order: OrderSpec {
+            external_id: ExternalId::for_order("mb"),
+            name: "order".to_owned(),
+            advertiser: None,
+            advertiser_name: "acme".to_owned(),
+            budget: MoneyAmount::ZERO,
+            currency: "EUR".to_owned(),
+            start_time: at("2026-07-01T00:00:00Z"),
+            end_time: end(),
+        },
+        line_items: Vec::new(),
+        deals: vec![deal("p1"), deal("p2")],
+        creatives: std::collections::BTreeMap::new(),
+        unusable: Vec::new(),
+    }
+}
+
+fn fresh() -> RemoteOrder {
+    let stored = json!({
+        "media_buy_id": "mb", "phase": "due", "marks": 0, "due_at": now(), "ends_at": end(),
+        "generation": 1,
+    });
+    from_value(stored).unwrap()
+}
+
+fn result(step: &RemoteStep, state: Option<RemoteState>) -> StepResult {
+    let RemoteStep::PutDeal { deal, .. } = step else { return StepResult::Done };
+    let id = RemoteId(deal.external_id.0.clone());
+    StepResult::Object(RemoteObject { id, external_id: None, state })
+}
+
+/// Does every step, and returns their names.
+fn done(
+    wanted: &WantedOrder,
+    remote: &mut RemoteOrder,
+    state: Option<RemoteState>,
+    now: Timestamp,
+) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(step) = next_steps(wanted, remote).into_iter().next() {
+        assert!(names.len() < 20, "{names:?}");
+        assert!(remote.begin(&step, now));
+        remote.finish(&step, result(&step, state), now);
+        names.push(step.describe());
+    }
+    assert!(remote.rest(remote.marks, Some(wanted), now));
+    names
+}
+
+fn state(remote: &RemoteOrder, package_id: &str) -> DealState {
+    remote.deals[package_id].shown_state()
+}
+
+#[test]
+fn each_package_is_one_deal_and_needs_no_order() {
+    let mut remote = fresh();
+    let names = done(&wanted(), &mut remote, None, now());
+    assert_eq!(names, ["put_deal p1", "put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+    assert_eq!(remote.deals["p1"].id.0, "mb-p1");
+    assert_eq!(state(&remote, "p1"), DealState::Sent);
+    assert_eq!(remote.report_due_at, None, "nobody reports on deals");
+    assert_eq!(remote.next_at(), Some(end()), "the end of its flight");
+}
+
+#[test]
+fn each_change_of_a_buy_sends_a_deal_whole_or_closes_it() {
+    type Change = fn(&mut WantedOrder);
+    let table: [(Change, &[&str], DealState); 5] = [
+        (
+            |wanted| wanted.deals[1].spec.end_time = at("2026-07-15T00:00:00Z"),
+            &["put_deal p2"],
+            DealState::Sent,
+        ),
+        (|wanted| wanted.deals[1].spec.is_paused = true, &["put_deal p2"], DealState::Paused),
+        (
+            |wanted| {
+                wanted.deals[1].is_open = false;
+                wanted.deals[1].is_canceled = true;
+            },
+            &["close_deal p2"],
+            DealState::Closed,
+        ),
+        (
+            |wanted| {
+                wanted.state = WantedState::Canceled;
+                wanted.deals.iter_mut().for_each(|deal| deal.is_open = false);
+            },
+            &["close_deal p1", "close_deal p2"],
+            DealState::Closed,
+        ),
+        (
+            |wanted| {
+                wanted.state = WantedState::Over;
+                wanted.deals.iter_mut().for_each(|deal| deal.is_open = false);
+            },
+            &["close_deal p1", "close_deal p2"],
+            DealState::Closed,
+        ),
+    ];
+    for (change, expected, after) in table {
+        let mut remote = fresh();
+        let mut wanted = wanted();
+        done(&wanted, &mut remote, None, now());
+        change(&mut wanted);
+        assert_eq!(done(&wanted, &mut remote, None, now()), expected);
+        assert_eq!(remote.phase, RemotePhase::Settled);
+        assert_eq!(state(&remote, "p2"), after);
+        assert_eq!(differences(&wanted, &remote, &nothing_seen()), []);
+    }
+}
+
+fn nothing_seen() -> SeenOrder {
+    SeenOrder {
+        order: None,
+        state: None,
+        line_items: Vec::new(),
+        missing_creatives: std::collections::BTreeSet::new(),
+    }
+}
+
+#[test]
+fn a_flight_that_is_over_is_due_by_itself() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    wanted.deals[1].spec.end_time = at("2026-07-10T00:00:00Z");
+    done(&wanted, &mut remote, None, now());
+    assert!(!remote.has_steps(at("2026-07-09T00:00:00Z")));
+    let over = at("2026-07-10T00:00:00Z");
+    assert!(remote.has_steps(over));
+    wanted.deals[1].is_open = false;
+    assert_eq!(done(&wanted, &mut remote, None, over), ["close_deal p2"]);
+    assert_eq!(remote.next_at(), Some(end()));
+}
+
+#[test]
+fn a_deal_in_doubt_is_sent_again_under_its_id_or_closed() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    let step = next_steps(&wanted, &remote).remove(0);
+    assert!(remote.begin(&step, now()));
+    remote.fail(&step, StepError::InDoubt, |_| Duration::from_secs(1), now());
+    assert!(remote.begun.is_some(), "nothing else is begun");
+    remote.resolve(&step, None, now());
+    assert_eq!(next_steps(&wanted, &remote)[0], step);
+    // The buy was canceled meanwhile: the receiver may have the deal.
+    wanted.state = WantedState::Canceled;
+    wanted.deals.iter_mut().for_each(|deal| {
+        deal.is_open = false;
+        deal.is_canceled = true;
+    });
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["close_deal p1"]);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+}
+
+#[test]
+fn a_refused_deal_holds_up_no_other_and_waits_for_people() {
+    let mut remote = fresh();
+    let wanted = wanted();
+    let step = next_steps(&wanted, &remote).remove(0);
+    assert!(remote.begin(&step, now()));
+    let refused = StepError::Refused { kind: ProblemKind::Refused, detail: "no seat".to_owned() };
+    remote.fail(&step, refused, |_| Duration::from_secs(1), now());
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert_eq!(state(&remote, "p1"), DealState::Refused);
+    assert_eq!(remote.problem.as_ref().unwrap().detail, "no seat");
+    // A person has mended it: everything is sent again.
+    remote.retry(now());
+    assert_eq!(remote.generation, 1, "the deal keeps its id");
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["put_deal p1", "put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+    assert_eq!(remote.problem, None);
+}
+
+#[test]
+fn a_refused_credential_stops_all_and_is_tried_at_the_end() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    let first = next_steps(&wanted, &remote).remove(0);
+    assert!(remote.begin(&first, now()));
+    remote.finish(&first, result(&first, None), now());
+    let refused = || {
+        let detail = "who are you".to_owned();
+        StepError::Refused { kind: ProblemKind::Credential, detail }
+    };
+    let second = next_steps(&wanted, &remote).remove(0);
+    assert!(remote.begin(&second, now()));
+    remote.fail(&second, refused(), |_| Duration::from_secs(1), now());
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert!(!remote.has_steps(now()));
+    // What the receiver has is closed at its end, and only once tried by itself.
+    assert!(remote.has_steps(end()));
+    wanted.state = WantedState::Over;
+    wanted.deals.iter_mut().for_each(|deal| deal.is_open = false);
+    let close = next_steps(&wanted, &remote).remove(0);
+    assert_eq!(close.describe(), "close_deal p1");
+    assert!(remote.begin(&close, end()));
+    remote.fail(&close, refused(), |_| Duration::from_secs(1), end());
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert!(!remote.has_steps(at("2026-09-01T00:00:00Z")));
+}
+
+#[test]
+fn a_deal_that_a_buyer_has_to_approve_is_asked_about_again() {
+    let mut remote = fresh();
+    let wanted = wanted();
+    let pending = Some(RemoteState::PendingApproval);
+    assert_eq!(done(&wanted, &mut remote, pending, now()), ["put_deal p1", "put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Waits);
+    assert_eq!(state(&remote, "p1"), DealState::PendingApproval);
+    let later = remote.due_at.unwrap();
+    assert_eq!(later, at("2026-06-01T00:05:00Z"));
+    let approved = Some(RemoteState::Ready);
+    assert_eq!(done(&wanted, &mut remote, approved, later), ["put_deal p1", "put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+    assert_eq!(state(&remote, "p1"), DealState::Ready);
+    // Another one is declined.
+    let mut remote = fresh();
+    done(&wanted, &mut remote, Some(RemoteState::Rejected), now());
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert_eq!(remote.problem.as_ref().unwrap().kind, ProblemKind::Declined);
+}
+
+#[test]
+fn what_was_not_made_in_time_or_closed_waits_for_people() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    wanted.deals[0].is_open = false;
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["put_deal p2"]);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert_eq!(remote.problem.as_ref().unwrap().kind, ProblemKind::TooLate);
+    let mut remote = fresh();
+    let mut wanted = self::wanted();
+    wanted.deals[0].is_open = false;
+    let step = next_steps(&self::wanted(), &remote).remove(0);
+    remote.finish(&step, result(&step, None), now());
+    done(&wanted, &mut remote, None, now());
+    assert_eq!(state(&remote, "p1"), DealState::Closed);
+    // Its flight is made longer after its end: archived is for good.
+    wanted.deals[0].is_open = true;
+    assert_eq!(done(&wanted, &mut remote, None, now()), [""; 0]);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    let problem = remote.problem.unwrap();
+    assert_eq!(problem.detail, "the deal of package p1 was closed, and cannot be opened again");
+}
+
+#[test]
+fn a_receiver_without_the_deal_needs_not_close_it() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    done(&wanted, &mut remote, None, now());
+    wanted.deals[0].is_open = false;
+    let step = next_steps(&wanted, &remote).remove(0);
+    assert!(remote.begin(&step, now()));
+    let missing = StepError::Missing { detail: "no such deal".to_owned() };
+    remote.fail(&step, missing, |_| Duration::from_secs(1), now());
+    assert_eq!(state(&remote, "p1"), DealState::Closed);
+}
+
+#[test]
+fn differences_are_those_from_what_was_confirmed() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    wanted.deals.truncate(1);
+    done(&wanted, &mut remote, Some(RemoteState::Rejected), now());
+    wanted.deals[0].spec.price = MoneyAmount::whole(15);
+    wanted.deals[0].spec.end_time = at("2026-09-01T00:00:00Z");
+    wanted.deals.push(deal("p2"));
+    let found = differences(&wanted, &remote, &nothing_seen());
+    let found: Vec<String> =
+        found.iter().map(|one| format!("{} {} {}", one.object, one.id, one.kind)).collect();
+    let expected =
+        ["deal mb-p1 state", "deal mb-p1 dates", "deal mb-p1 price", "deal mb-p2 missing"];
+    assert_eq!(found, expected);
+}
