@@ -405,22 +405,30 @@ pub(crate) struct StoredBuy<'a> {
     pub shows: BTreeSet<String>,
 }
 
-/// Has the ad server follow a media buy that was stored.
+/// Has the ad server follow a media buy that was stored. Nothing is read for a buy of which it delivers nothing, or
+/// that is new: packages keep what their product said when they were bought, so that there is no record of such a
+/// buy. Whether an ad server is configured does not count: one that is configured later makes what was sold before.
 pub(crate) fn mark_buy(
     buy: StoredBuy<'_>,
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
+    if !buy.is_carried {
+        return Ok(());
+    }
     let now = record.updated_at;
-    match tx.find::<RemoteOrder>(&record.id)? {
-        None if buy.is_carried => {
+    let known = match record.revision {
+        1 => None,
+        _ => tx.find::<RemoteOrder>(&record.id)?,
+    };
+    match known {
+        None => {
             let order = RemoteOrder::new(buy.media_buy_id, buy.ends_at, now);
             let order = RemoteOrder { shows: buy.shows, ..order };
             let account = record.account.as_deref();
             let new = New { id: &record.id, owner: &record.owner, account, state: "", now };
             tx.add(new, &order)
         }
-        None => Ok(()),
         Some(mut known) => {
             known.thing.mark(now);
             known.thing.ends_at = buy.ends_at;

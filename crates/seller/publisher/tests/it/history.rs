@@ -13,8 +13,10 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::force;
+use tradepost_publisher::catalogue::{AdServerTerms, ProductTerms};
 use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
@@ -37,11 +39,20 @@ struct CountingStore {
 struct ReadCounts {
     records: AtomicUsize,
     statements: AtomicUsize,
+    /// Statements about orders at the ad server.
+    orders: AtomicUsize,
     /// Lists that were read, each with its query.
     lists: Mutex<Vec<String>>,
 }
 
 impl ReadCounts {
+    fn add_of(&self, kind: EntityKind, records: usize) {
+        if kind == EntityKind::RemoteOrder {
+            self.orders.fetch_add(1, Ordering::Relaxed);
+        }
+        self.add(records);
+    }
+
     fn add(&self, records: usize) {
         self.records.fetch_add(records, Ordering::Relaxed);
         self.statements.fetch_add(1, Ordering::Relaxed);
@@ -55,12 +66,12 @@ struct CountingTx<'a, S: ?Sized> {
 
 impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        self.counts.add(0);
+        self.counts.add_of(kind, 0);
         self.inner.whose(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
-        self.counts.add(1);
+        self.counts.add_of(kind, 1);
         self.inner.get(kind, id)
     }
 
@@ -70,19 +81,19 @@ impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
         ids: &BTreeSet<String>,
     ) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.inner.get_many(kind, ids)?;
-        self.counts.add(found.len());
+        self.counts.add_of(kind, found.len());
         Ok(found)
     }
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.inner.list(kind, query)?;
-        self.counts.add(found.len());
+        self.counts.add_of(kind, found.len());
         self.counts.lists.lock().unwrap().push(format!("{kind:?} {query:?}"));
         Ok(found)
     }
 
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
-        self.counts.add(0);
+        self.counts.add_of(kind, 0);
         self.inner.count(kind, query)
     }
 
@@ -310,6 +321,61 @@ fn a_longer_page_needs_no_more_statements() {
         statements(AdcpTool::ListCreatives, json!({"filters": filters}))
     });
     assert_eq!(few, many);
+}
+
+#[test]
+fn a_buy_that_no_ad_server_delivers_asks_for_no_order() {
+    let mut catalogue = demo::catalogue();
+    let product = catalogue.products.iter_mut().find(|one| one.id() == "outdoor_display").unwrap();
+    let by_hand = product.with("product_id", "by_hand");
+    let ad_server = Some(AdServerTerms { inventory: vec!["unit-1".to_owned()], deal: None });
+    product.terms = Arc::new(ProductTerms { ad_server, ..ProductTerms::clone(&product.terms) });
+    catalogue.products.push(by_hand);
+    let store = CountingStore::default();
+    let counts = Arc::clone(&store.counts);
+    // There is no ad server yet.
+    let harness =
+        Harness::on(PublisherProfile { catalogue, ad_server: None, ..profile() }, Arc::new(store));
+    let now = harness.now;
+    harness.put(move |tx| {
+        let brand = json!({"domain": "a.example"});
+        Account::new(ACCOUNT, brand, "a.example", Billing::Operator).open(tx, "agent:acme", now)?;
+        Ok(())
+    });
+    let on_account = json!({"account_id": ACCOUNT});
+    let marks = |id: &str| {
+        let found = harness.store.look(|reader| reader.find::<RemoteOrder>(id));
+        let found: Result<_, InternalError> = found;
+        found.unwrap().map(|order| order.thing.marks)
+    };
+    // What is asked to make, to change and to pause a buy of a product.
+    let asked = |product: &str| {
+        let before = counts.orders.load(Ordering::Relaxed);
+        let package = json!({
+            "product_id": product, "pricing_option_id": "cpm_auction", "bid_price": 5, "budget": 1000,
+        });
+        let made = ask(
+            &harness,
+            AdcpTool::CreateMediaBuy,
+            json!({
+                "account": on_account, "brand": {"domain": "a.example"},
+                "start_time": "2026-07-01T00:00:00Z", "end_time": "2026-08-01T00:00:00Z",
+                "packages": [package],
+            }),
+        );
+        let id = made["media_buy_id"].as_str().unwrap().to_owned();
+        for change in [json!({"end_time": "2026-09-01T00:00:00Z"}), json!({"paused": true})] {
+            let mut change = change;
+            change["account"] = on_account.clone();
+            change["media_buy_id"] = json!(id);
+            ask(&harness, AdcpTool::UpdateMediaBuy, change);
+        }
+        (counts.orders.load(Ordering::Relaxed) - before, marks(&id))
+    };
+    assert_eq!(asked("by_hand"), (0, None));
+    // A product that names inventory is followed, so that an ad server that is configured later makes what was
+    // sold before; only a new buy needs no look.
+    assert_eq!(asked("outdoor_display"), (2, Some(2)));
 }
 
 #[test]
