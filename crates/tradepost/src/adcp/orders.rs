@@ -222,7 +222,13 @@ impl RemoteOrders {
         let patience = SignedDuration::try_from(self.patience).unwrap_or(SignedDuration::MAX);
         let ends = begun.at.checked_add(patience).unwrap_or(Timestamp::MAX);
         if !begun.ended && self.ground.clock.now() < ends {
-            self.store(id, move |order, _| order.due_at = Some(ends)).await?;
+            let wait = move |order: &mut RemoteOrder, _| {
+                // It may have ended meanwhile.
+                if order.has_begun(&begun.step, begun.at) {
+                    order.due_at = Some(ends);
+                }
+            };
+            self.store(id, wait).await?;
             return Ok(false);
         }
         let found = self.look_up(remote, &begun.step).await;

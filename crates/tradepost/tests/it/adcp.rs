@@ -13,6 +13,7 @@ mod menu;
 mod notices;
 mod offered;
 mod order_check;
+mod order_races;
 mod people;
 mod races;
 mod reporting;
