@@ -1,6 +1,7 @@
 //! A publisher of advertising over its bindings: real servers, whole answers.
 
 mod ad_server;
+mod ad_server_commands;
 mod bindings;
 mod card;
 mod client;

@@ -31,8 +31,8 @@ use crate::support::webhook::{Webhook, answer, yes};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A publisher as processes of its own, with a buyer.
-struct Gazette {
-    folder: tempfile::TempDir,
+pub(super) struct Gazette {
+    pub(super) folder: tempfile::TempDir,
     process: Process,
     bearer: String,
 }
@@ -45,10 +45,20 @@ impl Gazette {
     }
 
     /// The same as a publisher that has these keys besides.
-    fn start_as(publisher: &str, server: &str, deliveries: &str) -> Self {
+    pub(super) fn start_as(publisher: &str, server: &str, deliveries: &str) -> Self {
+        Self::start_selling(&offer(), publisher, server, deliveries)
+    }
+
+    /// The same that sells this.
+    pub(super) fn start_selling(
+        offer: &Value,
+        publisher: &str,
+        server: &str,
+        deliveries: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sold = folder.path().join("catalogue.json");
-        std::fs::write(&sold, offer().to_string()).unwrap();
+        std::fs::write(&sold, offer.to_string()).unwrap();
         let config = format!(
             r#"
             [server]
@@ -82,23 +92,23 @@ impl Gazette {
         format!("Bearer {}", made.trim())
     }
 
-    fn output(&self, arguments: &[&str]) -> Output {
+    pub(super) fn output(&self, arguments: &[&str]) -> Output {
         tradepost(self.folder.path(), arguments)
     }
 
     /// What a command says that does what it should.
-    fn run(&self, arguments: &[&str]) -> String {
+    pub(super) fn run(&self, arguments: &[&str]) -> String {
         let output = self.output(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(super) fn json(&self, arguments: &[&str]) -> Value {
         let text = self.run(&[&["--json"], arguments].concat());
         tradepost_document::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    fn call(&self, tool: &str, arguments: &Value) -> Value {
+    pub(super) fn call(&self, tool: &str, arguments: &Value) -> Value {
         self.call_at(&self.process, tool, arguments)
     }
 
@@ -113,7 +123,7 @@ impl Gazette {
     }
 
     /// Opens an account, which waits for approval. Returns its id.
-    fn open_account(&self) -> String {
+    pub(super) fn open_account(&self) -> String {
         let opening = json!({"idempotency_key": "open-the-account-1", "accounts": [
             {"brand": {"domain": "acme.example"}, "operator": "acme.example", "billing": "operator"},
         ]});
@@ -148,7 +158,7 @@ impl Gazette {
         assert_eq!(sent["creatives"][1]["status"], "pending_review", "{sent}");
     }
 
-    fn approve_account(&self, account: &str) {
+    pub(super) fn approve_account(&self, account: &str) {
         self.run(&["publisher", "approve", "account", account]);
     }
 }
