@@ -11,7 +11,7 @@ use tradepost_publisher::money::CURRENCIES;
 
 use self::cells::{CellAmount, CellMistake};
 
-mod cells;
+pub(crate) mod cells;
 pub mod field;
 mod formats;
 pub mod merge;
@@ -20,6 +20,8 @@ mod sheet;
 
 pub use field::ProductField;
 pub use merge::{MergedCatalogue, merge};
+
+pub use crate::text_table::TableUnreadable;
 
 /// Maximum size of a table in bytes.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -118,15 +120,6 @@ pub struct TableProduct {
     pub initial: Map,
     /// Fields whose column is there, and whose cell is empty.
     pub cleared: Vec<ProductField>,
-}
-
-/// Reason why a file cannot be read as a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableUnreadable {
-    /// Description: a lower-case fragment without a full stop.
-    pub message: String,
-    /// What to do about it.
-    pub hint: String,
 }
 
 /// Mistake in an amount of money.

@@ -6,18 +6,20 @@ use jiff::{Timestamp, ToSpan as _};
 use tradepost_document::json::{self, Value};
 use tradepost_publisher::money::CURRENCIES;
 
+use crate::text_table::normalised;
+
 /// Mistake in a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CellMistake {
+pub(crate) struct CellMistake {
     /// Description: a lower-case fragment without a full stop.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// What to do about it.
-    pub(super) hint: String,
+    pub(crate) hint: String,
 }
 
 impl CellMistake {
     /// Creates a mistake with what to do about it.
-    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: hint.into() }
     }
 }
@@ -26,7 +28,7 @@ impl CellMistake {
 const SHOWN: usize = 40;
 
 /// Returns a cell in quotation marks, shortened.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{:?}", format!("{short}{more}"))
@@ -34,11 +36,11 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Amount of money in a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct CellAmount {
+pub(crate) struct CellAmount {
     /// The amount, as a number of JSON.
-    pub(super) number: Value,
+    pub(crate) number: Value,
     /// Currency that the cell names, too.
-    pub(super) currency: Option<String>,
+    pub(crate) currency: Option<String>,
 }
 
 /// Signs of currencies that mean one currency. A dollar sign is one of several.
@@ -57,7 +59,7 @@ struct CurrencySign {
 }
 
 /// Reads an amount such as 12.50, $1,200.50, 12,50 € or 24 USD.
-pub(super) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
+pub(crate) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
     let mistake = || {
         CellMistake::new(format!("{} is no amount", quoted(text)), "write a number such as 12.50")
     };
@@ -145,7 +147,7 @@ fn canonical(whole: &str, decimals: &str) -> Option<String> {
 }
 
 /// Reads a count such as 200000, 200,000, 200k or 1.5M.
-pub(super) fn count(text: &str) -> Result<u64, CellMistake> {
+pub(crate) fn count(text: &str) -> Result<u64, CellMistake> {
     let mistake = || {
         CellMistake::new(
             format!("{} is no whole number", quoted(text)),
@@ -186,7 +188,7 @@ struct CountSuffix {
 }
 
 /// Reads yes or no.
-pub(super) fn truth(text: &str) -> Result<bool, CellMistake> {
+pub(crate) fn truth(text: &str) -> Result<bool, CellMistake> {
     match text.to_lowercase().as_str() {
         "yes" | "y" | "true" | "1" | "x" | "required" | "exclusive" => Ok(true),
         "no" | "n" | "false" | "0" | "-" | "none" => Ok(false),
@@ -229,7 +231,7 @@ pub(super) fn countries(text: &str) -> Result<Vec<String>, CellMistake> {
 }
 
 /// Reads a currency.
-pub(super) fn currency(text: &str) -> Result<String, CellMistake> {
+pub(crate) fn currency(text: &str) -> Result<String, CellMistake> {
     let named = match text {
         "€" => Some("EUR"),
         "£" => Some("GBP"),
@@ -244,7 +246,7 @@ pub(super) fn currency(text: &str) -> Result<String, CellMistake> {
 }
 
 /// Returns a currency of ISO 4217 in capital letters.
-pub(super) fn code(text: &str) -> Option<String> {
+pub(crate) fn code(text: &str) -> Option<String> {
     let upper = text.to_uppercase();
     CURRENCIES.contains(&upper.as_str()).then_some(upper)
 }
@@ -269,7 +271,7 @@ pub(super) const PRICING_MODELS: &[&str] = &["cpm", "vcpm", "cpc", "cpcv", "flat
 
 /// Returns the pricing model that a word means, of those that a table can say.
 pub(super) fn pricing_model(text: &str) -> Option<&'static str> {
-    match super::field::normalised(text).as_str() {
+    match normalised(text).as_str() {
         "cpm" | "cost per thousand" | "cost per mille" | "per thousand" | "tkp" | "cpt" => {
             Some("cpm")
         }
@@ -285,7 +287,7 @@ pub(super) fn pricing_model(text: &str) -> Option<&'static str> {
 
 /// Returns the delivery type that a word means.
 pub(super) fn delivery_type(text: &str) -> Option<&'static str> {
-    match super::field::normalised(text).as_str() {
+    match normalised(text).as_str() {
         "guaranteed"
         | "yes"
         | "y"
@@ -335,7 +337,7 @@ struct ChannelWord {
 
 /// Returns the channel that a word means. A name that is no channel is found when the catalogue is checked.
 pub(super) fn channel(text: &str) -> String {
-    let words = super::field::normalised(text);
+    let words = normalised(text);
     let known = CHANNEL_WORDS.iter().find(|known| known.word == words);
     known.map_or_else(|| words.replace(' ', "_"), |known| known.channel.to_owned())
 }

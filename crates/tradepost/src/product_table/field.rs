@@ -4,6 +4,7 @@ use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
 
 use super::cells;
+use crate::text_table::normalised;
 
 catalog! {
     /// Field of a product that a column can hold.
@@ -200,13 +201,6 @@ fn by_heading(words: &str) -> Option<ProductField> {
         .iter()
         .copied()
         .find(|field| normalised(field.name()) == words || field.headings().contains(&words))
-}
-
-/// Returns a heading in small letters and digits, with single spaces.
-pub(super) fn normalised(heading: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() { c } else { ' ' };
-    let plain: String = heading.chars().map(plain).collect();
-    plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a table with every column and two examples.

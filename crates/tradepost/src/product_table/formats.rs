@@ -3,7 +3,7 @@
 use tradepost_document::json::{Map, Value, json};
 
 use super::cells::{CellMistake, quoted};
-use super::field::normalised;
+use crate::text_table::normalised;
 
 /// Format that a word means.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,8 +8,9 @@ use tradepost_publisher::catalogue::CHANNELS;
 
 use super::cells::{self, CellMistake, quoted};
 use super::field::ProductField;
-use super::sheet::{Sheet, SheetRow};
+use super::sheet::Sheet;
 use super::{ColumnUse, ProductTable, TableProblem, TableProduct, TableSettings, formats};
+use crate::text_table::TextRow;
 
 mod price;
 
@@ -99,7 +100,7 @@ fn columns(sheet: &Sheet) -> Vec<ColumnUse> {
 /// Product of which some rows were read.
 struct BegunProduct<'s> {
     made: TableProduct,
-    row: &'s SheetRow,
+    row: &'s TextRow,
     /// Number of its rows, each of which has a price.
     rows: usize,
     /// False when one of its rows has a problem.
@@ -159,7 +160,7 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Returns the cell of a field, when its column is there. It may be empty.
-    fn cell(&self, row: &'s SheetRow, field: ProductField) -> Option<FieldCell<'s>> {
+    fn cell(&self, row: &'s TextRow, field: ProductField) -> Option<FieldCell<'s>> {
         let index = self.sheet.columns.iter().position(|column| {
             column.meaning.as_ref().is_some_and(|meaning| meaning.field == field)
         })?;
@@ -168,11 +169,11 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Returns the text of a field, unless it is empty.
-    fn text(&self, row: &'s SheetRow, field: ProductField) -> Option<FieldCell<'s>> {
+    fn text(&self, row: &'s TextRow, field: ProductField) -> Option<FieldCell<'s>> {
         self.cell(row, field).filter(|cell| !cell.text.is_empty())
     }
 
-    fn problem(&mut self, row: &SheetRow, field: ProductField, mistake: CellMistake) {
+    fn problem(&mut self, row: &TextRow, field: ProductField, mistake: CellMistake) {
         let CellMistake { message, hint } = mistake;
         let is_it = |column: &&super::sheet::SheetColumn| {
             column.meaning.as_ref().is_some_and(|meaning| meaning.field == field)
@@ -184,7 +185,7 @@ impl<'s> TableReader<'s, '_> {
     /// Reads the cell of a field, if there is something in it, and reports its mistake.
     fn parsed<T>(
         &mut self,
-        row: &'s SheetRow,
+        row: &'s TextRow,
         field: ProductField,
         parse: impl Fn(&str) -> Result<T, CellMistake>,
     ) -> Option<T> {
@@ -193,7 +194,7 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Reads a row: a new product, or a further price of one.
-    fn read(&mut self, row: &'s SheetRow) {
+    fn read(&mut self, row: &'s TextRow) {
         let before = self.table.problems.len();
         let id = self.id(row);
         let price = self.price(row);
@@ -217,7 +218,7 @@ impl<'s> TableReader<'s, '_> {
         }
     }
 
-    fn add_price(&mut self, index: usize, row: &'s SheetRow, price: Option<Map>, before: usize) {
+    fn add_price(&mut self, index: usize, row: &'s TextRow, price: Option<Map>, before: usize) {
         let Some(first) = self.begun.get(index).map(|begun| begun.row) else { return };
         for field in ProductField::ALL.iter().filter(|field| !OF_PRICE.contains(field)) {
             let Some(cell) = self.text(row, *field) else { continue };
@@ -250,7 +251,7 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Returns the id of a row, which may be made from its name.
-    fn id(&mut self, row: &'s SheetRow) -> Option<String> {
+    fn id(&mut self, row: &'s TextRow) -> Option<String> {
         let Some(cell) = self.text(row, ProductField::Id) else {
             if self.has_column(ProductField::Id) {
                 let name = self.text(row, ProductField::Name).map(|cell| slug(cell.text));
@@ -278,7 +279,7 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Reads everything of a product but its price.
-    fn product(&mut self, row: &'s SheetRow, id: String) -> TableProduct {
+    fn product(&mut self, row: &'s TextRow, id: String) -> TableProduct {
         let mut made = TableProduct {
             row: row.number,
             id: id.clone(),
@@ -329,7 +330,7 @@ impl<'s> TableReader<'s, '_> {
 
     fn prose(
         &mut self,
-        row: &'s SheetRow,
+        row: &'s TextRow,
         field: ProductField,
         max: usize,
         made: &mut TableProduct,
@@ -348,7 +349,7 @@ impl<'s> TableReader<'s, '_> {
         made.published.insert(field.name().to_owned(), cell.text.into());
     }
 
-    fn properties(&mut self, row: &'s SheetRow, made: &mut TableProduct) {
+    fn properties(&mut self, row: &'s TextRow, made: &mut TableProduct) {
         let domain = self.settings.domain.as_str();
         let whole = json!([{"publisher_domain": domain, "selection_type": "all"}]);
         let Some(cell) = self.text(row, ProductField::Property) else {
@@ -395,7 +396,7 @@ impl<'s> TableReader<'s, '_> {
         made.published.insert("publisher_properties".to_owned(), selectors.into());
     }
 
-    fn channel_and_formats(&mut self, row: &'s SheetRow, made: &mut TableProduct) {
+    fn channel_and_formats(&mut self, row: &'s TextRow, made: &mut TableProduct) {
         let mut ids: Vec<Value> = Vec::new();
         if let Some(cell) = self.cell(row, ProductField::Formats) {
             if cell.text.is_empty() {
@@ -449,7 +450,7 @@ impl<'s> TableReader<'s, '_> {
         made.initial.insert("reporting_capabilities".to_owned(), reporting(&channels));
     }
 
-    fn delivery(&mut self, row: &'s SheetRow, made: &mut TableProduct) {
+    fn delivery(&mut self, row: &'s TextRow, made: &mut TableProduct) {
         let read = |text: &str| {
             cells::delivery_type(text).ok_or_else(|| {
                 CellMistake::new(
@@ -472,7 +473,7 @@ impl<'s> TableReader<'s, '_> {
         }
     }
 
-    fn terms(&mut self, row: &'s SheetRow, made: &mut TableProduct) {
+    fn terms(&mut self, row: &'s TextRow, made: &mut TableProduct) {
         let terms = &mut made.terms;
         if let Some(per_day) = self.parsed(row, ProductField::PerDay, cells::count) {
             terms.insert("capacity".to_owned(), json!({"per_day": per_day}));
@@ -501,7 +502,7 @@ impl<'s> TableReader<'s, '_> {
     }
 
     /// Reports a count of impressions a day that no booking could be counted against.
-    fn check_capacity(&mut self, row: &'s SheetRow, made: &TableProduct) {
+    fn check_capacity(&mut self, row: &'s TextRow, made: &TableProduct) {
         if !made.terms.contains_key("capacity") || made.published.contains_key("exclusivity") {
             return;
         }

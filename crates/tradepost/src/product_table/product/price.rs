@@ -6,8 +6,8 @@ use tradepost_document::json::{Map, Value};
 
 use super::super::cells::{self, CellAmount, CellMistake, quoted};
 use super::super::field::ProductField;
-use super::super::sheet::SheetRow;
 use super::TableReader;
+use crate::text_table::TextRow;
 
 /// Hint for a pricing model that a table cannot say.
 const MODELS: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written \
@@ -15,7 +15,7 @@ const MODELS: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need
 
 impl<'s> TableReader<'s, '_> {
     /// Reads the price of a row.
-    pub(super) fn price(&mut self, row: &'s SheetRow) -> Option<Map> {
+    pub(super) fn price(&mut self, row: &'s TextRow) -> Option<Map> {
         let rate = self.parsed(row, ProductField::Rate, cells::amount);
         let floor = self.parsed(row, ProductField::Floor, cells::amount);
         let minimum = self.parsed(row, ProductField::MinimumSpend, cells::amount);
@@ -75,7 +75,7 @@ impl<'s> TableReader<'s, '_> {
         Some(price)
     }
 
-    fn model(&mut self, row: &'s SheetRow, priced: ProductField) -> Option<&'static str> {
+    fn model(&mut self, row: &'s TextRow, priced: ProductField) -> Option<&'static str> {
         if self.text(row, ProductField::Model).is_some() {
             return self.parsed(row, ProductField::Model, |text| {
                 cells::pricing_model(text).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl<'s> TableReader<'s, '_> {
     /// Returns the currency of a price: of its cell, of the amounts, of the heading, or the given one.
     fn currency(
         &mut self,
-        row: &'s SheetRow,
+        row: &'s TextRow,
         priced: ProductField,
         named: &[String],
     ) -> Option<String> {
@@ -141,7 +141,7 @@ impl<'s> TableReader<'s, '_> {
         found
     }
 
-    pub(super) fn problem_of_row(&mut self, row: &SheetRow, message: &str, hint: &str) {
+    pub(super) fn problem_of_row(&mut self, row: &TextRow, message: &str, hint: &str) {
         self.table.problems.push(super::super::TableProblem {
             row: row.number,
             column: None,

@@ -1,0 +1,232 @@
+//! Tables as text, as spreadsheets and other programs export them: the encoding, the separator, and the row of
+//! headings are found out. What the headings mean is for those who read the table.
+
+use csv::{ReaderBuilder, StringRecord};
+
+/// Separators that are tried.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// Number of rows among which the headings are looked for: a title and a date may stand above them.
+const HEAD: usize = 20;
+
+/// What to do about a row with more cells than headings.
+pub(crate) const WIDE_HINT: &str = "put cells that contain the separator in \"quotation marks\"";
+
+/// Reason why a file cannot be read as a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableUnreadable {
+    /// Description: a lower-case fragment without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// What is read of a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextTableLimits {
+    /// Maximum size in bytes.
+    pub(crate) bytes: usize,
+    /// Maximum number of rows below the headings.
+    pub(crate) rows: usize,
+    /// Number of known headings that a row of headings has at least.
+    pub(crate) known_headings: usize,
+    /// What to do when there is no such row.
+    pub(crate) headings_hint: &'static str,
+}
+
+/// A table.
+#[derive(Debug)]
+pub(crate) struct TextTable {
+    /// Row of the headings, as spreadsheets number it.
+    pub(crate) heading_row: usize,
+    /// Headings from the left, without empty ones at the end.
+    pub(crate) headings: Vec<String>,
+    /// Rows below the headings that have something in them.
+    pub(crate) rows: Vec<TextRow>,
+}
+
+/// Row of a table.
+#[derive(Debug)]
+pub(crate) struct TextRow {
+    /// Number as spreadsheets show it, from 1.
+    pub(crate) number: usize,
+    /// Cells from the left, without space around them.
+    pub(crate) cells: Vec<String>,
+}
+
+impl TextRow {
+    /// Returns true if something stands to the right of the last heading.
+    pub(crate) fn is_wider(&self, headings: usize) -> bool {
+        self.cells.iter().skip(headings).any(|cell| !cell.is_empty())
+    }
+}
+
+/// Row that may be the headings.
+struct FoundHeadings {
+    /// Number of headings that are recognised.
+    count: usize,
+    index: usize,
+    separator: u8,
+}
+
+/// Reads a table. `is_known` says which headings are recognised.
+///
+/// # Errors
+/// Fails when the file is no text, too large, or has no row of headings.
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &TextTableLimits,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<TextTable, TableUnreadable> {
+    let text = decoded(bytes, limits.bytes)?;
+    // One more than is permitted, so that a longer table is noticed.
+    let most = limits.rows + HEAD + 1;
+    let mut best: Option<FoundHeadings> = None;
+    for separator in SEPARATORS {
+        let rows = rows(&text, separator, HEAD);
+        for (index, row) in rows.iter().enumerate() {
+            let count = row.cells.iter().filter(|cell| is_known(cell)).count();
+            if count > best.as_ref().map_or(0, |best| best.count) {
+                best = Some(FoundHeadings { count, index, separator });
+            }
+        }
+    }
+    let found = best.filter(|best| best.count >= limits.known_headings);
+    let Some(FoundHeadings { index, separator, .. }) = found else {
+        // The headings may be inside of an open cell.
+        let no_headings = || TableUnreadable {
+            message: format!("none of the first {HEAD} rows has headings that are recognised"),
+            hint: limits.headings_hint.to_owned(),
+        };
+        return Err(open_row(&text, b',').map_or_else(no_headings, open_cell));
+    };
+    if let Some(row) = open_row(&text, separator) {
+        return Err(open_cell(row));
+    }
+    let mut all = rows(&text, separator, most);
+    let mut below = all.split_off(index + 1);
+    let (heading_row, mut headings) =
+        all.pop().map(|row| (row.number, row.cells)).unwrap_or_default();
+    while headings.last().is_some_and(String::is_empty) {
+        headings.pop();
+    }
+    below.retain(|row| row.cells.iter().any(|cell| !cell.is_empty()));
+    if below.len() > limits.rows {
+        let message = format!("the table has more than {} rows", limits.rows);
+        return Err(TableUnreadable { message, hint: "split it into several files".to_owned() });
+    }
+    Ok(TextTable { heading_row, headings, rows: below })
+}
+
+/// Returns a heading in small letters and digits, with single spaces.
+pub(crate) fn normalised(heading: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { ' ' };
+    let plain: String = heading.chars().map(plain).collect();
+    plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn open_cell(row: usize) -> TableUnreadable {
+    TableUnreadable {
+        message: format!("a cell of row {row} begins with a quotation mark and does not end with one"),
+        hint: "remove the mark or close the cell; inside of such a cell a mark is written twice: \"12\"\" tablet\"".to_owned(),
+    }
+}
+
+/// Returns the number of the first row with a cell that begins with a quotation mark and does not end with one. The
+/// reader of CSV takes what follows, up to the next mark or the end, as part of that cell.
+fn open_row(text: &str, separator: u8) -> Option<usize> {
+    let separator = char::from(separator);
+    let mut row = 1;
+    let mut is_beginning = true;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter != '"' || !is_beginning {
+            row += usize::from(letter == '\n');
+            is_beginning = letter == '\n' || letter == separator;
+            continue;
+        }
+        loop {
+            match letters.next() {
+                None => return Some(row),
+                // A mark that is written twice is a part of the cell.
+                Some('"') if letters.next_if_eq(&'"').is_none() => break,
+                Some(_) => {}
+            }
+        }
+        while letters.next_if_eq(&' ').is_some() {}
+        if letters.peek().is_some_and(|next| *next != separator && *next != '\n') {
+            return Some(row);
+        }
+        is_beginning = false;
+    }
+    None
+}
+
+/// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out.
+fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(separator)
+        .from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    let mut record = StringRecord::new();
+    let mut number = 0;
+    let mut line = 1;
+    while reader.read_record(&mut record).unwrap_or(false) {
+        let breaks: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
+        // The reader skips empty lines without a word.
+        let next = usize::try_from(reader.position().line()).unwrap_or(usize::MAX);
+        number += next.saturating_sub(line).saturating_sub(breaks).max(1);
+        line = next;
+        let cells = record.iter().map(|cell| cell.trim().to_owned()).collect();
+        rows.push(TextRow { number, cells });
+        if rows.len() >= most {
+            break;
+        }
+    }
+    rows
+}
+
+/// Returns the text of a file, with line breaks of one character and one at the end.
+fn decoded(bytes: &[u8], most: usize) -> Result<String, TableUnreadable> {
+    let refused = |message: &str, hint: &str| {
+        Err(TableUnreadable { message: message.to_owned(), hint: hint.to_owned() })
+    };
+    const SAVE: &str = "in the spreadsheet, choose \"Save as\" and \"CSV UTF-8\"";
+    if bytes.len() > most {
+        let message = format!("the file has more than {} MiB", most / (1024 * 1024));
+        return refused(&message, "split it into several files");
+    }
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+        return refused("the file is a workbook of a spreadsheet program", SAVE);
+    }
+    let text = if let Some(wide) = bytes.strip_prefix(&[0xff, 0xfe]) {
+        wide_text(wide, u16::from_le_bytes)
+    } else if let Some(wide) = bytes.strip_prefix(&[0xfe, 0xff]) {
+        wide_text(wide, u16::from_be_bytes)
+    } else {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        String::from_utf8(bytes.to_vec()).ok()
+    };
+    let Some(text) = text.filter(|text| !text.contains('\0')) else {
+        return refused("the file is no text in UTF-8 or UTF-16", SAVE);
+    };
+    let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
+    // The line by which a spreadsheet program is told the separator; a line stays, for the numbers of the rows.
+    if let Some(rest) = text.strip_prefix("sep=") {
+        text = rest.split_once('\n').map_or_else(String::new, |(_, rest)| format!("\n{rest}"));
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn wide_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<_, _>>().ok()
+}
