@@ -15,6 +15,7 @@ pub mod cli;
 pub mod config;
 pub mod console;
 pub mod delivery;
+pub mod delivery_table;
 pub mod doctor;
 pub mod empty_searches;
 pub mod evidence;

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod calendar_feeds;
 pub mod context;
 pub mod decisions;
+pub mod delivery;
 pub mod feeds;
 pub mod hosting;
 pub mod inventory;

@@ -88,6 +88,10 @@ catalog! {
     ReconcileOrders = "reconcile-orders" { permission: StaffPermission::ViewPublisher }
     /// Has a media buy carried into the ad server again.
     RetryOrder = "retry-order" { permission: StaffPermission::OperatePublisher }
+    /// Reports what media buys have delivered, which is daily work.
+    ReportDelivery = "report-delivery" { permission: StaffPermission::OperatePublisher }
+    /// Corrects delivery that was declared final, by which buyers are billed.
+    CorrectDelivery = "correct-delivery" { permission: StaffPermission::ApprovePublisher }
     /// Creates an API key.
     CreateKey = "create-key" { permission: StaffPermission::RunServer }
     /// Lists API keys, without their secrets.

@@ -24,7 +24,7 @@ pub enum StaffPermission {
     SeeFigures,
     /// To see what a publisher has sold, and what waits for approval.
     ViewPublisher,
-    /// To suspend and resume at a publisher, and to record demanded and settled payments.
+    /// To suspend and resume at a publisher, to report delivery, and to record demanded and settled payments.
     OperatePublisher,
     /// To decide what a publisher sells, and to whom.
     ApprovePublisher,

@@ -179,6 +179,8 @@ words! {
         RightsRevoked = "rights_revoked",
         /// Wrote the books of a publisher's counted inventory anew; the detail is what differed.
         InventoryRepaired = "inventory_repaired",
+        /// Reported what a media buy has delivered; the detail is how many days changed and became final.
+        DeliveryReported = "delivery_reported",
         /// Created an API key; the detail is its name and what it permits.
         ApiKeyCreated = "api_key_created",
         /// Revoked an API key; the detail is its name.

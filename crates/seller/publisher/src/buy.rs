@@ -19,6 +19,7 @@ use crate::reporting::{self, BuyReporting};
 use crate::store::{EntityRecord, FoundBy, IndexField, IndexTerm, StoreTx, Stored, kept};
 
 pub mod action;
+pub mod days;
 pub mod force;
 pub(crate) mod health;
 pub mod report;

@@ -376,8 +376,12 @@ impl RemoteOrderObject {
     }
 }
 
-/// Returns the index terms of a media buy at the ad server: its phase, and the creatives that it shows.
+/// Returns the index terms of a media buy at the ad server: its phase, the creatives that it shows, and its line
+/// items, by which the ad server's exports name it.
 fn found_by(order: &RemoteOrder, _: Timestamp) -> FoundBy {
+    let shown = order.shows.iter().map(|id| IndexTerm::new(IndexField::Creative, id));
+    let line_items = order.line_items.values();
+    let line_items = line_items.map(|item| IndexTerm::new(IndexField::LineItem, &item.id.0));
     FoundBy {
         state: Some(order.phase.name()),
         class: order
@@ -386,7 +390,7 @@ fn found_by(order: &RemoteOrder, _: Timestamp) -> FoundBy {
             .map(|problem| problem.kind.name().to_owned())
             .unwrap_or_default(),
         changes_at: order.next_at(),
-        terms: order.shows.iter().map(|id| IndexTerm::new(IndexField::Creative, id)).collect(),
+        terms: shown.chain(line_items).collect(),
     }
 }
 

@@ -22,6 +22,7 @@ use crate::task::finish::TaskFinisher;
 pub mod inventory;
 pub mod list;
 mod pace;
+pub mod reported;
 mod row;
 pub mod show;
 mod sold;

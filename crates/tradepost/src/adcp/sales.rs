@@ -277,6 +277,8 @@ pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
             "pace",
             "reports",
             "last_report_at",
+            "final_reports",
+            "pushed_reports",
         ],
     }
 }

@@ -60,16 +60,16 @@ pub(super) struct Create {
     /// Publisher of the key, instead of a dealer.
     #[arg(long, value_name = "ID", conflicts_with = "dealer")]
     publisher: Option<String>,
-    /// Create an administrator key, which is valid only for `tradepost dealer --admin` and the API
-    /// that it calls.
+    /// Create an administrator key, which is valid only for `tradepost dealer --admin`, the API that
+    /// it calls, and the delivery that a publisher's programs report.
     #[arg(long, conflicts_with_all = ["dealer", "publisher"])]
     admin: bool,
     /// Name of the caller. Its limits, leads and idempotency keys are stored under this name.
     #[arg(long, value_parser = name)]
     name: String,
     /// Scope of the key: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
-    /// tasks:write; with --admin dealers:read, dealers:write. Repeatable; the default is all
-    /// scopes.
+    /// tasks:write; with --admin dealers:read, dealers:write, delivery:write. Repeatable; the
+    /// default is all scopes.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     /// Expiry of the key: after a duration such as 90d, or at the end of a day (UTC) such as

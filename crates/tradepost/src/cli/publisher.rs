@@ -34,6 +34,7 @@ pub(super) mod adagents;
 pub(super) mod catalogue;
 mod decider;
 mod deliveries;
+mod delivery;
 mod details;
 mod inventory;
 mod list;
@@ -61,9 +62,9 @@ pub(super) enum Command {
     /// made them.
     #[command(subcommand)]
     Tasks(sales::Command),
-    /// List, show and export the delivery of media buys.
+    /// List, show and export the delivery of media buys, and import it.
     #[command(subcommand)]
-    Delivery(sales::Command),
+    Delivery(delivery::Command),
     /// List and export counted inventory by product and day, and check its books.
     #[command(subcommand)]
     Inventory(inventory::Command),
@@ -204,7 +205,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Proposals(command) => return sales::run(Subject::Proposals, command, context),
         Command::Accounts(command) => return sales::run(Subject::Accounts, command, context),
         Command::Tasks(command) => return sales::run(Subject::Tasks, command, context),
-        Command::Delivery(command) => return sales::run(Subject::Delivery, command, context),
+        Command::Delivery(command) => return delivery::run(command, context),
         Command::Inventory(command) => return inventory::run(command, context),
         Command::Catalogue(command) => return catalogue::run(command, context),
         Command::Adagents(command) => return adagents::run(command, context),

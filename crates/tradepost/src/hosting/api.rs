@@ -1,5 +1,5 @@
-//! `/admin/v1`: API to add, change, suspend and remove dealers, on the operators' listener. Its OpenAPI
-//! document is `docs/admin-openapi.json`.
+//! `/admin/v1`: API to add, change, suspend and remove dealers, and to report the delivery of publishers, on the
+//! operators' listener. Its OpenAPI document is `docs/admin-openapi.json`.
 //!
 //! It requires an administrator's key: keys of dealers are not valid here, and administrators' keys are
 //! not valid at a dealer.
@@ -23,14 +23,19 @@ use tradepost_document::problem::Problems;
 use tradepost_server::auth::{AuthRefusal, AuthSettings, Authenticator, Principal};
 use tradepost_server::background::piece;
 use tradepost_server::fault::InternalError;
-use tradepost_server::http::intake::{self, BodyError, BodyReader};
+use tradepost_server::http::intake::{self, BodyError, BodyReader, FullBody};
 use tradepost_server::http::json_response;
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
 
 use super::{HostingError, HostingErrorCode, HostingRefusal};
 use crate::config::ServerConfig;
+use crate::delivery_table;
 use crate::wiring::Wiring;
+
+mod delivery;
+
+pub(crate) use delivery::reported_document;
 
 /// The OpenAPI document.
 pub const OPENAPI: &str = include_str!("../../../../docs/admin-openapi.json");
@@ -55,6 +60,8 @@ tradepost_document::catalog! {
     DealersRead = "dealers:read" {}
     /// Add, change, suspend and remove dealers.
     DealersWrite = "dealers:write" {}
+    /// Report what the media buys of publishers have delivered.
+    DeliveryWrite = "delivery:write" {}
 }
 
 impl From<AdminScope> for Permission {
@@ -70,9 +77,9 @@ struct Api {
     bodies: BodyReader,
 }
 
-/// Returns the routes, if the configuration allows hosted dealers.
+/// Returns the routes, if the configuration allows hosted dealers or has publishers.
 pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
-    if !wiring.hosts_dealers() {
+    if !wiring.hosts_dealers() && wiring.sales.is_empty() {
         return None;
     }
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
@@ -85,14 +92,19 @@ pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
         wiring: Arc::clone(wiring),
         authenticator: authenticator.ok()?,
         max_body_bytes: http.max_body_bytes,
-        bodies: BodyReader::new(&http, http.max_body_bytes),
+        bodies: BodyReader::new(&http, http.max_body_bytes.max(delivery_table::MAX_BYTES)),
     };
-    let router = Router::new()
-        .route("/admin/v1/openapi.json", any(openapi))
-        .route("/admin/v1/dealers", any(handle))
-        .route("/admin/v1/dealers/{id}", any(handle))
-        .route("/admin/v1/dealers/{id}/suspend", any(handle))
-        .route("/admin/v1/dealers/{id}/resume", any(handle));
+    let mut router = Router::new().route("/admin/v1/openapi.json", any(openapi));
+    if wiring.hosts_dealers() {
+        router = router
+            .route("/admin/v1/dealers", any(handle))
+            .route("/admin/v1/dealers/{id}", any(handle))
+            .route("/admin/v1/dealers/{id}/suspend", any(handle))
+            .route("/admin/v1/dealers/{id}/resume", any(handle));
+    }
+    if !wiring.sales.is_empty() {
+        router = router.route("/admin/v1/publishers/{id}/delivery", any(delivery::handle));
+    }
     Some(router.with_state(Arc::new(api)))
 }
 
@@ -247,15 +259,24 @@ impl Api {
         self.authenticator.authenticate(address, &parts.headers, None, now).await
     }
 
-    async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, HostingRefusal> {
-        let named = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if !MediaType::new(named.unwrap_or_default()).is_json() {
+    async fn receive(&self, parts: &Parts, body: Body) -> Result<Value, HostingRefusal> {
+        if !media_type(parts).is_json() {
             let message = "the body has to be application/json";
             return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
         }
-        let most = self.max_body_bytes;
+        let bytes = self.receive_bytes(parts, body, self.max_body_bytes).await?;
+        read(&bytes)
+    }
+
+    /// Receives a body of at most `most` bytes.
+    async fn receive_bytes(
+        &self,
+        parts: &Parts,
+        mut body: Body,
+        most: usize,
+    ) -> Result<FullBody<'_>, HostingRefusal> {
         let read_whole = self.bodies.read(parts, &mut body, most).await;
-        let bytes = read_whole.map_err(|unread| match unread {
+        read_whole.map_err(|unread| match unread {
             BodyError::NoRoom => {
                 let message = "too many bodies are under way; send it again in a moment";
                 HostingRefusal::new(HostingErrorCode::Unavailable, message)
@@ -268,8 +289,7 @@ impl Api {
                 let message = format!("the body took too long, or is larger than {most} bytes");
                 HostingRefusal::new(HostingErrorCode::TooLarge, message)
             }
-        })?;
-        read(&bytes)
+        })
     }
 
     /// Performs the operation on a thread that may block. A change is served when this returns, or the
@@ -367,6 +387,11 @@ impl Api {
 /// within them, it does what the operator of the server does.
 fn administrator(who: &Principal) -> Actor {
     Actor::operator(format!("key:{}", who.name))
+}
+
+fn media_type(parts: &Parts) -> MediaType<'_> {
+    let named = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    MediaType::new(named.unwrap_or_default())
 }
 
 fn refuse(trouble: &HostingError) -> Response {

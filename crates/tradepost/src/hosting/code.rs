@@ -21,7 +21,7 @@ tradepost_document::catalog! {
     /// The key is valid, but does not permit the operation.
     PermissionDenied = "PERMISSION_DENIED" {
         http: 403, exit: 9, closes: false,
-        hint: "use a key with the scope dealers:write, or dealers:read for operations that only read",
+        hint: "use a key with the scope that the message names",
     }
     /// This address has sent too many invalid credentials.
     RateLimited = "RATE_LIMITED" {
@@ -31,7 +31,7 @@ tradepost_document::catalog! {
     /// The dealer or the address does not exist.
     NotFound = "NOT_FOUND" {
         http: 404, exit: 4, closes: false,
-        hint: "`tradepost dealer list` lists the dealers",
+        hint: "`tradepost dealer list` lists the dealers; the configuration file names the publishers",
     }
     /// The address does not support this method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED" {
@@ -51,17 +51,22 @@ tradepost_document::catalog! {
     /// The body exceeds the maximum size.
     TooLarge = "TOO_LARGE" {
         http: 413, exit: 2, closes: true,
-        hint: "send a smaller document, or raise server.max_body_bytes",
+        hint: "send a smaller document; for dealers, server.max_body_bytes can be raised",
     }
-    /// The Content-Type of the body is not JSON.
+    /// The Content-Type of the body is not one that is read here.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE" {
         http: 415, exit: 2, closes: true,
-        hint: "send Content-Type: application/json, or application/merge-patch+json with PATCH",
+        hint: "send Content-Type: application/json, with PATCH application/merge-patch+json, for delivery text/csv",
     }
     /// The document has errors; all of them are listed.
     InvalidDealer = "INVALID_DEALER" {
         http: 422, exit: 2, closes: false,
         hint: "correct every problem; `tradepost init` explains each key of [[dealers]]",
+    }
+    /// Rows of delivery have mistakes; all of them are listed, and nothing was stored.
+    InvalidDelivery = "INVALID_DELIVERY" {
+        http: 422, exit: 2, closes: false,
+        hint: "correct every problem, and send all rows again",
     }
     /// The dealer is defined in the configuration file.
     ReadOnly = "READ_ONLY" {

@@ -16,6 +16,7 @@ mod offered;
 mod order_check;
 mod order_races;
 mod people;
+mod pushed;
 mod races;
 mod reporting;
 mod sales;

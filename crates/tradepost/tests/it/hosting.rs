@@ -115,7 +115,7 @@ pub fn dealer(id: &str) -> Value {
 }
 
 /// Compares an answer with what the OpenAPI document promises.
-fn check_answer(method: &str, path: &str, answer: &Response) {
+pub fn check_answer(method: &str, path: &str, answer: &Response) {
     let document: serde_json::Value = serde_json::from_str(OPENAPI).unwrap();
     let path = path.split('?').next().unwrap();
     let parts: Vec<&str> = path.split('/').collect();
@@ -125,6 +125,7 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
         ["", "dealers", _, operation @ ("suspend" | "resume")] => {
             format!("/admin/v1/dealers/{{id}}/{operation}")
         }
+        ["", "publishers", _, "delivery"] => "/admin/v1/publishers/{id}/delivery".to_owned(),
         _ => return,
     };
     let operation = &document["paths"][&template][method.to_lowercase()];

@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod delivery;
 mod feeds;
 mod hosting;
 mod keys;

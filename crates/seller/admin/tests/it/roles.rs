@@ -1,5 +1,6 @@
 //! Every operation with every role.
 
+use jiff::civil::date;
 use tradepost_admin::appointments::{self, BlockTime, ChangeAppointment, UnblockTime};
 use tradepost_admin::audit::{
     self, ExportRecord, ListRecord, RecordScope, VerifyConsents, VerifyEvidence, VerifyRecord,
@@ -8,6 +9,7 @@ use tradepost_admin::calendar_feeds::{
     self, CreateCalendarFeed, ListCalendarFeeds, RevokeCalendarFeed,
 };
 use tradepost_admin::decisions::{self, DecideMatter, DecisionRefusal, GrantRights};
+use tradepost_admin::delivery::{self, DeliveryRefusal, ReportDelivery};
 use tradepost_admin::feeds::{self, FeedName, ImportInventory, ListFeeds, RunFeed, ShowFeed};
 use tradepost_admin::hosting::{
     self, AddDealers, ChangeDealer, FileSellers, ListDealers, SetDealerState, ShowDealer,
@@ -38,8 +40,10 @@ use tradepost_dealer::staff::{NextStep, NextStepKind, StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 use tradepost_publisher::decision::DecisionStep;
+use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::remote_order::wanted::OrderTerms;
 use tradepost_publisher::staff::DecisionSubject;
+use tradepost_publisher::staff::reported::ReportedDay;
 use tradepost_store::lost_key::OnlyBy;
 use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::{ApiKey, HostedState};
@@ -77,6 +81,31 @@ fn decided<T>(outcome: decisions::DecisionResult<T>) -> Verdict {
 
 fn ordered<T>(outcome: remote_orders::OrderResult<T>) -> Verdict {
     if matches!(outcome, Err(AdminError::Refused(OrderRefusal::Stranger))) {
+        return Verdict::Stranger;
+    }
+    verdict(outcome)
+}
+
+/// Reports a day of a media buy that there is not.
+fn report(context: &AdminContext<'_>, actor: &Actor, is_correction: bool) -> Verdict {
+    let publisher = gazette();
+    let day = ReportedDay {
+        row: 1,
+        media_buy_id: Some("mb_1".to_owned()),
+        package_id: None,
+        line_item_id: None,
+        day: date(2026, 5, 1),
+        impressions: 1,
+        clicks: None,
+        completed_views: None,
+        spend: MoneyAmount::ZERO,
+        currency: None,
+        is_final: false,
+        is_correction,
+    };
+    let input = ReportDelivery { publisher: &publisher, days: vec![day], problems: Vec::new() };
+    let outcome = delivery::report_delivery(context, actor, input);
+    if matches!(outcome, Err(AdminError::Refused(DeliveryRefusal::Stranger))) {
         return Verdict::Stranger;
     }
     verdict(outcome)
@@ -282,6 +311,8 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = RetryOrder { publisher: &publisher, media_buy_id: "mb_1".to_owned() };
             ordered(remote_orders::retry_order(context, actor, input))
         }
+        AdminOperation::ReportDelivery => report(context, actor, false),
+        AdminOperation::CorrectDelivery => report(context, actor, true),
         AdminOperation::CreateKey => {
             let key = ended_key(SHOP);
             verdict(keys::create_key(context, actor, CreateKey { key, same_caller: false }))
@@ -471,6 +502,8 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("list-orders", &["viewer", "seller", "approver"]),
     ("reconcile-orders", &["viewer", "seller", "approver"]),
     ("retry-order", &["seller", "approver"]),
+    ("report-delivery", &["seller", "approver"]),
+    ("correct-delivery", &["approver"]),
     ("create-key", &[]),
     ("list-keys", &[]),
     ("revoke-key", &[]),

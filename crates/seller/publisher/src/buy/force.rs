@@ -9,6 +9,7 @@ use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{LenientList, Typed as _};
 use tradepost_document::typed_struct;
 
+use super::days::DayChange;
 use super::report::{ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
 use super::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
 use crate::account::Account;
@@ -128,8 +129,18 @@ pub fn deliver(
     let measured = given.vendor_metric_values.iter().cloned().collect();
     let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
     let viewability = given.viewability;
-    let report = DeliveryReport { at, package_id: None, figures, viewability, reached, measured };
-    inventory::count_delivery(tx, &buy.thing, &report, None, now)?;
+    let report = DeliveryReport {
+        at,
+        package_id: None,
+        figures,
+        viewability,
+        reached,
+        measured,
+        finalized_at: None,
+        pushed_at: None,
+    };
+    let change = DayChange { report: report.clone(), replaced: None };
+    inventory::count_delivery(tx, &buy.thing, std::slice::from_ref(&change), now)?;
     let total = delivery(tx, buy, now, |delivery| {
         let place = delivery.reports.partition_point(|known| known.at <= at);
         delivery.reports.insert(place, report);

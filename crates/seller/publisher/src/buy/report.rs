@@ -11,7 +11,6 @@ use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed as _;
 
 use super::{MediaBuy, Package};
-use crate::ad_server::RemoteDelivery;
 use crate::money::MoneyAmount;
 use crate::reply::object;
 use crate::reporting;
@@ -56,6 +55,11 @@ kept! {
         /// Measurements of vendors, as they reported them (`core/vendor-metric-value.json`): scores, which do
         /// not add up either.
         measured?: Vec<Value>,
+        /// Time at which the publisher has declared the figures final; `None` while they may still change.
+        finalized_at?: Option<Timestamp>,
+        /// Time at which people or programs of the publisher have reported it; `None` for what an ad server was
+        /// asked for, and in the sandbox.
+        pushed_at?: Option<Timestamp>,
     }
 }
 
@@ -85,44 +89,6 @@ impl BuyDelivery {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
     }
 
-    /// Stores what the ad server reports of a package on a day. It replaces an earlier report of the same
-    /// package and day, also when it says less. Returns the report and the one that it replaces; `None` for a day
-    /// that there is not.
-    pub fn report_day(
-        &mut self,
-        package_id: &str,
-        row: &RemoteDelivery,
-    ) -> Option<(DeliveryReport, Option<DeliveryReport>)> {
-        let start = row.day.to_zoned(TimeZone::UTC).ok()?;
-        let counts = [
-            ("impressions", Some(row.impressions)),
-            ("clicks", Some(row.clicks)),
-            ("completed_views", row.completed_views),
-        ];
-        let counts = counts
-            .into_iter()
-            .filter_map(|(name, count)| Some((name.to_owned(), MoneyAmount::from_count(count?))));
-        let report = DeliveryReport {
-            at: start.timestamp(),
-            package_id: Some(package_id.to_owned()),
-            figures: counts.chain([("spend".to_owned(), row.spend)]).collect(),
-            viewability: None,
-            reached: Map::new(),
-            measured: Vec::new(),
-        };
-        let is_same =
-            |known: &DeliveryReport| known.at == report.at && known.package_id == report.package_id;
-        let replaced = match self.reports.iter_mut().find(|known| is_same(known)) {
-            Some(known) => Some(std::mem::replace(known, report.clone())),
-            None => {
-                let place = self.reports.partition_point(|known| known.at <= report.at);
-                self.reports.insert(place, report.clone());
-                None
-            }
-        };
-        Some((report, replaced))
-    }
-
     /// Returns the total spend.
     #[must_use]
     pub fn spent(&self) -> MoneyAmount {
@@ -135,6 +101,12 @@ impl DeliveryReport {
     /// Returns a figure; zero when it was not reported.
     pub(crate) fn figure(&self, name: &str) -> MoneyAmount {
         self.figures.get(name).copied().unwrap_or_default()
+    }
+
+    /// Returns the report as it was when nobody had said who reports it and whether it is final: what buyers are told
+    /// again when it differs.
+    pub(crate) fn figures_alone(&self) -> Self {
+        Self { finalized_at: None, pushed_at: None, ..self.clone() }
     }
 
     /// Returns the day that it is about, in UTC.
@@ -278,6 +250,8 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
                     // Reach cannot be divided: the same person may have seen two packages.
                     reached: Map::new(),
                     measured: measured.collect(),
+                    finalized_at: None,
+                    pushed_at: None,
                 };
                 share.push(part);
             }

@@ -8,12 +8,30 @@ use tradepost_document::fault::InternalError;
 use super::RemoteOrder;
 use crate::ad_server::{RemoteDelivery, RemoteId};
 use crate::buy::MediaBuy;
+use crate::buy::days::{DayOrigin, DeliveryDays, PackageDay};
 use crate::buy::report::BuyDelivery;
 use crate::inventory;
-use crate::store::{New, StoreTx, Stored};
+use crate::store::{EntityRecord, New, StoreTx, Stored};
+
+impl PackageDay {
+    /// Reads what the ad server reports of a package's line item.
+    #[must_use]
+    pub fn from_remote(package_id: &str, row: &RemoteDelivery) -> Self {
+        Self {
+            package_id: package_id.to_owned(),
+            day: row.day,
+            impressions: row.impressions,
+            clicks: Some(row.clicks),
+            completed_views: row.completed_views,
+            spend: row.spend,
+            is_final: row.is_final,
+            origin: DayOrigin::Pulled,
+        }
+    }
+}
 
 /// Stores the rows of a report in the delivery of the buy. Rows of line items that are none of ours are left
-/// out.
+/// out, and so are those of days that are final.
 ///
 /// # Errors
 /// When the store fails.
@@ -23,31 +41,44 @@ pub fn store_rows(
     rows: &[RemoteDelivery],
     now: Timestamp,
 ) -> Result<(), InternalError> {
-    let id = &order.record.id;
-    let Some(buy) = tx.find::<MediaBuy>(id)? else { return Ok(()) };
+    let Some(buy) = tx.find::<MediaBuy>(&order.record.id)? else { return Ok(()) };
     let line_items = order.thing.line_items.iter();
     let packages: BTreeMap<&RemoteId, &String> =
         line_items.map(|(package_id, item)| (&item.id, package_id)).collect();
-    let known = tx.find::<BuyDelivery>(id)?;
-    let mut delivery = known.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
-    delivery.media_buy_id.clone_from(&order.thing.media_buy_id);
+    let known = tx.find::<BuyDelivery>(&order.record.id)?;
+    let delivery = known.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
+    let mut days = DeliveryDays::new(delivery);
     for row in rows {
-        let Some(package_id) = packages.get(&row.line_item) else { continue };
-        let Some((report, replaced)) = delivery.report_day(package_id, row) else { continue };
-        if replaced.as_ref() != Some(&report) {
-            inventory::count_delivery(tx, &buy.thing, &report, replaced.as_ref(), now)?;
+        if let Some(package_id) = packages.get(&row.line_item) {
+            days.report(&PackageDay::from_remote(package_id, row), now);
         }
     }
+    store_days(tx, &buy, &order.record, known, days, now)
+}
+
+/// Stores the delivery of a buy with the reports that were added to it. Nothing is written when there are none.
+pub(crate) fn store_days(
+    tx: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
+    record: &EntityRecord,
+    known: Option<Stored<BuyDelivery>>,
+    days: DeliveryDays,
+    now: Timestamp,
+) -> Result<(), InternalError> {
+    if days.changes().is_empty() {
+        return Ok(());
+    }
+    inventory::count_delivery(tx, &buy.thing, days.changes(), now)?;
+    let mut delivery = days.into_delivery();
+    delivery.media_buy_id.clone_from(&buy.thing.media_buy_id);
     match known {
-        Some(known) if known.thing == delivery => Ok(()),
         Some(mut known) => {
             known.thing = delivery;
             tx.change(&mut known, now)
         }
-        None if delivery.reports.is_empty() => Ok(()),
         None => {
-            let account = order.record.account.as_deref();
-            tx.add(New { id, owner: &order.record.owner, account, state: "", now }, &delivery)
+            let EntityRecord { id, owner, account, .. } = record;
+            tx.add(New { id, owner, account: account.as_deref(), state: "", now }, &delivery)
         }
     }
 }

@@ -17,6 +17,7 @@ use tradepost_document::json::{Map, Value, json, object};
 use super::{BuyReporting, ReportCadence, ReportSubscription};
 use crate::account::Account;
 use crate::buy::MediaBuy;
+use crate::buy::days::{BuyFinality, Finality};
 use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period};
 use crate::publisher::Publisher;
 use crate::remote_order::RemoteOrder;
@@ -105,6 +106,8 @@ struct ReportSource<'a> {
     is_sandbox: bool,
     /// End of the flight, or the time of the cancellation.
     end: Timestamp,
+    /// Time zone of the publisher's days.
+    zone: TimeZone,
 }
 
 /// A report to be queued.
@@ -118,7 +121,12 @@ struct DueReport {
 struct ReportFigures {
     totals: Map,
     packages: Vec<Value>,
+    /// Members that say whether the whole row is final.
+    finality: Map,
 }
+
+/// All moments.
+const ALL_TIME: Period = Period { start: Timestamp::MIN, end: Timestamp::MAX };
 
 /// Reports of delivery by the start of their window.
 struct DeliveredWindows<'a> {
@@ -134,8 +142,9 @@ impl<'a> DeliveredWindows<'a> {
 /// Returns the digest of what was delivered in a window. Terms, which a buyer may change, are not a part of it: figures
 /// of the past stay the same when a package is paused or costs something else.
 fn digest(reports: &[&DeliveryReport]) -> String {
-    let mut reports: Vec<_> =
-        reports.iter().map(|report| canonical::to_string(&json!(report))).collect();
+    // A day that becomes final without another figure is nothing to be told again.
+    let text = |report: &&DeliveryReport| canonical::to_string(&json!(report.figures_alone()));
+    let mut reports: Vec<_> = reports.iter().map(text).collect();
     // A report that replaces another may stand elsewhere.
     reports.sort_unstable();
     let digest = Sha256::digest(reports.join("\n"));
@@ -143,8 +152,13 @@ fn digest(reports: &[&DeliveryReport]) -> String {
 }
 
 impl ReportSource<'_> {
+    /// Returns which figures of a period are final.
+    fn finality(&self, period: Period) -> Option<BuyFinality> {
+        BuyFinality::of(&self.buy.thing, &self.delivery, period, &self.zone)
+    }
+
     /// Returns the figures of a period, those that the buyer wants.
-    fn figures(&self, reports: &[&DeliveryReport]) -> ReportFigures {
+    fn figures(&self, reports: &[&DeliveryReport], period: Period) -> ReportFigures {
         let buy = &self.buy.thing;
         let wanted = self.reporting.webhook.requested_metrics.as_ref();
         let chosen = |metrics: Map| match wanted {
@@ -157,13 +171,21 @@ impl ReportSource<'_> {
             None => metrics,
         };
         let shares = report::shares(buy, reports);
-        let package = |(package, share): (&_, &Vec<DeliveryReport>)| {
+        let finality = self.finality(period);
+        let mut packages = Vec::new();
+        for (place, (package, share)) in buy.packages.iter().zip(&shares).enumerate() {
             let mut row = report::priced(buy, package);
             row.extend(chosen(report::metrics(share)));
-            Value::Object(row)
-        };
-        let packages = buy.packages.iter().zip(&shares).map(package).collect();
-        ReportFigures { totals: chosen(report::metrics(reports.iter().copied())), packages }
+            let is_final = finality.as_ref().and_then(|finality| finality.packages.get(place));
+            row.extend(is_final.map(|finality| finality.members()).unwrap_or_default());
+            packages.push(Value::Object(row));
+        }
+        let whole = finality.as_ref().and_then(BuyFinality::whole);
+        ReportFigures {
+            totals: chosen(report::metrics(reports.iter().copied())),
+            packages,
+            finality: whole.map(Finality::members).unwrap_or_default(),
+        }
     }
 
     /// Returns what was delivered in each window.
@@ -213,7 +235,14 @@ impl ReportSource<'_> {
         let ends = self.end.checked_add(AWAITED).unwrap_or(Timestamp::MAX);
         // The order of a canceled media buy is asked about until the end that it had.
         let is_reported = self.report_due_at().is_some();
-        now < ends && (is_reported || is_unknown)
+        now < ends && (is_reported || is_unknown || self.is_pushed_and_open())
+    }
+
+    /// Returns true if people or programs of the publisher report the delivery, and have not declared all of it
+    /// final.
+    fn is_pushed_and_open(&self) -> bool {
+        let is_pushed = self.delivery.reports.iter().any(|report| report.pushed_at.is_some());
+        is_pushed && !self.finality(ALL_TIME).is_some_and(|finality| finality.is_final())
     }
 }
 
@@ -247,6 +276,7 @@ impl ReportSender<'_> {
             order: self.tx.find::<RemoteOrder>(id)?.map(|kept| kept.thing),
             is_sandbox: account.is_some_and(|account| account.thing.sandbox),
             end: canceled_at.unwrap_or(buy.thing.end_time),
+            zone: self.publisher.profile.catalogue.inventory.time_zone.clone(),
         };
         let delivered = source.delivered();
         let mut room = AT_ONCE;
@@ -291,7 +321,7 @@ impl ReportSender<'_> {
             *room -= 1;
             reports.told.insert(start, digest);
             let kind = ReportKind::Adjusted;
-            let figures = source.figures(of_window);
+            let figures = source.figures(of_window, window);
             self.queue(source, reports, DueReport { kind, period: window, figures })?;
         }
         Ok(())
@@ -313,7 +343,7 @@ impl ReportSender<'_> {
             let of_window = delivered.reports_in(window);
             let is_known = source.is_known(window, of_window);
             let told = if is_known { digest(of_window) } else { UNKNOWN.to_owned() };
-            let figures = source.figures(of_window);
+            let figures = source.figures(of_window, window);
             reports.told.insert(window.start.to_string(), told);
             reports.next_window = Some(window.end);
             let kind = if is_known { ReportKind::Scheduled } else { ReportKind::Delayed };
@@ -343,7 +373,8 @@ impl ReportSender<'_> {
         reports.ended = true;
         let end = source.end.max(buy.start_time);
         let period = Period { start: buy.start_time, end };
-        let figures = source.figures(&source.delivery.reports.iter().collect::<Vec<_>>());
+        let all: Vec<_> = source.delivery.reports.iter().collect();
+        let figures = source.figures(&all, ALL_TIME);
         self.queue(source, reports, DueReport { kind: ReportKind::Final, period, figures })?;
         Ok(None)
     }
@@ -361,7 +392,7 @@ impl ReportSender<'_> {
         let DueReport { kind, period, figures } = due;
         let is_delayed = kind == ReportKind::Delayed;
         let status = if is_delayed { "reporting_delayed" } else { buy.status_at(self.now).name() };
-        let row = object!({
+        let mut row = object!({
             "media_buy_id": &buy.media_buy_id,
             "status": status,
             "expected_availability"?: source.report_due_at().filter(|at| is_delayed && *at > self.now),
@@ -369,6 +400,9 @@ impl ReportSender<'_> {
             "totals": figures.totals,
             "by_package": figures.packages,
         });
+        if let Some(row) = row.as_object_mut() {
+            row.extend(figures.finality);
+        }
         let result = object!({
             "notification_type": kind,
             "partial_data"?: is_delayed.then_some(true),

@@ -183,12 +183,15 @@ pub(super) fn delivery(
     let buy = &kept.thing;
     let delivery = delivered(view, kept)?;
     let reports: Vec<_> = delivery.within(period).collect();
+    let are_final = reports.iter().filter(|report| report.finalized_at.is_some()).count();
+    let are_pushed = reports.iter().filter(|report| report.pushed_at.is_some()).count();
     let mut row = json!({
         "publisher": view.publisher.profile.id, "id": buy.media_buy_id,
         "state": buy.status_at(view.now), "account": kept.record.account,
         "agent": agent(&kept.record.owner), "currency": buy.currency, "budget": buy.total_budget,
         "spent": delivery.spent(), "start_time": buy.start_time, "end_time": buy.end_time,
         "reports": reports.len(), "last_report_at": reports.last().map(|report| report.at),
+        "final_reports": are_final, "pushed_reports": are_pushed,
     });
     extend(&mut row, report::metrics(reports));
     Ok(paced(row, pace::of_buy(view, kept, &delivery)?))

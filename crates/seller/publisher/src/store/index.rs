@@ -29,6 +29,8 @@ tradepost_document::words! {
         About = "about",
         /// The content of a draft proposal, by digest: the same brief is answered with the same draft.
         Content = "content",
+        /// A line item at the ad server, by its id there.
+        LineItem = "line_item",
     }
 }
 

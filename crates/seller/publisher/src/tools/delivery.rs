@@ -10,6 +10,7 @@ use tradepost_document::json::{Value, json, object};
 use tradepost_document::typed;
 
 use super::buys;
+use crate::buy::days::{BuyFinality, Finality};
 use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
 use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::{PricingOption, Product};
@@ -53,7 +54,15 @@ pub(super) fn perform(
         };
         // Total spend regardless of the requested dates, because it decides whether the budget is
         // used up.
-        rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
+        // Until now, a lifetime is final when it is over and every day of it is.
+        let until_now = Period { start: Timestamp::MIN, end: work.call.now };
+        let figures = DeliveredFigures {
+            buy: &kept.thing,
+            delivery: &delivery,
+            reports: &reports,
+            period: asked.unwrap_or(until_now),
+        };
+        rows.push(row(work, form, &figures));
         all.extend(reports);
         let account = kept.record.account.as_ref().and_then(|id| accounts.get(id));
         sandbox |= account.is_some_and(|account| account.sandbox);
@@ -138,20 +147,35 @@ fn lifetime(buys: &[Stored<MediaBuy>], now: Timestamp) -> Period {
     Period { start: start.min(now), end: now }
 }
 
+/// Figures of a media buy in a period.
+struct DeliveredFigures<'a> {
+    buy: &'a MediaBuy,
+    delivery: &'a BuyDelivery,
+    /// Reports of the period.
+    reports: &'a [DeliveryReport],
+    period: Period,
+}
+
 /// Returns the row of a media buy.
 fn row(
     work: &ToolContext<'_>,
     form: &GetMediaBuyDelivery,
-    buy: &MediaBuy,
-    reports: &[DeliveryReport],
-    spent: MoneyAmount,
+    figures: &DeliveredFigures<'_>,
 ) -> Value {
+    let DeliveredFigures { buy, delivery, reports, period } = *figures;
     let now = work.call.now;
+    let spent = delivery.spent();
+    let zone = &work.publisher.profile.catalogue.inventory.time_zone;
+    let finality_in = |period: Period| BuyFinality::of(buy, delivery, period, zone);
+    let finality = finality_in(period);
     let borrowed: Vec<_> = reports.iter().collect();
     let shares = report::shares(buy, &borrowed);
-    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+    let packages = buy.packages.iter().zip(&shares).enumerate();
+    let packages = packages.map(|(place, (package, share))| {
         let mut row = report::priced(buy, package);
         row.extend(report::metrics(share));
+        let is_final = finality.as_ref().and_then(|finality| finality.packages.get(place));
+        row.extend(is_final.map(|finality| finality.members()).unwrap_or_default());
         let daily = form.include_package_daily_breakdown.then(|| report::daily(share));
         let status = standing(buy, spent, now).map(Into::into);
         row.extend(object([("delivery_status", status), ("daily_breakdown", daily)]));
@@ -161,15 +185,20 @@ fn row(
     let mut models: Vec<_> = buy.packages.iter().filter_map(report::model).collect();
     models.dedup();
     let windowed = form.include_window_breakdown && form.time_granularity.is_some();
-    object!({
+    let mut row = object!({
         "media_buy_id": buy.media_buy_id,
         "status": buy.status_at(now),
         "totals": report::metrics(reports),
         "by_package": packages,
         "daily_breakdown": report::daily(reports),
         "pricing_model"?: models.first().filter(|_| models.len() == 1),
-        "windows"?: windowed.then(|| windows(reports)),
-    })
+        "windows"?: windowed.then(|| windows(reports, finality_in)),
+    });
+    let whole = finality.as_ref().and_then(BuyFinality::whole);
+    if let Some(row) = row.as_object_mut() {
+        row.extend(whole.map(Finality::members).unwrap_or_default());
+    }
+    row
 }
 
 /// Returns the delivery status, when it is known.
@@ -189,19 +218,24 @@ fn standing(buy: &MediaBuy, spent: MoneyAmount, now: Timestamp) -> Option<&'stat
     }
 }
 
-/// Returns the reports as daily windows.
-fn windows(reports: &[DeliveryReport]) -> Value {
+/// Returns the reports as daily windows. `finality_in` says what is final in a period.
+fn windows(
+    reports: &[DeliveryReport],
+    finality_in: impl Fn(Period) -> Option<BuyFinality>,
+) -> Value {
     let mut days: BTreeMap<Date, Vec<&DeliveryReport>> = BTreeMap::new();
     for report in reports {
         days.entry(report.at.to_zoned(TimeZone::UTC).date()).or_default().push(report);
     }
     let start = |date: Date| date.to_zoned(TimeZone::UTC).map(|day| day.timestamp()).ok();
     let window = |(date, reports): (Date, Vec<&DeliveryReport>)| {
-        let next = date.tomorrow().ok().and_then(start);
-        Some(json!({
-            "window_start": start(date)?,
-            "window_end": next?,
+        let period = Period { start: start(date)?, end: date.tomorrow().ok().and_then(start)? };
+        let whole = finality_in(period).as_ref().and_then(BuyFinality::whole);
+        Some(object!({
+            "window_start": period.start,
+            "window_end": period.end,
             "totals": report::metrics(reports),
+            "is_final"?: whole.map(|finality| finality.is_final),
         }))
     };
     days.into_iter().filter_map(window).collect()

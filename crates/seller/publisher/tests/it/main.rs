@@ -39,6 +39,7 @@ mod products;
 mod properties;
 mod proposals;
 mod purchases;
+mod reported;
 mod reporting;
 mod response_cache;
 mod sales;

@@ -7,6 +7,7 @@ use tradepost_adcp::error::AdcpRelease;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, from_str, json, to_string_pretty};
 use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
+use tradepost_publisher::buy::days::{DeliveryDays, PackageDay};
 use tradepost_publisher::buy::report::BuyDelivery;
 use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::money::MoneyAmount;
@@ -152,14 +153,16 @@ impl Story {
         let now = self.shop.harness.now;
         self.shop.harness.put(move |tx| {
             let found = tx.find::<BuyDelivery>(&id)?;
+            let known = found.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
+            let mut days = DeliveryDays::new(known);
+            days.report(&PackageDay::from_remote(&package, &row), now);
+            let delivery = BuyDelivery { media_buy_id: id.clone(), ..days.into_delivery() };
             let Some(mut known) = found else {
-                let mut delivery = BuyDelivery { media_buy_id: id.clone(), ..Default::default() };
-                delivery.report_day(&package, &row);
                 let new =
                     New { id: &id, owner: "agent:acme", account: Some(ACCOUNT), state: "", now };
                 return tx.add(new, &delivery);
             };
-            known.thing.report_day(&package, &row);
+            known.thing = delivery;
             tx.change(&mut known, now)
         });
     }

@@ -692,6 +692,8 @@ fn everything_about_a_media_buy_is_shown() {
           "end_time": "2026-08-01T00:00:00Z",
           "reports": 1,
           "last_report_at": "2026-06-01T14:00:00Z",
+          "final_reports": 0,
+          "pushed_reports": 0,
           "impressions": 5000,
           "spend": 40,
           "clicks": 7,

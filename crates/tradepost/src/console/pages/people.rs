@@ -244,6 +244,7 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::OrderRetried => ("retried at the ad server", false),
         AuditAction::RightsRevoked => ("revoked permissions on", false),
         AuditAction::InventoryRepaired => ("repaired the inventory books", true),
+        AuditAction::DeliveryReported => ("reported the delivery of", false),
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
         AuditAction::FeedRun => ("ran the feed", false),

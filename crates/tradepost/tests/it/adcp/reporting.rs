@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradepost::adcp::offline::OfflineServices;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
+use tradepost_publisher::buy::days::{DeliveryDays, PackageDay};
 use tradepost_publisher::buy::report::BuyDelivery;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::money::MoneyAmount;
@@ -99,14 +100,17 @@ impl Reports {
             let now = at("2031-07-02T00:00:00Z");
             let store: &dyn PublisherStore = self.publisher.publisher_store();
             let job = store.act::<(), tradepost_document::fault::InternalError>(move |tx| {
-                let Some(mut known) = tx.find::<BuyDelivery>(&id)? else {
-                    let mut new = BuyDelivery { media_buy_id: id.clone(), ..Default::default() };
-                    new.report_day(&package, &row);
+                let found = tx.find::<BuyDelivery>(&id)?;
+                let known = found.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
+                let mut days = DeliveryDays::new(known);
+                days.report(&PackageDay::from_remote(&package, &row), now);
+                let delivery = BuyDelivery { media_buy_id: id.clone(), ..days.into_delivery() };
+                let Some(mut known) = found else {
                     let record =
                         New { id: &id, owner: "agent:acme", account: None, state: "", now };
-                    return tx.add(record, &new);
+                    return tx.add(record, &delivery);
                 };
-                known.thing.report_day(&package, &row);
+                known.thing = delivery;
                 tx.change(&mut known, now)
             });
             self.runtime.block_on(job).unwrap();

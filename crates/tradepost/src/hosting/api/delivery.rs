@@ -1,0 +1,176 @@
+//! `POST /admin/v1/publishers/{id}/delivery`: delivery of a publisher's media buys, pushed by its own programs as rows
+//! of JSON or as a table.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use tradepost_admin::delivery::{DeliveryRefusal, ReportDelivery, report_delivery};
+use tradepost_admin::{AdminContext, AdminError};
+use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::json::{Value, json, object};
+use tradepost_publisher::staff::reported::{ReportedBuy, RowProblem};
+use tradepost_server::auth::{AuthRefusal, Principal};
+use tradepost_server::background::piece;
+use tradepost_server::fault::InternalError;
+use tradepost_server::http::json_response;
+
+use super::{
+    AdminScope, Api, ApiAnswer, ApiError, BASE, HostingError, HostingErrorCode, HostingRefusal,
+    administrator, media_type, read, refuse,
+};
+use crate::adcp::seller::PublisherAgent;
+use crate::delivery_table::{
+    self, DeliveryTable, FieldColumn, MAX_BYTES, document, problem_documents, problems_not_listed,
+};
+
+/// Handles the address.
+pub(super) async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    match api.take_delivery(&parts, body).await {
+        Ok(answer) => answer.into_response(),
+        Err(DeliveryError::Api(ApiError::Denied(denied))) => api.deny(&denied),
+        Err(DeliveryError::Api(ApiError::Trouble(trouble))) => refuse(&trouble),
+        Err(DeliveryError::Rows(refused)) => refused.into_response(),
+    }
+}
+
+/// Reason why nothing is stored.
+enum DeliveryError {
+    Api(ApiError),
+    Rows(RefusedRows),
+}
+
+impl From<ApiError> for DeliveryError {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl From<HostingRefusal> for DeliveryError {
+    fn from(refusal: HostingRefusal) -> Self {
+        Self::Api(refusal.into())
+    }
+}
+
+/// Rows with problems.
+struct RefusedRows {
+    problems: Vec<RowProblem>,
+    columns: Vec<FieldColumn>,
+}
+
+impl RefusedRows {
+    fn into_response(self) -> Response {
+        let code = HostingErrorCode::InvalidDelivery;
+        let count = self.problems.len();
+        let noun = if count == 1 { "problem" } else { "problems" };
+        let error = object!({
+            "code": code.name(),
+            "message": format!("the rows have {count} {noun}; nothing was stored"),
+            "hint": code.hint(),
+            "problems": problem_documents(&self.problems, &self.columns),
+            "problems_not_listed"?: problems_not_listed(&self.problems),
+        });
+        let status = StatusCode::from_u16(code.http()).unwrap_or(StatusCode::BAD_REQUEST);
+        json_response(status, json!({"error": error}).to_string())
+    }
+}
+
+impl Api {
+    async fn take_delivery(
+        self: &Arc<Self>,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<ApiAnswer, DeliveryError> {
+        // Before the id is looked up, so that callers without a key cannot tell publishers apart.
+        let principal = self.who(parts).await.map_err(ApiError::Denied)?;
+        if parts.method != Method::POST {
+            let message = "this address takes POST";
+            return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
+        }
+        if !principal.scopes.permit(AdminScope::DeliveryWrite) {
+            let missing = AdminScope::DeliveryWrite.into();
+            return Err(ApiError::Denied(AuthRefusal::Scope { missing }).into());
+        }
+        let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
+        let id = path.split('/').filter(|part| !part.is_empty()).nth(1).unwrap_or_default();
+        let found = self.wiring.sales.iter().find(|agent| agent.profile.id == id).cloned();
+        let Some(agent) = found else {
+            let message = "there is no such publisher";
+            return Err(HostingRefusal::new(HostingErrorCode::NotFound, message).into());
+        };
+        let table = self.receive_rows(parts, body).await?;
+        let columns = table.columns.clone();
+        let api = Arc::clone(self);
+        let work = move || api.store_rows(&principal, &agent, table);
+        let stored = piece("storing delivery", work).await.unwrap_or_else(|| {
+            Err(AdminError::Broken(InternalError::new("storing delivery", "it ended early")))
+        });
+        match stored {
+            Ok(reported) => Ok(ApiAnswer::ok(reported_document(&reported))),
+            Err(AdminError::Refused(DeliveryRefusal::Problems(problems))) => {
+                Err(DeliveryError::Rows(RefusedRows { problems, columns }))
+            }
+            Err(AdminError::Refused(DeliveryRefusal::Stranger) | AdminError::Forbidden(_)) => {
+                let message = "the key does not permit it";
+                Err(HostingRefusal::new(HostingErrorCode::PermissionDenied, message).into())
+            }
+            Err(AdminError::Broken(fault)) => {
+                Err(ApiError::Trouble(HostingError::Broken(fault)).into())
+            }
+        }
+    }
+
+    /// Receives rows as JSON or as a table.
+    async fn receive_rows(
+        &self,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<DeliveryTable, HostingRefusal> {
+        let media_type = media_type(parts);
+        let is_table = media_type.is("text/csv");
+        if !is_table && !media_type.is_json() {
+            let message = "the body has to be application/json or text/csv";
+            return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
+        }
+        let bytes = self.receive_bytes(parts, body, MAX_BYTES).await?;
+        let invalid = |message| HostingRefusal::new(HostingErrorCode::InvalidDelivery, message);
+        if is_table {
+            return delivery_table::read(&bytes, &[])
+                .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));
+        }
+        let rows = document::read(&read(&bytes)?).map_err(invalid)?;
+        Ok(DeliveryTable { days: rows.days, problems: rows.problems, ..DeliveryTable::default() })
+    }
+
+    /// Stores rows on a thread that may block.
+    fn store_rows(
+        &self,
+        who: &Principal,
+        agent: &PublisherAgent,
+        table: DeliveryTable,
+    ) -> Result<Vec<ReportedBuy>, AdminError<DeliveryRefusal>> {
+        let now = self.wiring.clock.now();
+        let context = AdminContext { store: &self.wiring.store, dealers: &[], now };
+        let publisher = agent.publisher();
+        let DeliveryTable { days, problems, .. } = table;
+        let input = ReportDelivery { publisher: &publisher, days, problems };
+        let reported = report_delivery(&context, &administrator(who), input)?;
+        // Buyers are told of corrections at once.
+        agent.notices.wake();
+        Ok(reported)
+    }
+}
+
+/// Returns what was reported, as JSON.
+pub(crate) fn reported_document(reported: &[ReportedBuy]) -> Value {
+    let sum = |count: fn(&ReportedBuy) -> usize| reported.iter().map(count).sum::<usize>();
+    json!({
+        "rows": sum(|buy| buy.rows),
+        "changed": sum(|buy| buy.changed),
+        "media_buys": reported,
+    })
+}
