@@ -1,4 +1,4 @@
-//! The decision table of requirements §2.3, E-001 to E-111: each row a request and the whole
+//! The decision table of docs/requirements/aap.md, E-001 to E-111: each row a request and the whole
 //! answer.
 
 use std::collections::BTreeSet;

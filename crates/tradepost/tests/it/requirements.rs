@@ -1,5 +1,5 @@
-//! The requirements §1.1 and the resolutions §1.5, by adversarial requests: what collides, what
-//! repeats, what breaks, and what HTTP permits. Each test names the ids that it is about, and the
+//! The rows of docs/requirements/aap.md, with its contradictions, by adversarial requests: what collides,
+//! what repeats, what breaks, and what HTTP permits. Each test names the ids that it is about, and the
 //! tables here say of every id which test of this binary exercises it.
 
 use std::collections::BTreeSet;
