@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use tradepost_ad_server::{
     AdServer, AdServerError, AdServerKind, AdServerSettings, StateChange, connect,
@@ -113,6 +114,12 @@ fn open(arguments: &[String]) -> Result<Box<dyn AdServer>, String> {
             "--credential" => settings.credential = value.clone(),
             "--network" => settings.network = Some(value.clone()),
             "--advertiser" => settings.advertiser = Some(RemoteId(value.clone())),
+            "--trafficker" => settings.trafficker = Some(RemoteId(value.clone())),
+            "--soap-url" => settings.soap_url = value.clone(),
+            "--timezone" => {
+                let zone = TimeZone::get(value).map_err(|_| "a time zone is a name".to_owned())?;
+                settings.time_zone = zone;
+            }
             "--priority" => settings.priority = value.parse().ok(),
             "--timeout-ms" => {
                 let timeout = value.parse().map_err(|_| "a timeout is a number".to_owned())?;

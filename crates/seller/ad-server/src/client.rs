@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, StatusCode};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{self, Map, Value};
@@ -21,7 +21,7 @@ const MAX_ANSWER: usize = 1024 * 1024;
 const MAX_REPORT: usize = 16 * 1024 * 1024;
 
 /// Maximum number of characters of an ad server's text that are kept.
-const MAX_DETAIL: usize = 200;
+pub(crate) const MAX_DETAIL: usize = 200;
 
 /// Characters that are escaped in a segment of a path: all but those that never need to be.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -74,6 +74,11 @@ impl AdServerRequest {
         Self::new(Method::POST, path.into(), Some(body))
     }
 
+    /// Creates a request that changes members of something.
+    pub(crate) fn patch(path: impl Into<String>, body: Value) -> Self {
+        Self::new(Method::PATCH, path.into(), Some(body))
+    }
+
     /// Creates a request that replaces something.
     pub(crate) fn put(path: impl Into<String>, body: Value) -> Self {
         Self::new(Method::PUT, path.into(), Some(body))
@@ -94,6 +99,82 @@ impl AdServerRequest {
         self.is_report = true;
         self
     }
+
+    /// Returns true if it may have the size and time of a report.
+    pub(crate) const fn is_report(&self) -> bool {
+        self.is_report
+    }
+
+    /// Returns the maximum size of its answer in bytes.
+    pub(crate) const fn limit(&self) -> usize {
+        if self.is_report { MAX_REPORT } else { MAX_ANSWER }
+    }
+
+    /// Prepares it for an ad server with a base address.
+    pub(crate) fn prepare(self, client: &Client, base: &str) -> RequestBuilder {
+        let mut url = format!("{base}{}", self.path);
+        if !self.query.is_empty() {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.extend_pairs(&self.query);
+            url = format!("{url}?{}", query.finish());
+        }
+        let builder = client.request(self.method, url);
+        match self.body {
+            Some(body) => builder.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+            None => builder,
+        }
+    }
+}
+
+/// Answer to a request, whatever its status.
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    /// Status.
+    pub(crate) status: StatusCode,
+    /// Time to wait, where the ad server said one.
+    pub(crate) retry_after: Option<Duration>,
+    /// Body; without success it is empty if it cannot be read.
+    pub(crate) body: Vec<u8>,
+}
+
+impl RawAnswer {
+    /// Reads it as JSON, if it is JSON.
+    pub(crate) fn document(&self) -> Option<Value> {
+        text::decoded(&self.body).and_then(|body| json::from_str(body).ok())
+    }
+
+    /// Reads the answer to a successful request as JSON; an empty answer is `null`.
+    pub(crate) fn success(&self) -> Result<Value, AdServerError> {
+        let body = text::decoded(&self.body).ok_or_else(|| garbled("it is not UTF-8"))?;
+        if body.trim().is_empty() {
+            return Ok(Value::Null);
+        }
+        json::from_str(body).map_err(|_| garbled("it is not JSON"))
+    }
+}
+
+/// Sends a prepared request once, and reads at most `limit` bytes of the answer.
+pub(crate) async fn exchange(
+    request: RequestBuilder,
+    limit: usize,
+) -> Result<RawAnswer, AdServerError> {
+    let response = request.send().await.map_err(|error| {
+        // An address that cannot be built and a connection that was not made: nothing has left.
+        let is_unsent = error.is_builder() || error.is_connect();
+        if is_unsent { AdServerError::Unsent } else { AdServerError::Unanswered }
+    })?;
+    let status = response.status();
+    let header = |name: &str| {
+        let value = response.headers().get(name)?;
+        value.to_str().ok().map(str::to_owned)
+    };
+    let retry_after = RetryAfter::from_headers(header).map(RetryAfter::duration);
+    let body = if status.is_success() {
+        read_body(response, limit).await?
+    } else {
+        read_body(response, MAX_ANSWER).await.unwrap_or_default()
+    };
+    Ok(RawAnswer { status, retry_after, body })
 }
 
 /// Failure of a request, with what only an adapter can interpret.
@@ -197,51 +278,22 @@ impl AdServerClient {
 
     /// Sends a request and reads the answer as JSON; an empty answer is `null`.
     pub(crate) async fn send(&self, request: AdServerRequest) -> Result<Value, CallFailure> {
-        let limit = if request.is_report { MAX_REPORT } else { MAX_ANSWER };
-        let timeout = if request.is_report { self.report_timeout } else { self.timeout };
-        let response = self.build(request, timeout).send().await.map_err(|error| {
-            // An address that cannot be built and a connection that was not made: nothing has left.
-            let is_unsent = error.is_builder() || error.is_connect();
-            if is_unsent { AdServerError::Unsent } else { AdServerError::Unanswered }
-        })?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(self.failure(response).await);
+        let limit = request.limit();
+        let timeout = if request.is_report() { self.report_timeout } else { self.timeout };
+        let prepared = request.prepare(&self.client, &self.base);
+        let prepared = prepared.headers(self.headers.clone()).timeout(timeout);
+        let answer = exchange(prepared, limit).await?;
+        if !answer.status.is_success() {
+            return Err(self.failure(&answer));
         }
-        let body = read_body(response, limit).await?;
-        let body = text::decoded(&body).ok_or_else(|| garbled("it is not UTF-8"))?;
-        if body.trim().is_empty() {
-            return Ok(Value::Null);
-        }
-        let answer = json::from_str(body).map_err(|_| garbled("it is not JSON"))?;
-        Ok(answer)
-    }
-
-    fn build(&self, request: AdServerRequest, timeout: Duration) -> reqwest::RequestBuilder {
-        let mut url = format!("{}{}", self.base, request.path);
-        if !request.query.is_empty() {
-            let mut query = form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(&request.query);
-            url = format!("{url}?{}", query.finish());
-        }
-        let builder =
-            self.client.request(request.method, url).headers(self.headers.clone()).timeout(timeout);
-        match request.body {
-            Some(body) => builder.header(CONTENT_TYPE, "application/json").body(body.to_string()),
-            None => builder,
-        }
+        Ok(answer.success()?)
     }
 
     /// Reads a failure from an answer without success.
-    async fn failure(&self, response: Response) -> CallFailure {
-        let status = response.status();
-        let header = |name: &str| {
-            let value = response.headers().get(name)?;
-            value.to_str().ok().map(str::to_owned)
-        };
-        let retry_after = RetryAfter::from_headers(header).map(RetryAfter::duration);
-        let body = read_body(response, MAX_ANSWER).await.unwrap_or_default();
-        let body = text::decoded(&body).and_then(|body| json::from_str::<Value>(body).ok());
+    fn failure(&self, answer: &RawAnswer) -> CallFailure {
+        let status = answer.status;
+        let retry_after = answer.retry_after;
+        let body = answer.document();
         let code = body.as_ref().and_then(|body| body.get("code")).and_then(Value::as_str);
         let detail = self.detail(status, body.as_ref());
         let error = match code.and_then(self.codes) {

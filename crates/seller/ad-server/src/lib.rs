@@ -16,6 +16,7 @@ use tradepost_publisher::services::BoxFuture;
 mod settings;
 
 pub mod deals;
+mod google_ad_manager;
 mod http_contract;
 mod kevel;
 
@@ -25,7 +26,10 @@ mod naming;
 
 pub use tradepost_publisher::ad_server::{Availability, PackageProblem};
 
-pub use settings::{AdServerKind, AdServerSettings, ConnectError, SettingProblem, connect};
+pub use settings::{
+    AdServerKind, AdServerSettings, ConnectError, GOOGLE_SOAP_URL, GOOGLE_URL, SettingProblem,
+    connect,
+};
 
 /// Future of a call to an ad server.
 pub type AdServerResult<'a, T> = BoxFuture<'a, Result<T, AdServerError>>;

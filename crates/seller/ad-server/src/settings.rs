@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tradepost_publisher::ad_server::{RemoteId, TargetingKind};
+use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
 
 use crate::AdServer;
 use crate::deals::DealServer;
+use crate::google_ad_manager::{GoogleAdManager, ServiceAccount, is_secure};
 use crate::http_contract::HttpAdServer;
 use crate::kevel::KevelAdServer;
 
@@ -20,10 +22,18 @@ tradepost_document::words! {
         Http = "http",
         /// Kevel's management API.
         Kevel = "kevel",
+        /// Google Ad Manager: REST v1, and SOAP for what only it does.
+        GoogleAdManager = "google_ad_manager",
         /// A receiver of deals (IAB Tech Lab Deals API 1.0): a DSP, or an SSP for one.
         Deals = "deals",
     }
 }
+
+/// Address of Google Ad Manager's REST interface.
+pub const GOOGLE_URL: &str = "https://admanager.googleapis.com";
+
+/// Address of Google Ad Manager's SOAP interface, with its version.
+pub const GOOGLE_SOAP_URL: &str = "https://ads.google.com/apis/ads/publisher/v202511";
 
 /// Settings of an ad server.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,7 +42,10 @@ pub struct AdServerSettings {
     pub kind: AdServerKind,
     /// Base address, such as `https://api.kevel.co`; with `deals` the address that deals are sent to.
     pub url: String,
-    /// Credential. It is sent to this address alone, and shown nowhere.
+    /// Address of Google's SOAP interface; its last part is the version.
+    pub soap_url: String,
+    /// Credential. It is sent to this address alone, and shown nowhere. With `google_ad_manager` the key file of a
+    /// service account, whose text never leaves this machine.
     pub credential: String,
     /// Network at the ad server. With `deals` the domain of the system that receives bids (`origin`).
     pub network: Option<String>,
@@ -60,6 +73,7 @@ impl AdServerSettings {
         Self {
             kind,
             url: url.into(),
+            soap_url: GOOGLE_SOAP_URL.to_owned(),
             credential: credential.into(),
             network: None,
             advertiser: None,
@@ -128,6 +142,9 @@ pub fn connect(settings: AdServerSettings) -> Result<Box<dyn AdServer>, ConnectE
     Ok(match settings.kind {
         AdServerKind::Http => Box::new(HttpAdServer::new(settings, client)?),
         AdServerKind::Kevel => Box::new(KevelAdServer::new(settings, client)?),
+        AdServerKind::GoogleAdManager => {
+            Box::new(GoogleAdManager::new(settings, client, Clock::system())?)
+        }
         AdServerKind::Deals => Box::new(DealServer::new(settings, client)?),
     })
 }
@@ -163,6 +180,7 @@ fn problems(settings: &AdServerSettings) -> Vec<SettingProblem> {
                 "give the number of a priority at Kevel",
             );
         }
+        AdServerKind::GoogleAdManager => google_problems(settings, &mut require),
         AdServerKind::Deals => {
             require(
                 settings.network.is_some(),
@@ -172,6 +190,47 @@ fn problems(settings: &AdServerSettings) -> Vec<SettingProblem> {
         }
     }
     problems
+}
+
+/// Finds what does not fit in the settings of Google Ad Manager.
+fn google_problems(
+    settings: &AdServerSettings,
+    require: &mut impl FnMut(bool, &'static str, &'static str),
+) {
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    require(
+        settings.network.as_deref().is_some_and(is_number),
+        "network",
+        "give the code of the network at Google, which is a number",
+    );
+    require(
+        settings.trafficker.as_ref().is_some_and(|id| is_number(&id.0)),
+        "trafficker",
+        "give the number of the user at Google who is responsible for orders",
+    );
+    require(
+        settings.advertiser.as_ref().is_none_or(|id| is_number(&id.0)),
+        "advertiser",
+        "give the number of an advertiser at Google",
+    );
+    let has_version = settings.soap_url.rsplit('/').next().is_some_and(|last| {
+        last.strip_prefix('v').is_some_and(|version| version.len() == 6 && is_number(version))
+    });
+    require(
+        is_plain_address(&settings.soap_url) && has_version,
+        "soap_url",
+        "give an address that ends with a version, such as /v202511",
+    );
+    require(
+        is_secure(&settings.url) && is_secure(&settings.soap_url),
+        "url",
+        "tokens of Google's are sent to addresses with https alone",
+    );
+    if !settings.credential.is_empty()
+        && let Err(message) = ServiceAccount::read(&settings.credential)
+    {
+        require(false, "credential", message);
+    }
 }
 
 /// Returns true for an address to which paths can be added.

@@ -74,103 +74,133 @@ async fn every_fault_says_if_the_request_may_have_acted() {
         let server = PreparedServer::start(answer).await;
         for kind in AdServerKind::ALL {
             let result = create(adapter(*kind, &server.url).as_ref()).await;
-            table.push_str(&format!("{name:16} {kind:6} {}\n", word(&result)));
+            table.push_str(&format!("{name:16} {kind:17} {}\n", word(&result)));
         }
     }
     for kind in AdServerKind::ALL {
         let result = create(adapter(*kind, "http://127.0.0.1:1").as_ref()).await;
-        table.push_str(&format!("{:16} {kind:6} {}\n", "nobody there", word(&result)));
+        table.push_str(&format!("{:16} {kind:17} {}\n", "nobody there", word(&result)));
     }
     expect![[r#"
         slow             http Unanswered
         slow             kevel Unanswered
+        slow             google_ad_manager Unanswered
         slow             deals Unanswered
         200, breaks off  http Unanswered
         200, breaks off  kevel Unanswered
+        200, breaks off  google_ad_manager Unanswered
         200, breaks off  deals Unanswered
         200, nothing     http Garbled (it is no order)
         200, nothing     kevel Garbled (it is no page of a list)
+        200, nothing     google_ad_manager Garbled (it is no page of a list)
         200, nothing     deals made
         200, {}          http Garbled (it is no order)
         200, {}          kevel Garbled (it is no page of a list)
+        200, {}          google_ad_manager Garbled (it is no order)
         200, {}          deals made
         200, a page      http Garbled (it is not JSON)
         200, a page      kevel Garbled (it is not JSON)
+        200, a page      google_ad_manager Garbled (it is not JSON)
         200, a page      deals Garbled (it is not JSON)
         200, no UTF-8    http Garbled (it is not UTF-8)
         200, no UTF-8    kevel Garbled (it is not UTF-8)
+        200, no UTF-8    google_ad_manager Garbled (it is not UTF-8)
         200, no UTF-8    deals Garbled (it is not UTF-8)
         200, too large   http Garbled (it is larger than 1048576 bytes)
         200, too large   kevel Garbled (it is larger than 1048576 bytes)
+        200, too large   google_ad_manager Garbled (it is larger than 1048576 bytes)
         200, too large   deals Garbled (it is larger than 1048576 bytes)
         200, too deep    http Garbled (it is not JSON)
         200, too deep    kevel Garbled (it is not JSON)
+        200, too deep    google_ad_manager Garbled (it is not JSON)
         200, too deep    deals Garbled (it is not JSON)
         307              http Invalid
         307              kevel Invalid
+        307              google_ad_manager Invalid
         307              deals Invalid
         429              http NotYet None
         429              kevel NotYet None
+        429              google_ad_manager NotYet None
         429              deals NotYet None
         429, 7 s         http NotYet Some(7s)
         429, 7 s         kevel NotYet Some(7s)
+        429, 7 s         google_ad_manager NotYet Some(7s)
         429, 7 s         deals NotYet Some(7s)
         503, 7 s         http Unanswered
         503, 7 s         kevel Unanswered
+        503, 7 s         google_ad_manager Unanswered
         503, 7 s         deals Unanswered
         404, a page      http Missing
         404, a page      kevel Missing
+        404, a page      google_ad_manager Missing
         404, a page      deals Missing
         400              http Invalid
         400              kevel Invalid
+        400              google_ad_manager Invalid
         400              deals Invalid
         401              http Credential
         401              kevel Credential
+        401              google_ad_manager Credential
         401              deals Credential
         403              http Permission
         403              kevel Credential
+        403              google_ad_manager Permission
         403              deals Permission
         404              http Missing
         404              kevel Missing
+        404              google_ad_manager Missing
         404              deals Missing
         405              http Unsupported
         405              kevel Unsupported
+        405              google_ad_manager Unsupported
         405              deals Unsupported
         408              http Unanswered
         408              kevel Unanswered
+        408              google_ad_manager Unanswered
         408              deals Unanswered
         409              http Conflict
         409              kevel Conflict
+        409              google_ad_manager Conflict
         409              deals Conflict
         410              http Missing
         410              kevel Missing
+        410              google_ad_manager Missing
         410              deals Missing
         422              http Invalid
         422              kevel Invalid
+        422              google_ad_manager Invalid
         422              deals Invalid
         423              http NotYet None
         423              kevel NotYet None
+        423              google_ad_manager NotYet None
         423              deals NotYet None
         425              http NotYet None
         425              kevel NotYet None
+        425              google_ad_manager NotYet None
         425              deals NotYet None
         451              http Invalid
         451              kevel Invalid
+        451              google_ad_manager Invalid
         451              deals Invalid
         500              http Unanswered
         500              kevel Unanswered
+        500              google_ad_manager Unanswered
         500              deals Unanswered
         501              http Unsupported
         501              kevel Unsupported
+        501              google_ad_manager Unsupported
         501              deals Unsupported
         502              http Unanswered
         502              kevel Unanswered
+        502              google_ad_manager Unanswered
         502              deals Unanswered
         504              http Unanswered
         504              kevel Unanswered
+        504              google_ad_manager Unanswered
         504              deals Unanswered
         nobody there     http Unsent
         nobody there     kevel Unsent
+        nobody there     google_ad_manager Unsent
         nobody there     deals Unsent
     "#]]
     .assert_eq(&table);
@@ -232,6 +262,7 @@ async fn nothing_is_sent_twice() {
     for kind in AdServerKind::ALL {
         let before = server.seen().len();
         create(adapter(*kind, &server.url).as_ref()).await.unwrap_err();
+        // Google's token is asked for besides, and is none of the ad server's.
         assert_eq!(server.seen().len(), before + 1, "{kind}");
     }
 }

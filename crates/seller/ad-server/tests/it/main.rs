@@ -7,6 +7,7 @@
 )]
 
 mod faults;
+mod google;
 mod kevel;
 mod sent;
 mod server;

@@ -137,7 +137,7 @@ async fn amounts_keep_their_digits_and_times_their_zone() {
     check(
         &server.seen(),
         &expect![[r#"
-            POST /v1/orders {"client_request_id":"mb_1","name":"Acme, spring [mb_1]","advertiser_id":"3","currency":"USD","budget":12345678901234567890.25,"start_time":"2026-12-01T05:00:00Z","end_time":"2026-12-31T05:00:00Z"}
+            POST /v1/orders {"client_request_id":"mb_1","name":"Acme, spring [mb_1]","advertiser_id":"3","trafficker_id":"5","currency":"USD","budget":12345678901234567890.25,"start_time":"2026-12-01T05:00:00Z","end_time":"2026-12-31T05:00:00Z"}
             POST /v1/orders/o%2F1/lineitems {"client_request_id":"mb_1/pk_1","name":"Acme, spring, display [mb_1/pk_1]","product_id":"display","ad_unit_targeting":[],"delivery_type":"guaranteed","pricing":{"model":"cpm","rate":0.1,"currency":"USD"},"budget":17500,"goal":{"unit":"impressions","amount":500000},"start_time":"2026-12-01T05:00:00Z","end_time":"2026-12-31T05:00:00Z","targeting":{"geo_countries":["US"],"ext":{"note":1.1}},"sizes":[{"width":300,"height":250}],"paused":false}
             POST /v1/creatives {"client_request_id":"cr_1@1","name":"Shoe [cr_1@1]","format_id":"display_300x250","advertiser_id":"3","kind":"image","asset_url":"https://assets.example/shoe.png","click_url":"https://acme.example/shoes","width":300,"height":250}
             GET /v1/orders/o%2F1

@@ -14,6 +14,9 @@ use tradepost_publisher::ad_server::RemoteId;
 /// Credential of all adapters here.
 pub(crate) const CREDENTIAL: &str = "a-credential-of-the-test";
 
+/// Path at which the server gives out Google's tokens, which are the credential.
+const TOKEN_PATH: &str = "/token";
+
 /// Answer to every request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PreparedAnswer {
@@ -45,17 +48,29 @@ pub(crate) struct PreparedServer {
     seen: Arc<Mutex<Vec<String>>>,
 }
 
+/// Answer to the requests whose method and address have a part in them.
+#[derive(Debug, Clone)]
+pub(crate) struct PreparedRoute {
+    pub(crate) part: &'static str,
+    pub(crate) answer: PreparedAnswer,
+}
+
 #[derive(Clone)]
 struct Shared {
-    answer: PreparedAnswer,
+    routes: Vec<PreparedRoute>,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl PreparedServer {
-    /// Starts a server.
+    /// Starts a server with one answer.
     pub(crate) async fn start(answer: PreparedAnswer) -> Self {
+        Self::with_routes(vec![PreparedRoute { part: "", answer }]).await
+    }
+
+    /// Starts a server; of the routes that fit, the first counts. Google's tokens it gives out in any case.
+    pub(crate) async fn with_routes(routes: Vec<PreparedRoute>) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let shared = Shared { answer, seen: Arc::clone(&seen) };
+        let shared = Shared { routes, seen: Arc::clone(&seen) };
         let router = Router::new().fallback(respond).with_state(shared);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -75,9 +90,15 @@ async fn respond(
     uri: Uri,
     body: Bytes,
 ) -> Response<Body> {
+    if uri.path() == TOKEN_PATH {
+        let token = format!(r#"{{"access_token": "{CREDENTIAL}", "expires_in": 3599}}"#);
+        return Response::builder().status(200).body(Body::from(token)).unwrap();
+    }
     let body = String::from_utf8_lossy(&body);
     shared.seen.lock().unwrap().push(format!("{method} {uri} {body}").trim_end().to_owned());
-    let answer = shared.answer;
+    let asked = format!("{method} {uri}");
+    let route = shared.routes.into_iter().find(|route| asked.contains(route.part));
+    let answer = route.map_or_else(|| PreparedAnswer::new(404, ""), |route| route.answer);
     if answer.is_slow {
         std::future::pending::<()>().await;
     }
@@ -92,14 +113,36 @@ async fn respond(
     response.body(Body::from(answer.body)).unwrap()
 }
 
+/// Returns a credential of an adapter: Google's is a key file, whose tokens the server here gives out.
+pub(crate) fn credential(kind: AdServerKind, url: &str) -> String {
+    match kind {
+        AdServerKind::GoogleAdManager => {
+            let file = include_str!("../service-account.json");
+            file.replace("TOKEN_URI", &format!("{url}{TOKEN_PATH}"))
+        }
+        AdServerKind::Http | AdServerKind::Kevel | AdServerKind::Deals => CREDENTIAL.to_owned(),
+    }
+}
+
+/// Returns the network that an adapter is set up for.
+pub(crate) fn network(kind: AdServerKind) -> Option<String> {
+    let name = match kind {
+        AdServerKind::GoogleAdManager => "12345",
+        AdServerKind::Http | AdServerKind::Kevel | AdServerKind::Deals => "net.example",
+    };
+    Some(name.to_owned())
+}
+
 /// Makes an adapter for an address.
 pub(crate) fn adapter(kind: AdServerKind, url: &str) -> Box<dyn AdServer> {
     let settings = AdServerSettings {
-        network: Some("net.example".to_owned()),
+        network: network(kind),
         advertiser: Some(RemoteId("3".to_owned())),
+        trafficker: Some(RemoteId("5".to_owned())),
         priority: Some(7),
+        soap_url: format!("{url}/soap/v202511"),
         timeout: Duration::from_millis(500),
-        ..AdServerSettings::new(kind, url, CREDENTIAL)
+        ..AdServerSettings::new(kind, url, credential(kind, url))
     };
     connect(settings).unwrap()
 }

@@ -1,0 +1,213 @@
+//! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and kept.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+use tradepost_publisher::ad_server::{LineItemSpec, PackageProblem};
+
+use super::GoogleAdManager;
+use super::answers::{last_part, quoted};
+use super::regions;
+use super::targeting::{self, GeoIds};
+use crate::check::TARGETING;
+use crate::client::{AdServerRequest, refused, typed};
+use crate::{AdServerError, RefusalReason};
+
+/// Maximum number of ids that are kept. There are fewer countries, regions and metro areas that can be named.
+const MAX_KEPT: usize = 2_000;
+
+/// What is added to the number of a metro area of Nielsen's for Google's id; the type of the target that has it
+/// is looked at all the same.
+const METRO_BASE: u32 = 200_000;
+
+/// A place that a targeting names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum GeoPlace {
+    /// A country (ISO 3166-1).
+    Country(String),
+    /// A region (ISO 3166-2).
+    Region(String),
+    /// A metro area of Nielsen's.
+    Metro(u32),
+}
+
+impl GeoPlace {
+    /// Returns the end of the members of a targeting that name it.
+    const fn member(&self) -> &'static str {
+        match self {
+            Self::Country(_) => "geo_countries",
+            Self::Region(_) => "geo_regions",
+            Self::Metro(_) => "geo_metros",
+        }
+    }
+
+    /// Returns its name in the words of the targeting.
+    fn named(&self) -> String {
+        match self {
+            Self::Country(code) | Self::Region(code) => code.clone(),
+            Self::Metro(number) => number.to_string(),
+        }
+    }
+}
+
+/// Ids that were looked up. Those that are not there are not kept.
+#[derive(Debug, Default)]
+pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, String>>);
+
+impl GeoCache {
+    fn get(&self, place: &GeoPlace) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+    }
+
+    fn keep(&self, place: &GeoPlace, id: &str) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(place.clone(), id.to_owned());
+    }
+}
+
+/// A geographical target of Google's.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeoTarget {
+    name: String,
+    canonical_parent: Option<String>,
+    region_code: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    targetable: bool,
+}
+
+impl GeoTarget {
+    /// Returns true if it is of a type (`Country`, `DMA Region`), whatever its spelling.
+    fn is_of(&self, kind: &str) -> bool {
+        let letters = |text: &str| -> String {
+            text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase()
+        };
+        self.kind.as_deref().is_some_and(|own| letters(own) == letters(kind))
+    }
+
+    fn is_in(&self, country: &str) -> bool {
+        self.region_code.as_deref() == Some(country)
+    }
+}
+
+impl GoogleAdManager {
+    /// Returns the geography of a line item by Google's ids.
+    pub(super) async fn geo_ids(&self, line_item: &LineItemSpec) -> Result<GeoIds, AdServerError> {
+        let geography = targeting::geography(line_item)?;
+        let mut ids = GeoIds::default();
+        for place in &geography.included {
+            ids.included.push(self.known_geo_id(place).await?);
+        }
+        for place in &geography.excluded {
+            ids.excluded.push(self.known_geo_id(place).await?);
+        }
+        Ok(ids)
+    }
+
+    /// Returns the problems of the places that a targeting names and Google does not have.
+    pub(super) async fn geo_problems(
+        &self,
+        line_item: &LineItemSpec,
+    ) -> Result<Vec<PackageProblem>, AdServerError> {
+        let geography = targeting::geography(line_item)?;
+        let mut problems = Vec::new();
+        let included = geography.included.iter().map(|place| (place, ""));
+        let excluded = geography.excluded.iter().map(|place| (place, "_exclude"));
+        for (place, ending) in included.chain(excluded) {
+            if self.geo_id(place).await?.is_none() {
+                problems.push(PackageProblem {
+                    package_id: line_item.package_id.clone(),
+                    field: format!("{TARGETING}.{}{ending}", place.member()),
+                    message: format!("The ad server cannot target {}.", place.named()),
+                });
+            }
+        }
+        Ok(problems)
+    }
+
+    async fn known_geo_id(&self, place: &GeoPlace) -> Result<String, AdServerError> {
+        self.geo_id(place).await?.ok_or_else(|| {
+            let detail = format!("{}: it cannot target {}", place.member(), place.named());
+            refused(RefusalReason::Invalid, detail)
+        })
+    }
+
+    /// Returns Google's id of a place; `None` where it has none that can be targeted.
+    async fn geo_id(&self, place: &GeoPlace) -> Result<Option<String>, AdServerError> {
+        if let Some(id) = self.geo.get(place) {
+            return Ok(Some(id));
+        }
+        let found = match place {
+            GeoPlace::Country(code) => return self.country_id(code).await,
+            GeoPlace::Region(code) => self.region(code).await?,
+            GeoPlace::Metro(number) => self.metro(*number).await?,
+        };
+        if let Some(id) = &found {
+            self.geo.keep(place, id);
+        }
+        Ok(found)
+    }
+
+    async fn country_id(&self, code: &str) -> Result<Option<String>, AdServerError> {
+        let place = GeoPlace::Country(code.to_owned());
+        if let Some(id) = self.geo.get(&place) {
+            return Ok(Some(id));
+        }
+        let code = quoted(code);
+        let filter = format!(r#"regionCode = {code} AND (type = "Country" OR type = "COUNTRY")"#);
+        let found = self.geo_targets(filter).await?;
+        let found = only(found.iter().filter(|target| target.is_of("country")));
+        if let Some(id) = &found {
+            self.geo.keep(&place, id);
+        }
+        Ok(found)
+    }
+
+    /// Looks a region up by its English name: Google's list has no codes of ISO 3166-2. What is directly below the
+    /// country is neither a city nor a county of the same name.
+    async fn region(&self, code: &str) -> Result<Option<String>, AdServerError> {
+        let Some(region) = regions::find(code) else { return Ok(None) };
+        let Some(country) = self.country_id(region.country).await? else { return Ok(None) };
+        let name = quoted(region.name);
+        let filter = format!("regionCode = {} AND displayName = {name}", quoted(region.country));
+        let found = self.geo_targets(filter).await?;
+        let is_below = |target: &&GeoTarget| {
+            let parent = target.canonical_parent.as_deref().map(last_part);
+            parent == Some(country.as_str()) && !target.is_of("city") && !target.is_of("dma region")
+        };
+        Ok(only(found.iter().filter(is_below)))
+    }
+
+    async fn metro(&self, number: u32) -> Result<Option<String>, AdServerError> {
+        let Some(id) = number.checked_add(METRO_BASE).filter(|_| number < 1_000) else {
+            return Ok(None);
+        };
+        let path = self.client.path(&format!("geoTargets/{id}"));
+        match self.client.rest(AdServerRequest::get(path)).await {
+            Ok(answer) => {
+                let target: GeoTarget = typed(&answer, "geographical target")?;
+                let is_metro = target.is_of("dma region") && target.is_in("US");
+                Ok((is_metro && target.targetable).then(|| last_part(&target.name).to_owned()))
+            }
+            Err(AdServerError::Refused { reason: RefusalReason::Missing, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn geo_targets(&self, filter: String) -> Result<Vec<GeoTarget>, AdServerError> {
+        self.list("geoTargets", Some(filter)).await
+    }
+}
+
+/// Returns the id of the only target that can be targeted; of several none is meant.
+fn only<'t>(targets: impl Iterator<Item = &'t GeoTarget>) -> Option<String> {
+    let mut targets = targets.filter(|target| target.targetable);
+    let first = targets.next()?;
+    targets.next().is_none().then(|| last_part(&first.name).to_owned())
+}

@@ -1,0 +1,367 @@
+//! Google Ad Manager where it fails: errors of REST, faults of SOAP, tokens, reports and states. What is made, changed and
+//! read back is driven by `interop/ad-server/google_ad_manager.py`.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use jiff::civil::date;
+use tradepost_ad_server::{AdServer, AdServerError, AdServerKind, StateChange};
+use tradepost_publisher::ad_server::RemoteId;
+
+use crate::server::{PreparedAnswer, PreparedRoute, PreparedServer, adapter};
+use crate::specs;
+
+/// The network, which bills in US dollars by New York's days.
+const NETWORK: &str = r#"{"name": "networks/12345", "displayName": "Gazette", "currencyCode": "USD", "timeZone": "America/New_York"}"#;
+
+fn route(part: &'static str, status: u16, body: impl Into<Vec<u8>>) -> PreparedRoute {
+    PreparedRoute { part, answer: PreparedAnswer::new(status, body) }
+}
+
+/// A server with prepared answers, and the adapter in front of it.
+struct PreparedGoogle {
+    server: PreparedServer,
+    adapter: Box<dyn AdServer>,
+}
+
+async fn start(routes: Vec<PreparedRoute>) -> PreparedGoogle {
+    let server = PreparedServer::with_routes(routes).await;
+    let adapter = adapter(AdServerKind::GoogleAdManager, &server.url);
+    PreparedGoogle { server, adapter }
+}
+
+fn word<T>(result: Result<T, AdServerError>) -> String {
+    match result {
+        Ok(_) => "done".to_owned(),
+        Err(AdServerError::Refused { reason, detail }) => format!("{reason:?} ({detail})"),
+        Err(other) => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn errors_of_rest_mean_what_their_names_say() {
+    let mut table = String::new();
+    for (status, stated, names) in [
+        (400, "INVALID_ARGUMENT", r#"{"errorCode": "FORECAST_ERROR_NO_FORECAST_YET"}"#),
+        (
+            400,
+            "INVALID_ARGUMENT",
+            r#"{"errorCode": "NO_FORECAST_YET"}, {"errorCode": "NOT_ENOUGH_INVENTORY"}"#,
+        ),
+        (
+            400,
+            "INVALID_ARGUMENT",
+            r#"{"errorCode": "NO_FORECAST_YET"}, {"errorCode": "SERVER_ERROR"}"#,
+        ),
+        (400, "FAILED_PRECONDITION", r#"{"errorCode": "ORDER_ERROR_NOT_ALLOWED"}"#),
+        (403, "PERMISSION_DENIED", r#"{"errorCode": "PERMISSION_DENIED"}"#),
+        (403, "PERMISSION_DENIED", r#"{"reason": "SERVICE_DISABLED"}"#),
+        (404, "NOT_FOUND", ""),
+        (409, "ALREADY_EXISTS", ""),
+        (409, "ABORTED", ""),
+        (429, "RESOURCE_EXHAUSTED", r#"{"retryDelay": "2.5s"}"#),
+        (501, "UNIMPLEMENTED", ""),
+        // Whatever it says, a server that broke may have acted.
+        (500, "INTERNAL", r#"{"errorCode": "NO_FORECAST_YET"}"#),
+        (503, "UNAVAILABLE", ""),
+    ] {
+        let body = format!(
+            r#"{{"error": {{"code": {status}, "message": "No.", "status": "{stated}", "details": [{names}]}}}}"#
+        );
+        let google = start(vec![route("", status, body)]).await;
+        let result = google.adapter.create_order(&specs::order()).await;
+        table.push_str(&format!("{status} {stated} {names}: {}\n", word(result)));
+    }
+    expect![[r#"
+        400 INVALID_ARGUMENT {"errorCode": "FORECAST_ERROR_NO_FORECAST_YET"}: NotYet { retry_after: None }
+        400 INVALID_ARGUMENT {"errorCode": "NO_FORECAST_YET"}, {"errorCode": "NOT_ENOUGH_INVENTORY"}: NoInventory (NO_FORECAST_YET, NOT_ENOUGH_INVENTORY: No.)
+        400 INVALID_ARGUMENT {"errorCode": "NO_FORECAST_YET"}, {"errorCode": "SERVER_ERROR"}: Unanswered
+        400 FAILED_PRECONDITION {"errorCode": "ORDER_ERROR_NOT_ALLOWED"}: Invalid (ORDER_ERROR_NOT_ALLOWED: No.)
+        403 PERMISSION_DENIED {"errorCode": "PERMISSION_DENIED"}: Permission (PERMISSION_DENIED: No.)
+        403 PERMISSION_DENIED {"reason": "SERVICE_DISABLED"}: Permission (SERVICE_DISABLED: No.)
+        404 NOT_FOUND : Missing (No.)
+        409 ALREADY_EXISTS : Conflict (No.)
+        409 ABORTED : NotYet { retry_after: None }
+        429 RESOURCE_EXHAUSTED {"retryDelay": "2.5s"}: NotYet { retry_after: Some(3s) }
+        501 UNIMPLEMENTED : Unsupported (No.)
+        500 INTERNAL {"errorCode": "NO_FORECAST_YET"}: Unanswered
+        503 UNAVAILABLE : Unanswered
+    "#]].assert_eq(&table);
+}
+
+fn fault(errors: &str) -> String {
+    format!(
+        "<?xml version='1.0'?><S:Envelope xmlns:S='http://schemas.xmlsoap.org/soap/envelope/' \
+         xmlns:x='http://www.w3.org/2001/XMLSchema-instance'><S:Body><S:Fault><faultcode>S:Server</faultcode>\
+         <faultstring>It &amp; more</faultstring><detail><ApiExceptionFault xmlns='https://www.google.com/apis/ads/publisher/v202511'>\
+         <message>m</message>{errors}</ApiExceptionFault></detail></S:Fault></S:Body></S:Envelope>"
+    )
+}
+
+#[tokio::test]
+async fn a_fault_of_soap_says_if_it_has_acted() {
+    let named = |name: &str| format!("<errors><errorString>{name}</errorString></errors>");
+    let mut answers: Vec<(&str, u16, String)> = [
+        "ForecastError.NO_FORECAST_YET",
+        "QuotaError.EXCEEDED_QUOTA",
+        "ServerError.SERVER_BUSY",
+        "ServerError.SERVER_ERROR",
+        "PermissionError.PERMISSION_DENIED",
+        "AuthenticationError.AUTHENTICATION_FAILED",
+        "CommonError.ALREADY_EXISTS",
+        "CommonError.NOT_FOUND",
+        "CreativeError.DESTINATION_URL_NOT_SUPPORTED",
+    ]
+    .map(|name| (name, 500, fault(&named(name))))
+    .into();
+    let typed = "<errors x:type='ns2:QuotaError'><reason>EXCEEDED_QUOTA</reason></errors>";
+    answers.push(("a type and a reason", 500, fault(typed)));
+    answers.push(("without errors", 500, fault("")));
+    answers.push(("500, a page", 500, "<html>".to_owned()));
+    answers.push(("503", 503, String::new()));
+    answers.push(("200, a page", 200, "<html>".to_owned()));
+    answers.push(("200, no envelope", 200, "<a/>".to_owned()));
+    answers.push((
+        "200, a document type",
+        200,
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>".to_owned(),
+    ));
+    answers.push(("200, too deep", 200, "<a>".repeat(100)));
+    let empty = "<E><Body><createCreativesResponse/></Body></E>";
+    answers.push(("200, nothing made", 200, empty.to_owned()));
+    let made = "<E><Body><createCreativesResponse><rval><id>9</id></rval></createCreativesResponse></Body></E>";
+    answers.push(("200, made", 200, made.to_owned()));
+    let mut table = String::new();
+    for (name, status, body) in answers {
+        let routes =
+            vec![route("/soap/v202511/CreativeService", status, body), route("", 200, "{}")];
+        let google = start(routes).await;
+        let result = google.adapter.create_creative(&specs::creative()).await;
+        table.push_str(&format!("{name}: {}\n", word(result)));
+        let sent = google.server.seen().iter().filter(|one| one.starts_with("POST")).count();
+        assert_eq!(sent, 1, "{name}");
+    }
+    expect![[r#"
+        ForecastError.NO_FORECAST_YET: NotYet { retry_after: None }
+        QuotaError.EXCEEDED_QUOTA: NotYet { retry_after: None }
+        ServerError.SERVER_BUSY: NotYet { retry_after: None }
+        ServerError.SERVER_ERROR: Unanswered
+        PermissionError.PERMISSION_DENIED: Permission (PermissionError.PERMISSION_DENIED)
+        AuthenticationError.AUTHENTICATION_FAILED: Credential (AuthenticationError.AUTHENTICATION_FAILED)
+        CommonError.ALREADY_EXISTS: Conflict (CommonError.ALREADY_EXISTS)
+        CommonError.NOT_FOUND: Missing (CommonError.NOT_FOUND)
+        CreativeError.DESTINATION_URL_NOT_SUPPORTED: Invalid (CreativeError.DESTINATION_URL_NOT_SUPPORTED)
+        a type and a reason: NotYet { retry_after: None }
+        without errors: Unanswered
+        500, a page: Unanswered
+        503: Unanswered
+        200, a page: Garbled { detail: "it is not XML" }
+        200, no envelope: Garbled { detail: "it is no SOAP envelope" }
+        200, a document type: Garbled { detail: "its XML has a document type" }
+        200, too deep: Garbled { detail: "its XML is nested too deeply" }
+        200, nothing made: Garbled { detail: "it is no creative" }
+        200, made: done
+    "#]].assert_eq(&table);
+}
+
+#[tokio::test]
+async fn states_follow_from_status_archive_and_dates() {
+    let order = RemoteId("5".to_owned());
+    let mut table = String::new();
+    for rest in [
+        r#""status": "DRAFT""#,
+        r#""status": "PENDING_APPROVAL""#,
+        r#""status": "APPROVED", "startTime": "2999-01-01T00:00:00Z""#,
+        r#""status": "APPROVED", "startTime": "2001-01-01T00:00:00Z", "endTime": "2999-01-01T00:00:00Z""#,
+        r#""status": "APPROVED", "endTime": "2001-01-01T00:00:00Z""#,
+        r#""status": "PAUSED""#,
+        r#""status": "DISAPPROVED""#,
+        r#""status": "CANCELED""#,
+        r#""status": "DRAFT", "archived": true"#,
+        r#""status": "SOMETHING_NEW""#,
+        r#""displayName": "without a status""#,
+    ] {
+        let body = format!(r#"{{"name": "networks/12345/orders/5", {rest}}}"#);
+        let google = start(vec![route("GET", 200, body), route("POST", 200, "{}")]).await;
+        let state = google.adapter.order_state(&order).await;
+        let state = state.map_or_else(|error| format!("{error:?}"), |state| state.to_string());
+        table.push_str(&format!("{rest}: {state}\n"));
+        for change in
+            [StateChange::Approve, StateChange::Pause, StateChange::Resume, StateChange::Cancel]
+        {
+            let before = google.server.seen().len();
+            let result = word(google.adapter.change_order_state(&order, change).await);
+            let actions = google.server.seen().split_off(before);
+            let verb = |one: &String| one.split(':').nth(1)?.split(' ').next().map(str::to_owned);
+            let actions: Vec<String> =
+                actions.iter().filter(|one| one.starts_with("POST")).filter_map(verb).collect();
+            table.push_str(&format!("    {change:?} {}: {result}\n", actions.join(", ")));
+        }
+    }
+    expect![[r#"
+        "status": "DRAFT": draft
+            Approve batchApprove: Garbled { detail: "it shows the state from before the change" }
+            Pause : done
+            Resume : done
+            Cancel batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "PENDING_APPROVAL": pending_approval
+            Approve batchApprove: done
+            Pause : done
+            Resume : done
+            Cancel batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "APPROVED", "startTime": "2999-01-01T00:00:00Z": ready
+            Approve : done
+            Pause batchPause: Garbled { detail: "it shows the state from before the change" }
+            Resume : done
+            Cancel batchPause, batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "APPROVED", "startTime": "2001-01-01T00:00:00Z", "endTime": "2999-01-01T00:00:00Z": delivering
+            Approve : done
+            Pause batchPause: Garbled { detail: "it shows the state from before the change" }
+            Resume : done
+            Cancel batchPause, batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "APPROVED", "endTime": "2001-01-01T00:00:00Z": completed
+            Approve : done
+            Pause : done
+            Resume : done
+            Cancel batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "PAUSED": paused
+            Approve : done
+            Pause : done
+            Resume batchResume: Garbled { detail: "it shows the state from before the change" }
+            Cancel batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "DISAPPROVED": rejected
+            Approve : done
+            Pause : Invalid (it was disapproved at Google)
+            Resume : Invalid (it was disapproved at Google)
+            Cancel batchArchive: Garbled { detail: "it shows the state from before the change" }
+        "status": "CANCELED": canceled
+            Approve : Invalid (it is archived at Google, and stays it)
+            Pause : Invalid (it is archived at Google, and stays it)
+            Resume : Invalid (it is archived at Google, and stays it)
+            Cancel : done
+        "status": "DRAFT", "archived": true: canceled
+            Approve : Invalid (it is archived at Google, and stays it)
+            Pause : Invalid (it is archived at Google, and stays it)
+            Resume : Invalid (it is archived at Google, and stays it)
+            Cancel : done
+        "status": "SOMETHING_NEW": Garbled { detail: "the status SOMETHING_NEW of the order is unknown" }
+            Approve : Garbled { detail: "the status SOMETHING_NEW of the order is unknown" }
+            Pause : Garbled { detail: "the status SOMETHING_NEW of the order is unknown" }
+            Resume : Garbled { detail: "the status SOMETHING_NEW of the order is unknown" }
+            Cancel : Garbled { detail: "the status SOMETHING_NEW of the order is unknown" }
+        "displayName": "without a status": Garbled { detail: "it is no order" }
+            Approve : Garbled { detail: "it is no order" }
+            Pause : Garbled { detail: "it is no order" }
+            Resume : Garbled { detail: "it is no order" }
+            Cancel : Garbled { detail: "it is no order" }
+    "#]].assert_eq(&table);
+}
+
+#[tokio::test]
+async fn a_token_is_used_until_it_is_refused() {
+    let google = start(vec![route("", 401, "{}")]).await;
+    let mut words = Vec::new();
+    for _ in 0..3 {
+        words.push(word(google.adapter.check().await));
+    }
+    // A new token that is refused is none of the account's rights; every one here is new.
+    assert_eq!(words, ["Credential (it answered 401)"; 3]);
+    assert_eq!(google.server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn reports_are_read_by_day_and_line_item_or_not_at_all() {
+    let operation = r#"{"name": "networks/12345/operations/reports/runs/8", "done": true, "response": {"reportResult": "networks/12345/reports/7/results/9"}}"#;
+    let row = |day: &str, item: &str, metrics: &str| {
+        format!(
+            r#"{{"rows": [{{"dimensionValues": [{day}, {item}], "metricValueGroups": [{{"primaryValues": [{metrics}]}}]}}]}}"#
+        )
+    };
+    let metrics =
+        r#"{"intValue": "2"}, {"intValue": "1"}, {"intValue": "0"}, {"doubleValue": 9.1234567}"#;
+    let day = r#"{"intValue": "20261201"}"#;
+    let item = r#"{"intValue": "5"}"#;
+    let whole = r#"{"intValue": "2"}, {"intValue": "1"}, {}, {"intValue": "9000000"}"#;
+    let free = r#"{"intValue": 2}, {"intValue": 1}, {}, {"intValue": "0"}"#;
+    let cases = [
+        (operation.to_owned(), "{}".to_owned()),
+        (operation.to_owned(), row(day, item, metrics)),
+        (operation.to_owned(), row(r#"{"stringValue": "2026-12-01"}"#, item, free)),
+        (operation.to_owned(), row(r#"{"stringValue": "soon"}"#, item, metrics)),
+        (operation.to_owned(), row(day, "{}", metrics)),
+        // A whole number leaves open what it counts.
+        (operation.to_owned(), row(day, item, whole)),
+        (operation.to_owned(), row(day, item, r#"{"intValue": "-2"}, {}, {}, {}"#)),
+        (operation.to_owned(), row(day, item, r#"{"intValue": "2"}"#)),
+        (operation.replace(r#""done": true, "#, ""), String::new()),
+        (operation.replace("12345/reports", "999/reports"), String::new()),
+        (operation.replace("reports/7", "reports/../../7"), String::new()),
+        (
+            r#"{"name": "n", "done": true, "error": {"message": "too\u0007 large"}}"#.to_owned(),
+            String::new(),
+        ),
+        (r#"{"name": "n", "done": true, "response": {}}"#.to_owned(), String::new()),
+    ];
+    let mut table = String::new();
+    for (operation, rows) in cases {
+        let started = r#"{"name": "networks/12345/operations/reports/runs/8"}"#;
+        let routes = vec![
+            route("GET /v1/networks/12345/operations", 200, operation),
+            route(":fetchRows", 200, rows),
+            route("POST /v1/networks/12345/reports/7:run", 200, started),
+            route(
+                "POST /v1/networks/12345/reports",
+                200,
+                r#"{"name": "networks/12345/reports/7"}"#,
+            ),
+            route("GET /v1/networks/12345/reports", 200, "{}"),
+            route("GET /v1/networks/12345", 200, NETWORK),
+        ];
+        let google = start(routes).await;
+        let order = RemoteId("1".to_owned());
+        let rows = google.adapter.delivery(&order, date(2026, 12, 1), date(2026, 12, 2)).await;
+        let text = rows.map_or_else(
+            |error| format!("{error:?}"),
+            |rows| {
+                let rows = rows.iter().map(|row| {
+                    format!(
+                        "{} on {}: {} {} {:?} {}",
+                        row.line_item.0,
+                        row.day,
+                        row.impressions,
+                        row.clicks,
+                        row.completed_views,
+                        row.spend
+                    )
+                });
+                format!("[{}]", rows.collect::<Vec<_>>().join(", "))
+            },
+        );
+        table.push_str(&text);
+        table.push('\n');
+    }
+    expect![[r#"
+        []
+        [5 on 2026-12-01: 2 1 Some(0) 9.123457]
+        [5 on 2026-12-01: 2 1 None 0]
+        Garbled { detail: "a row of the report has no date" }
+        Garbled { detail: "a row of the report has no line item" }
+        Garbled { detail: "the revenue is no amount" }
+        Garbled { detail: "the revenue is no amount" }
+        Garbled { detail: "a row of the report has other metrics" }
+        NotYet { retry_after: None }
+        Garbled { detail: "a name is none of the network's" }
+        Garbled { detail: "a name is none of the network's" }
+        Refused { reason: Invalid, detail: "the report failed: too large" }
+        Garbled { detail: "the report has no result" }
+    "#]]
+    .assert_eq(&table);
+}
+
+#[tokio::test]
+async fn a_request_to_wait_says_how_long() {
+    let busy = PreparedAnswer::new(429, "").with("retry-after", "7");
+    let google = start(vec![PreparedRoute { part: "", answer: busy }]).await;
+    let error = google.adapter.check().await.unwrap_err();
+    assert_eq!(error, AdServerError::NotYet { retry_after: Some(Duration::from_secs(7)) });
+}
