@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradepost_ad_server::{AdServer, AdServerSettings};
+use tradepost_ad_server::{AdServer, AdServerKind, AdServerSettings};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{AdServerProfile, PublisherProfile};
 use tradepost_publisher::remote_order::wanted::OrderTerms;
@@ -23,7 +23,11 @@ const REQUESTS_OF_A_STEP: u32 = 3;
 /// # Errors
 /// Says what is wrong with the settings, without any part of the credential.
 pub fn connect(config: &AdServerConfig) -> Result<Arc<dyn AdServer>, String> {
-    let credential = config.credential.read().map_err(|why| format!("the credential {why}"))?;
+    let credential = match config.settings.kind {
+        AdServerKind::GoogleAdManager => config.credential.read_document(),
+        AdServerKind::Http | AdServerKind::Kevel | AdServerKind::Deals => config.credential.read(),
+    };
+    let credential = credential.map_err(|why| format!("the credential {why}"))?;
     let settings = AdServerSettings { credential, ..config.settings.clone() };
     let ad_server = tradepost_ad_server::connect(settings);
     ad_server.map(Arc::from).map_err(|error| error.to_string())

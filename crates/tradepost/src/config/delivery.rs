@@ -122,16 +122,48 @@ impl ConfigSecret {
     /// # Errors
     /// Says why it cannot be used, without any part of it.
     pub fn read(&self) -> Result<String, String> {
-        let text = match self {
-            Self::Text(text) => text.clone(),
-            Self::File(path) => fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {}: {}", path.display(), error.kind()))?,
-        };
+        let text = self.text()?;
         // Editors and `echo` end a file with a line break, which is not part of a secret.
         let text = text.trim();
         if text.is_empty() || text.contains(char::is_control) {
             return Err("must be one line that is not blank".to_owned());
         }
         Ok(text.to_owned())
+    }
+
+    /// Reads a secret of several lines, such as a key file in JSON.
+    ///
+    /// # Errors
+    /// Says why it cannot be used, without any part of it.
+    pub fn read_document(&self) -> Result<String, String> {
+        let text = self.text()?;
+        if text.trim().is_empty() {
+            return Err("must not be blank".to_owned());
+        }
+        Ok(text)
+    }
+
+    fn text(&self) -> Result<String, String> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(path) => fs::read_to_string(path)
+                .map_err(|error| format!("cannot read {}: {}", path.display(), error.kind())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_a_line_and_a_document_may_have_several() {
+        let line = ConfigSecret::Text(" a-secret\n".to_owned());
+        let document = ConfigSecret::Text("{\n\"key\": 1}\n".to_owned());
+        let blank = ConfigSecret::Text("\n".to_owned());
+        assert_eq!(line.read().as_deref(), Ok("a-secret"));
+        assert!(document.read().is_err() && blank.read().is_err());
+        assert_eq!(document.read_document().as_deref(), Ok("{\n\"key\": 1}\n"));
+        assert!(blank.read_document().is_err());
     }
 }

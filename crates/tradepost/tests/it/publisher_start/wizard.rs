@@ -114,7 +114,7 @@ fn the_dialogue_ends_with_a_sale_and_leaves_none() {
         May agents buy that you have not listed, if they have a key? [no]: no
 
         5 of 7: your ad server
-        Ad server: none, upstream, kevel, http (upstream only says what is sold out) [none]: none
+        Ad server: none, upstream, kevel, google_ad_manager, http (upstream only says what is sold out) [none]: none
           your people set up what was sold; the console and the messages say what
 
         6 of 7: who is told
@@ -298,7 +298,10 @@ fn a_wrong_answer_is_explained_and_asked_again() {
     let product = ["News", "Banners.", "hologram", "300x250", "news", "cpp", "cpm"];
     let price = ["maybe", "yes", "twelve", "", "12", "yes", "100", "many", "100000", "yes"];
     let policies = ["a lot", "50.000", "5 EUR", "", "-1", "", "no"];
-    let ad_server = ["gam", "upstream", "http://127.0.0.1:1/sold-out", "yes", "none"];
+    // A key file that is not there, and an address where nobody answers.
+    let google = ["gam", "google_ad_manager", "/nowhere/key.json", "12345", "7", "", "yes"];
+    let upstream = ["upstream", "http://127.0.0.1:1/sold-out", "yes", "none"];
+    let ad_server = [&google[..], &upstream[..]].concat();
     let messages =
         ["fax", "webhook", "http://hooks.example/x", "https://hooks.example/x", "short", "", "no"];
     let people = ["No Id", "none", "yes"];
@@ -395,14 +398,22 @@ fn a_wrong_answer_is_explained_and_asked_again() {
         May agents buy that you have not listed, if they have a key? [no]: no
 
         5 of 7: your ad server
-        Ad server: none, upstream, kevel, http (upstream only says what is sold out) [none]: gam
-          not accepted: must be one of none, upstream, kevel, http
-        Ad server: none, upstream, kevel, http (upstream only says what is sold out) [none]: upstream
+        Ad server: none, upstream, kevel, google_ad_manager, http (upstream only says what is sold out) [none]: gam
+          not accepted: must be one of none, upstream, kevel, google_ad_manager, http
+        Ad server: none, upstream, kevel, google_ad_manager, http (upstream only says what is sold out) [none]: google_ad_manager
+        Key file of the service account (JSON), with its whole path: /nowhere/key.json
+        Code of the network at Google: 12345
+        User at Google who is responsible for orders, by its number: 7
+        Advertiser there for accounts that name none, by its id (empty: none): 
+          not accepted: the credential cannot read /nowhere/key.json: entity not found
+          hint: correct the answers, or keep them and correct the ad server
+        Answer these questions again? [yes]: yes
+        Ad server: none, upstream, kevel, google_ad_manager, http (upstream only says what is sold out) [none]: upstream
         Address that answers with the products that are sold out: http://127.0.0.1:1/sold-out
           not accepted: it does not answer as it should
           hint: correct the answers, or keep them and correct the ad server
         Answer these questions again? [yes]: yes
-        Ad server: none, upstream, kevel, http (upstream only says what is sold out) [none]: none
+        Ad server: none, upstream, kevel, google_ad_manager, http (upstream only says what is sold out) [none]: none
           your people set up what was sold; the console and the messages say what
 
         6 of 7: who is told

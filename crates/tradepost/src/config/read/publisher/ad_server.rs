@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tradepost_ad_server::{AdServerKind, AdServerSettings};
+use tradepost_ad_server::{AdServerKind, AdServerSettings, GOOGLE_URL};
 use tradepost_document::json::Value;
 use tradepost_document::parse::{self, read_object};
 use tradepost_document::problem::{DocumentPlace, Problems};
@@ -21,7 +21,8 @@ pub(super) fn ad_server(
     let text = line(1_000);
     read_object!(value, at, problems, closed {
         required "adapter" => kind: parse::word::<AdServerKind>,
-        required "url" => url: values::web_page,
+        optional "url" => url: values::web_page,
+        optional "soap_url" => soap_url: values::web_page,
         optional "credential" => credential: &text,
         optional "credential_file" => credential_file: &text,
         optional "network" => network: line(200),
@@ -39,10 +40,17 @@ pub(super) fn ad_server(
     if credential.is_none() {
         reject(&at.key("credential"), problems, "is missing; give this or credential_file");
     }
+    // Google's address is everybody's; those of the others are not.
+    let usual = (kind == Some(AdServerKind::GoogleAdManager)).then(|| GOOGLE_URL.to_owned());
+    if value.get("url").is_none() && usual.is_none() {
+        parse::missing(at, problems, "url");
+    }
+    let url = if value.get("url").is_none() { usual } else { url };
     let span = |set: Option<SignedDuration>| set.and_then(|set| set.try_into().ok());
     // The credential is read when it is used.
     let defaults = AdServerSettings::new(kind?, url?, "");
     let settings = AdServerSettings {
+        soap_url: soap_url.unwrap_or_else(|| defaults.soap_url.clone()),
         network,
         advertiser: advertiser.map(RemoteId),
         trafficker: trafficker.map(RemoteId),
@@ -59,4 +67,32 @@ pub(super) fn ad_server(
         report_every: report_every.unwrap_or(REPORT_EVERY),
         test_accounts: test_accounts.unwrap_or(false),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_ad_server::GOOGLE_SOAP_URL;
+    use tradepost_document::json::json;
+
+    use super::*;
+
+    /// Returns the addresses that settings have, or what is wrong with them.
+    fn addresses(value: &Value) -> Vec<String> {
+        let mut problems = Problems::new();
+        let read = ad_server(value, &DocumentPlace::Root, &mut problems);
+        let wrong = problems.listed().iter().map(|problem| problem.message.clone()).collect();
+        read.map_or(wrong, |read| vec![read.settings.url, read.settings.soap_url])
+    }
+
+    #[test]
+    fn only_google_has_an_address_of_its_own() {
+        let google = json!({"adapter": "google_ad_manager", "credential_file": "key.json"});
+        assert_eq!(addresses(&google), [GOOGLE_URL, GOOGLE_SOAP_URL]);
+        let later = "https://ads.google.com/apis/ads/publisher/v202611";
+        let url = "http://127.0.0.1:1";
+        let own = json!({"adapter": "google_ad_manager", "credential": "x", "url": url, "soap_url": later});
+        assert_eq!(addresses(&own), [url, later]);
+        let kevel = json!({"adapter": "kevel", "credential": "x"});
+        assert_eq!(addresses(&kevel), ["missing required property \"url\""]);
+    }
 }

@@ -27,6 +27,8 @@ words! {
         Upstream = "upstream",
         /// Kevel, which media buys are carried into.
         Kevel = "kevel",
+        /// Google Ad Manager, which media buys are carried into.
+        GoogleAdManager = "google_ad_manager",
         /// An ad server with our contract (docs/ad-server.md).
         Http = "http",
     }
@@ -58,6 +60,10 @@ pub(super) fn ask(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), Comm
             }
             AdServerAnswer::Kevel => {
                 ask_carried(dialogue, draft, "kevel", "https://api.kevel.co")?;
+                check_carried(draft)
+            }
+            AdServerAnswer::GoogleAdManager => {
+                ask_google(dialogue, draft)?;
                 check_carried(draft)
             }
             AdServerAnswer::Http => {
@@ -125,6 +131,24 @@ fn ask_carried(
         let priority = Question::new("Priority at Kevel, by its number", hint);
         ask_checked_number(dialogue, draft, AD_SERVER, "priority", &priority)?;
     }
+    let advertiser =
+        Question::new("Advertiser there for accounts that name none, by its id (empty: none)", "");
+    ask_optional(dialogue, draft, AD_SERVER, "advertiser", &advertiser)?;
+    Ok(())
+}
+
+fn ask_google(dialogue: &mut Dialogue, draft: &mut Draft) -> Result<(), CommandFailure> {
+    draft.set(PUBLISHER, "ad_server", json!({"adapter": "google_ad_manager"}));
+    let hint = "docs/ad-server.md says how to make a service account and its key file";
+    let file = Question::new("Key file of the service account (JSON), with its whole path", hint);
+    ask_checked(dialogue, draft, AD_SERVER, "credential_file", &file)?;
+    let network = Question::new("Code of the network at Google", "it is a number");
+    ask_checked(dialogue, draft, AD_SERVER, "network", &network)?;
+    let trafficker = Question::new(
+        "User at Google who is responsible for orders, by its number",
+        "the address of the user's page at Google ends with it",
+    );
+    ask_checked(dialogue, draft, AD_SERVER, "trafficker", &trafficker)?;
     let advertiser =
         Question::new("Advertiser there for accounts that name none, by its id (empty: none)", "");
     ask_optional(dialogue, draft, AD_SERVER, "advertiser", &advertiser)?;
