@@ -404,7 +404,7 @@ fn a_wrong_answer_is_explained_and_asked_again() {
         Key file of the service account (JSON), with its whole path: /nowhere/key.json
         Code of the network at Google: 12345
         User at Google who is responsible for orders, by its number: 7
-        Advertiser there for accounts that name none, by its id (empty: none): 
+        Advertiser there for accounts that name none, by its id (empty: none):
           not accepted: the credential cannot read /nowhere/key.json: entity not found
           hint: correct the answers, or keep them and correct the ad server
         Answer these questions again? [yes]: yes
