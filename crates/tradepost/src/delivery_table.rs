@@ -1,6 +1,8 @@
 //! Delivery as ad servers export it and programs send it, read as days of packages: [`read()`] reads a table,
 //! [`document::read`] a JSON document. Each reports every problem with its row and column.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::civil::Date;
 use serde::Serialize;
 use tradepost_document::catalog::Vocabulary as _;
@@ -27,6 +29,8 @@ const MAX_LISTED: usize = 1_000;
 const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
+    columns: 256,
+    heading_length: 200,
     known_headings: 2,
     headings_hint: "name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with \
                     --column FIELD=HEADING",
@@ -123,6 +127,8 @@ struct TableReader<'t> {
     table: &'t TextTable,
     /// Meaning of each column, from the left.
     meanings: Vec<Option<export::ColumnMeaning>>,
+    /// Place of the first column of each field, by the field's name.
+    places: BTreeMap<&'static str, usize>,
     dates: export::DateOrder,
     decimal_mark: Option<char>,
 }
@@ -131,8 +137,14 @@ impl<'t> TableReader<'t> {
     fn new(table: &'t TextTable, choices: &[HeadingChoice]) -> Self {
         let meanings: Vec<_> =
             table.headings.iter().map(|heading| export::meaning_of(heading, choices)).collect();
-        let mut reader =
-            Self { table, meanings, dates: export::DateOrder::Unknown, decimal_mark: None };
+        let mut places = BTreeMap::new();
+        for (place, meaning) in meanings.iter().enumerate() {
+            if let Some(meaning) = meaning {
+                places.entry(meaning.field.name()).or_insert(place);
+            }
+        }
+        let dates = export::DateOrder::Unknown;
+        let mut reader = Self { table, meanings, places, dates, decimal_mark: None };
         let data: Vec<&TextRow> = table.rows.iter().filter(|row| !reader.is_total(row)).collect();
         let dates = data.iter().filter_map(|row| reader.cell(row, ReportField::Date));
         let order = export::DateOrder::of(dates);
@@ -205,10 +217,7 @@ impl<'t> TableReader<'t> {
 
     /// Returns what a row has in the column of a field, if anything.
     fn cell<'r>(&self, row: &'r TextRow, field: ReportField) -> Option<&'r str> {
-        let is_it = |meaning: &Option<export::ColumnMeaning>| {
-            meaning.as_ref().is_some_and(|meaning| meaning.field == field)
-        };
-        let place = self.meanings.iter().position(is_it)?;
+        let place = *self.places.get(field.name())?;
         row.cells.get(place).map(String::as_str).filter(|cell| !cell.is_empty())
     }
 
@@ -247,6 +256,15 @@ impl<'t> TableReader<'t> {
         let spend_meaning = self.meanings.iter().flatten();
         let mut spend_meaning = spend_meaning.filter(|meaning| meaning.field == ReportField::Spend);
         let of_heading = spend_meaning.find_map(|meaning| meaning.currency.clone());
+        let named: BTreeSet<String> =
+            [signed, currency, of_heading].into_iter().flatten().collect();
+        if named.len() > 1 {
+            let named: Vec<&str> = named.iter().map(String::as_str).collect();
+            let message = format!("the row names several currencies: {}", named.join(", "));
+            let hint = "name the currency of the spend, once";
+            problems.push(RowProblem::new(row.number, ReportField::Currency, &message, hint));
+            return None;
+        }
         Some(ReportedDay {
             row: row.number,
             media_buy_id: text(ReportField::MediaBuy),
@@ -257,7 +275,7 @@ impl<'t> TableReader<'t> {
             clicks,
             completed_views,
             spend: amount,
-            currency: signed.or(currency).or(of_heading),
+            currency: named.into_iter().next(),
             is_final: is_final.unwrap_or_default(),
             is_correction: is_correction.unwrap_or_default(),
         })

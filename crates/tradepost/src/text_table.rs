@@ -28,6 +28,10 @@ pub(crate) struct TextTableLimits {
     pub(crate) bytes: usize,
     /// Maximum number of rows below the headings.
     pub(crate) rows: usize,
+    /// Maximum number of columns.
+    pub(crate) columns: usize,
+    /// Maximum length of a heading in characters.
+    pub(crate) heading_length: usize,
     /// Number of known headings that a row of headings has at least.
     pub(crate) known_headings: usize,
     /// What to do when there is no such row.
@@ -83,7 +87,7 @@ pub(crate) fn read(
     let most = limits.rows + HEAD + 1;
     let mut best: Option<FoundHeadings> = None;
     for separator in SEPARATORS {
-        let rows = rows(&text, separator, HEAD);
+        let rows = rows(&text, separator, HEAD, limits.columns);
         for (index, row) in rows.iter().enumerate() {
             let count = row.cells.iter().filter(|cell| is_known(cell)).count();
             if count > best.as_ref().map_or(0, |best| best.count) {
@@ -103,12 +107,21 @@ pub(crate) fn read(
     if let Some(row) = open_row(&text, separator) {
         return Err(open_cell(row));
     }
-    let mut all = rows(&text, separator, most);
+    let mut all = rows(&text, separator, most, limits.columns);
     let mut below = all.split_off(index + 1);
     let (heading_row, mut headings) =
         all.pop().map(|row| (row.number, row.cells)).unwrap_or_default();
     while headings.last().is_some_and(String::is_empty) {
         headings.pop();
+    }
+    if headings.len() > limits.columns {
+        let message = format!("the table has more than {} columns", limits.columns);
+        return Err(TableUnreadable { message, hint: "export fewer columns".to_owned() });
+    }
+    if headings.iter().any(|heading| heading.chars().count() > limits.heading_length) {
+        let most = limits.heading_length;
+        let message = format!("a heading of row {heading_row} has more than {most} characters");
+        return Err(TableUnreadable { message, hint: "shorten it".to_owned() });
     }
     below.retain(|row| row.cells.iter().any(|cell| !cell.is_empty()));
     if below.len() > limits.rows {
@@ -162,8 +175,9 @@ fn open_row(text: &str, separator: u8) -> Option<usize> {
     None
 }
 
-/// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out.
-fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
+/// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out. To the right of `columns`
+/// cells, the first one with something in it stands for all of them.
+fn rows(text: &str, separator: u8, most: usize, columns: usize) -> Vec<TextRow> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -179,7 +193,9 @@ fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
         let next = usize::try_from(reader.position().line()).unwrap_or(usize::MAX);
         number += next.saturating_sub(line).saturating_sub(breaks).max(1);
         line = next;
-        let cells = record.iter().map(|cell| cell.trim().to_owned()).collect();
+        let mut trimmed = record.iter().map(str::trim);
+        let mut cells: Vec<String> = trimmed.by_ref().take(columns).map(str::to_owned).collect();
+        cells.extend(trimmed.find(|cell| !cell.is_empty()).map(str::to_owned));
         rows.push(TextRow { number, cells });
         if rows.len() >= most {
             break;

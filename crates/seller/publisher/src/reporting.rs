@@ -77,7 +77,7 @@ kept! {
         /// True once the last report was sent.
         #[serde(default)]
         ended: bool,
-        /// Time at which it is looked at again.
+        /// Time at which it is looked at again; after the last report only when delivery is stored.
         due_at?: Option<Timestamp>,
     }
 }
@@ -97,7 +97,7 @@ impl BuyReporting {
 
 /// Returns the index terms of reports: the time at which they are looked at again.
 fn found_by(reports: &ReportSubscription, _: Timestamp) -> FoundBy {
-    FoundBy { changes_at: reports.due_at.filter(|_| !reports.ended), ..FoundBy::default() }
+    FoundBy { changes_at: reports.due_at, ..FoundBy::default() }
 }
 
 /// Has the reports of a media buy looked at that was stored, and whose buyer wants some.
@@ -119,13 +119,13 @@ pub(crate) fn follow_buy(
     tx.add(New { id, owner, account: account.as_deref(), state: "", now }, &reports)
 }
 
-/// Has the reports of a media buy looked at whose delivery was stored: what was reported may be corrected.
+/// Has the reports of a media buy looked at whose delivery was stored: what was reported may be corrected, also after
+/// the last report.
 pub(crate) fn follow_delivery(
     record: &EntityRecord,
     tx: &dyn StoreTx,
 ) -> Result<(), InternalError> {
-    let found = tx.find::<ReportSubscription>(&record.id)?;
-    let Some(mut reports) = found.filter(|reports| !reports.thing.ended) else { return Ok(()) };
+    let Some(mut reports) = tx.find::<ReportSubscription>(&record.id)? else { return Ok(()) };
     let now = record.updated_at;
     reports.thing.due_at = Some(now);
     tx.change(&mut reports, now)

@@ -172,8 +172,13 @@ impl DateOrder {
                 "write a date such as 2026-05-03",
             )
         };
-        // Exports give days as moments at midnight.
-        let day = text.split(['T', ' ']).next().unwrap_or_default();
+        let (day, time) = text.split_at(text.find(['T', ' ']).unwrap_or(text.len()));
+        if !is_midnight(time) {
+            return Err(CellMistake::new(
+                format!("{} is no day", quoted(text)),
+                "write the day alone, in the time zone of the publisher, such as 2026-05-03",
+            ));
+        }
         if is_date(day) {
             return day.parse().map_err(|_| mistake());
         }
@@ -216,6 +221,17 @@ impl DateOrder {
         };
         found.ok_or_else(mistake)
     }
+}
+
+/// Returns true for the rest of a date that says nothing more: exports give days as moments at midnight.
+fn is_midnight(rest: &str) -> bool {
+    let Some(time) = rest.strip_prefix(['T', ' ']) else { return rest.is_empty() };
+    let time = time.strip_suffix('Z').unwrap_or(time);
+    let is_zero = |fraction: &str| {
+        let digits = fraction.strip_prefix('.').unwrap_or_default();
+        fraction.is_empty() || (!digits.is_empty() && digits.bytes().all(|digit| digit == b'0'))
+    };
+    time == "00:00" || time.strip_prefix("00:00:00").is_some_and(is_zero)
 }
 
 /// First and second number of a date with slashes.
@@ -271,6 +287,15 @@ pub(super) struct SpentAmount {
 
 /// Reads an amount. `mark` is the decimal mark of the column, where one is known.
 pub(super) fn amount(text: &str, mark: Option<char>) -> Result<SpentAmount, CellMistake> {
+    let compact = compact(text);
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    let digits = compact.trim_matches(|c: char| !is_number(c));
+    if mark.is_some_and(|mark| !is_grouped(digits, mark)) {
+        return Err(CellMistake::new(
+            format!("{} can be read in two ways, beside the others of the column", quoted(text)),
+            "write it without separators of thousands, and with two decimals: 1200.00 or 1.20",
+        ));
+    }
     let pointed = match mark {
         Some('.') => text.replace(',', ""),
         Some(_) => text.replace('.', "").replace(',', "."),
@@ -303,7 +328,43 @@ fn padded(decimals: &str) -> String {
     format!("{digits}0{rest}")
 }
 
-/// Reads a count such as 12000, 12,000 or 12000.0.
+/// Returns a number without the spaces and apostrophes that separate thousands.
+fn compact(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect()
+}
+
+/// Returns true if what stands before the decimal mark has separators of thousands where they belong, or none.
+fn is_grouped(number: &str, mark: char) -> bool {
+    let other = if mark == '.' { ',' } else { '.' };
+    let (whole, decimals) = number.split_once(mark).unwrap_or((number, ""));
+    !decimals.contains(['.', ',']) && is_thousands(whole, other)
+}
+
+/// Returns true if the separators of a whole number, if it has any, stand before three digits each.
+fn is_thousands(whole: &str, separator: char) -> bool {
+    let groups: Vec<&str> = whole.split(separator).collect();
+    let [first, rest @ ..] = groups.as_slice() else { return true };
+    let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    rest.is_empty() || (begins && rest.iter().all(|group| group.len() == 3))
+}
+
+/// Returns a count without decimals that are all zeros; `None` when it may be a number with decimals.
+fn without_decimals(text: &str) -> Option<&str> {
+    let Some(place) = text.rfind(['.', ',']) else { return Some(text) };
+    let (whole, rest) = text.split_at(place);
+    let mark = if rest.starts_with('.') { '.' } else { ',' };
+    let other = if mark == '.' { ',' } else { '.' };
+    let zeros = rest.strip_prefix(mark).unwrap_or_default();
+    let is_zero = !zeros.is_empty() && zeros.bytes().all(|digit| digit == b'0');
+    // 1.000 is a thousand, and 12000.000 and 1,200.000 are no millions.
+    let is_decimal = zeros.len() != 3 || whole.len() > 3 || whole == "0" || whole.contains(other);
+    if is_zero && is_decimal && !whole.contains(mark) {
+        return is_thousands(whole, other).then_some(whole);
+    }
+    (!whole.contains(other) && is_thousands(text, mark)).then_some(text)
+}
+
+/// Reads a count such as 12000, 12,000, 12000.0 or 12k.
 pub(super) fn count(text: &str) -> Result<u64, CellMistake> {
     if text.trim_start().starts_with('-') {
         return Err(CellMistake::new(
@@ -311,8 +372,16 @@ pub(super) fn count(text: &str) -> Result<u64, CellMistake> {
             "write what there was on the day, and not the difference",
         ));
     }
-    let whole = [".00", ",00", ".0", ",0"].iter().find_map(|zeros| text.strip_suffix(zeros));
-    cells::count(whole.unwrap_or(text))
+    let mistake = || {
+        CellMistake::new(
+            format!("{} is no whole number", quoted(text)),
+            "write a number such as 200000",
+        )
+    };
+    let compact = compact(text);
+    let has_suffix = compact.ends_with(|c: char| c.is_ascii_alphabetic());
+    let whole = if has_suffix { Some(compact.as_str()) } else { without_decimals(&compact) };
+    whole.and_then(|whole| cells::count(whole).ok()).ok_or_else(mistake)
 }
 
 /// Reads whether figures are final.

@@ -111,6 +111,93 @@ fn other_forms_of_dates_are_read() {
 }
 
 #[test]
+fn days_with_a_time_or_an_end_are_refused() {
+    check(
+        "date,package,impressions,spend\n2026-06-30T22:00:00Z,p,1,1\n2026-07-01 - 2026-07-07,p,1,1\n\
+         2026-07-01 05:00,p,1,1\n2026-07-01T,p,1,1\n1/31/2026 00:00:01,p,1,1\n2026-07-02 00:00,p,1,1\n\
+         2026-07-03T00:00:00.000Z,p,1,1\n",
+        &expect![[r#"
+            date package_id impressions spend
+            7 p 2026-07-02: 1 None None 1 None false false
+            8 p 2026-07-03: 1 None None 1 None false false
+            row 2, column "date": "2026-06-30T22:00:00Z" is no day; write the day alone, in the time zone of the publisher, such as 2026-05-03
+            row 3, column "date": "2026-07-01 - 2026-07-07" is no day; write the day alone, in the time zone of the publisher, such as 2026-05-03
+            row 4, column "date": "2026-07-01 05:00" is no day; write the day alone, in the time zone of the publisher, such as 2026-05-03
+            row 5, column "date": "2026-07-01T" is no day; write the day alone, in the time zone of the publisher, such as 2026-05-03
+            row 6, column "date": "1/31/2026 00:00:01" is no day; write the day alone, in the time zone of the publisher, such as 2026-05-03
+        "#]],
+    );
+}
+
+#[test]
+fn counts_with_decimals_are_no_thousands() {
+    check(
+        "date,package,impressions,clicks,spend\n\
+         2026-07-01,p,48210.000,48210.00,1\n2026-07-02,p,1234.567,1,1\n2026-07-03,p,0.125,1,1\n\
+         2026-07-04,p,\"1,200.500\",1,1\n2026-07-05,p,\"1,200.000\",1.000,1\n2026-07-06,p,1.200.000,0.000,1\n\
+         2026-07-07,p,\"1234,567,890\",1,1\n2026-07-08,p,1'200.0,12k,1\n2026-07-09,p,\"1.200,00\",\"1,20,00\",1\n",
+        &expect![[r#"
+            date package_id impressions clicks spend
+            2 p 2026-07-01: 48210 Some(48210) None 1 None false false
+            6 p 2026-07-05: 1200 Some(1000) None 1 None false false
+            7 p 2026-07-06: 1200000 Some(0) None 1 None false false
+            9 p 2026-07-08: 1200 Some(12000) None 1 None false false
+            row 3, column "impressions": "1234.567" is no whole number; write a number such as 200000
+            row 4, column "impressions": "0.125" is no whole number; write a number such as 200000
+            row 5, column "impressions": "1,200.500" is no whole number; write a number such as 200000
+            row 8, column "impressions": "1234,567,890" is no whole number; write a number such as 200000
+            row 10, column "clicks": "1,20,00" is no whole number; write a number such as 200000
+        "#]],
+    );
+}
+
+#[test]
+fn amounts_that_contradict_their_column_are_refused() {
+    let column = |first: &str, second: &str| {
+        let head = "date;package;impressions;spend";
+        shown(format!("{head}\n2026-07-01;p;1;{first}\n2026-07-02;p;1;{second}\n").as_bytes(), &[])
+    };
+    let shown = [
+        column("12,50", "0.125"),
+        column("12.50", "1234,567"),
+        column("12,50", "1.234"),
+        column("12.50", "US$ 1,234,567"),
+        column("12,50", "1.23,5"),
+    ];
+    expect![[r#"
+            date package_id impressions spend
+            2 p 2026-07-01: 1 None None 12.5 None false false
+            row 3, column "spend": "0.125" can be read in two ways, beside the others of the column; write it without separators of thousands, and with two decimals: 1200.00 or 1.20
+            date package_id impressions spend
+            2 p 2026-07-01: 1 None None 12.5 None false false
+            row 3, column "spend": "1234,567" can be read in two ways, beside the others of the column; write it without separators of thousands, and with two decimals: 1200.00 or 1.20
+            date package_id impressions spend
+            2 p 2026-07-01: 1 None None 12.5 None false false
+            3 p 2026-07-02: 1 None None 1234 None false false
+            date package_id impressions spend
+            2 p 2026-07-01: 1 None None 12.5 None false false
+            3 p 2026-07-02: 1 None None 1234567 Some("USD") false false
+            date package_id impressions spend
+            2 p 2026-07-01: 1 None None 12.5 None false false
+            row 3, column "spend": "1.23,5" can be read in two ways, beside the others of the column; write it without separators of thousands, and with two decimals: 1200.00 or 1.20
+        "#]].assert_eq(&shown.concat());
+}
+
+#[test]
+fn currencies_of_a_row_that_differ_are_a_problem() {
+    check(
+        "date,package,impressions,revenue (EUR),currency\n2026-07-01,p,1,1,USD\n2026-07-02,p,1,£1,\n\
+         2026-07-03,p,1,€1,EUR\n",
+        &expect![[r#"
+            date package_id impressions spend currency
+            4 p 2026-07-03: 1 None None 1 Some("EUR") false false
+            row 2, column "currency": the row names several currencies: EUR, USD; name the currency of the spend, once
+            row 3, column "currency": the row names several currencies: EUR, GBP; name the currency of the spend, once
+        "#]],
+    );
+}
+
+#[test]
 fn every_mistake_of_every_row_is_listed() {
     check(
         "date,package_id,impressions,clicks,spend,currency,final\n\
@@ -178,6 +265,28 @@ fn sizes_are_limited() {
         &long,
         &expect![[r#"
         the table has more than 10000 rows; split it into several files
+    "#]],
+    );
+    let wide = format!("date,package,impressions,spend{}\n", ",x".repeat(253));
+    check(
+        &wide,
+        &expect![[r#"
+        the table has more than 256 columns; export fewer columns
+    "#]],
+    );
+    let named = format!("date,package,impressions,spend,{}\n", "x".repeat(201));
+    check(
+        &named,
+        &expect![[r#"
+        a heading of row 1 has more than 200 characters; shorten it
+    "#]],
+    );
+    let far = format!("date,package,impressions,spend\n2026-07-01,p,1,1{}far\n", ",".repeat(300));
+    check(
+        &far,
+        &expect![[r#"
+        date package_id impressions spend
+        row 2: has 257 cells for 4 headings; put cells that contain the separator in "quotation marks"
     "#]],
     );
     let large = vec![b' '; MAX_BYTES + 1];

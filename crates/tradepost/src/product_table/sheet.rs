@@ -29,6 +29,8 @@ pub(super) struct SheetColumn {
 const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
+    columns: 256,
+    heading_length: 200,
     known_headings: 2,
     headings_hint: "name the columns as in the template, which `tradepost publisher catalogue import --template` \
                     prints, or map them with --column FIELD=HEADING",

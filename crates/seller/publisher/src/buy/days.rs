@@ -80,7 +80,28 @@ struct DayKey {
 }
 
 impl PackageDay {
-    fn figures(&self) -> BTreeMap<String, MoneyAmount> {
+    /// Returns the figures. What people and programs leave out is not known to be zero, and stays as it was `before`.
+    fn figures(&self, before: Option<&DeliveryReport>) -> BTreeMap<String, MoneyAmount> {
+        let mut figures = self.own_figures();
+        if self.is_pushed() {
+            for name in ["clicks", "completed_views"] {
+                let kept = before.and_then(|before| before.figures.get(name));
+                if let Some(kept) = kept.filter(|_| !figures.contains_key(name)) {
+                    figures.insert(name.to_owned(), *kept);
+                }
+            }
+        }
+        figures
+    }
+
+    fn is_pushed(&self) -> bool {
+        match self.origin {
+            DayOrigin::Pulled => false,
+            DayOrigin::Pushed | DayOrigin::Corrected => true,
+        }
+    }
+
+    fn own_figures(&self) -> BTreeMap<String, MoneyAmount> {
         let counts = [
             ("impressions", Some(self.impressions)),
             ("clicks", self.clicks),
@@ -111,14 +132,15 @@ impl DeliveryDays {
     }
 
     /// Takes the report of a day. It replaces an earlier report of the same package and day, also when it says
-    /// less; a final one is replaced only by a correction, and what corrects it is final, too.
+    /// less; a final one is replaced only by a correction, and what corrects it is final, too. Clicks and completed views
+    /// that a pushed row leaves out stay.
     pub fn report(&mut self, row: &PackageDay, now: Timestamp) -> DayOutcome {
         let Some(at) = moment_of(row.day) else { return DayOutcome::Unchanged };
         let key = DayKey { at, package_id: row.package_id.clone() };
         let place = self.places.get(&key).copied();
         let known = place.and_then(|place| self.delivery.reports.get_mut(place));
         let was_final = known.as_ref().is_some_and(|known| known.finalized_at.is_some());
-        let figures = row.figures();
+        let figures = row.figures(known.as_deref());
         let is_same = known.as_ref().is_some_and(|known| known.figures == figures);
         if is_same && (was_final || !row.is_final) {
             return DayOutcome::Unchanged;
@@ -126,10 +148,6 @@ impl DeliveryDays {
         if was_final && row.origin != DayOrigin::Corrected {
             return DayOutcome::Closed;
         }
-        let is_pushed = match row.origin {
-            DayOrigin::Pulled => false,
-            DayOrigin::Pushed | DayOrigin::Corrected => true,
-        };
         let report = DeliveryReport {
             at,
             package_id: Some(row.package_id.clone()),
@@ -138,7 +156,7 @@ impl DeliveryDays {
             reached: Map::new(),
             measured: Vec::new(),
             finalized_at: (row.is_final || was_final).then_some(now),
-            pushed_at: is_pushed.then_some(now),
+            pushed_at: row.is_pushed().then_some(now),
         };
         let replaced = known.map(|known| std::mem::replace(known, report.clone()));
         if replaced.is_none() {
@@ -153,6 +171,26 @@ impl DeliveryDays {
     #[must_use]
     pub fn changes(&self) -> &[DayChange] {
         &self.changes
+    }
+
+    /// Returns true if there is a report of a package and day.
+    #[must_use]
+    pub fn has(&self, package_id: &str, day: Date) -> bool {
+        self.report_of(package_id, day).is_some()
+    }
+
+    /// Returns true if every day of a flight has a final report.
+    #[must_use]
+    pub fn is_closed(&self, package_id: &str, flight: PackageDays) -> bool {
+        let is_final = |day: Date| {
+            self.report_of(package_id, day).is_some_and(|report| report.finalized_at.is_some())
+        };
+        flight.first <= flight.last && flight.days().all(is_final)
+    }
+
+    fn report_of(&self, package_id: &str, day: Date) -> Option<&DeliveryReport> {
+        let key = DayKey { at: moment_of(day)?, package_id: package_id.to_owned() };
+        self.delivery.reports.get(*self.places.get(&key)?)
     }
 
     /// Returns the figures of a package, over all days.
@@ -230,7 +268,7 @@ impl BuyFinality {
             if is_shared {
                 return Finality::OPEN;
             }
-            finality(reports, &days_of(buy, package, period, zone))
+            finality(reports, PackageDays::of(buy, package, zone).within(period))
         });
         let has_windows = |package: &Package| {
             let terms = package.shown.members.get("measurement_terms");
@@ -259,29 +297,15 @@ impl BuyFinality {
 }
 
 /// Returns whether reports are final that have to be there for some days.
-fn finality(reports: &[&DeliveryReport], expected: &BTreeSet<Date>) -> Finality {
+fn finality(reports: &[&DeliveryReport], expected: PackageDays) -> Finality {
     let are_final = reports.iter().all(|report| report.finalized_at.is_some());
     let known: BTreeSet<Date> = reports.iter().map(|report| report.day()).collect();
-    if !are_final || !expected.is_subset(&known) {
+    // Ends at the first day without a report, so that a long flight costs no more than its reports.
+    if !are_final || !expected.days().all(|day| known.contains(&day)) {
         return Finality::OPEN;
     }
     let finalized_at = reports.iter().filter_map(|report| report.finalized_at).max();
     Finality { is_final: true, finalized_at }
-}
-
-/// Returns the days of a period on which a package delivers.
-fn days_of(buy: &MediaBuy, package: &Package, period: Period, zone: &TimeZone) -> BTreeSet<Date> {
-    let flight = PackageDays::of(buy, package, zone);
-    let mut days = BTreeSet::new();
-    let mut day = flight.first;
-    while day <= flight.last {
-        if moment_of(day).is_some_and(|at| (period.start..period.end).contains(&at)) {
-            days.insert(day);
-        }
-        let Ok(next) = day.tomorrow() else { break };
-        day = next;
-    }
-    days
 }
 
 /// First and last day of a package's flight in the publisher's time zone, up to its cancellation. There is none when
@@ -306,6 +330,20 @@ impl PackageDays {
             end.min(ended.unwrap_or(end)),
             zone,
         )
+    }
+
+    /// Returns the days whose moments are in a period.
+    fn within(self, period: Period) -> Self {
+        let asked = Self::between(period.start, period.end, &TimeZone::UTC);
+        // A day whose first moment is before the period is not in it.
+        let begins_earlier = moment_of(asked.first).is_none_or(|at| at < period.start);
+        let first = if begins_earlier { asked.first.tomorrow() } else { Ok(asked.first) };
+        Self { first: self.first.max(first.unwrap_or(Date::MAX)), last: self.last.min(asked.last) }
+    }
+
+    /// Returns each day.
+    fn days(self) -> impl Iterator<Item = Date> {
+        self.first.series(1.day()).take_while(move |day| *day <= self.last)
     }
 
     /// Returns the days between a moment and another one, which is not included.

@@ -83,6 +83,9 @@ pub struct Period {
     pub end: Timestamp,
 }
 
+/// All moments.
+pub(crate) const ALL_TIME: Period = Period { start: Timestamp::MIN, end: Timestamp::MAX };
+
 impl BuyDelivery {
     /// Returns the reports of a period.
     pub fn within(&self, period: Period) -> impl Iterator<Item = &DeliveryReport> {

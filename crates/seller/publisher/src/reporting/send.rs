@@ -18,7 +18,7 @@ use super::{BuyReporting, ReportCadence, ReportSubscription};
 use crate::account::Account;
 use crate::buy::MediaBuy;
 use crate::buy::days::{BuyFinality, Finality};
-use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period};
+use crate::buy::report::{self, ALL_TIME, BuyDelivery, DeliveryReport, Period};
 use crate::publisher::Publisher;
 use crate::remote_order::RemoteOrder;
 use crate::store::{Changes, Query, StoreRead, StoreTx, Stored};
@@ -124,9 +124,6 @@ struct ReportFigures {
     /// Members that say whether the whole row is final.
     finality: Map,
 }
-
-/// All moments.
-const ALL_TIME: Period = Period { start: Timestamp::MIN, end: Timestamp::MAX };
 
 /// Reports of delivery by the start of their window.
 struct DeliveredWindows<'a> {
@@ -281,10 +278,15 @@ impl ReportSender<'_> {
         let delivered = source.delivered();
         let mut room = AT_ONCE;
         self.correct(&source, &delivered, &mut reports.thing, &mut room)?;
-        self.report_windows(&source, &delivered, &mut reports.thing, &mut room)?;
+        // After the last report there are corrections alone.
+        if !reports.thing.ended {
+            self.report_windows(&source, &delivered, &mut reports.thing, &mut room)?;
+        }
         reports.thing.due_at = if room == 0 {
             // The rest comes with the next look.
             Some(self.now)
+        } else if reports.thing.ended {
+            None
         } else {
             self.finish(&source, &mut reports.thing)?
         };

@@ -16,7 +16,11 @@ use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::remote_order::RemoteOrder;
 use crate::remote_order::delivery::store_days;
-use crate::store::{IndexField, Query, StoreTx, Stored};
+use crate::store::{IndexField, Query, StoreTx};
+
+mod book;
+
+use book::{BuyBook, SeenDay};
 
 /// Maximum number of rows that are reported at once.
 pub const MAX_ROWS: usize = 10_000;
@@ -97,7 +101,7 @@ pub struct RowProblem {
     pub row: usize,
     /// The field, unless the row as a whole is meant.
     pub field: Option<ReportField>,
-    /// Description: a lower-case fragment without a full stop, and without what the row says.
+    /// Description: a lower-case fragment without a full stop. It may quote a cell of the row, shortened.
     pub message: String,
     /// What to do about it.
     pub hint: String,
@@ -217,34 +221,6 @@ enum BuyName {
     LineItem(String),
 }
 
-/// Media buy that rows are about.
-struct BuyBook {
-    buy: Stored<MediaBuy>,
-    order: Option<RemoteOrder>,
-    known: Option<Stored<BuyDelivery>>,
-    days: DeliveryDays,
-    rows: usize,
-    /// First row of each package and day.
-    seen: BTreeMap<SeenDay, usize>,
-    /// What the rows say of each package.
-    packages: BTreeMap<String, ReportedPackage>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct SeenDay {
-    package_id: String,
-    day: Date,
-}
-
-/// Package that rows are about.
-struct ReportedPackage {
-    budget: MoneyAmount,
-    spent_before: MoneyAmount,
-    /// Row with the highest spend.
-    costliest: usize,
-    highest: MoneyAmount,
-}
-
 impl RowReader<'_> {
     /// Takes a row, or lists its problems.
     fn take(
@@ -255,8 +231,15 @@ impl RowReader<'_> {
         let listed = problems.len();
         let Some(id) = self.buy_of(row, problems)? else { return Ok(()) };
         let zone = self.zone.clone();
+        let is_of_other = self.is_of_other(row, &id)?;
         let Some(book) = self.books.get_mut(&id) else { return Ok(()) };
         book.rows += 1;
+        if is_of_other {
+            let hint = "check the ids: they have to name one package";
+            let message = "belongs to another media buy";
+            problems.push(RowProblem::new(row.row, ReportField::LineItem, message, hint));
+            return Ok(());
+        }
         let buy = &book.buy.thing;
         if row.currency.as_ref().is_some_and(|currency| *currency != buy.currency) {
             let message = format!("the media buy is in {}", buy.currency);
@@ -267,7 +250,11 @@ impl RowReader<'_> {
         let Some(package) = book.package_of(row, problems) else { return Ok(()) };
         let package_id = package.package_id.clone();
         let budget = package.budget;
+        let flight = PackageDays::of(buy, package, &zone);
         check_day(row, buy, package, self.today, &zone, problems);
+        if problems.len() == listed {
+            book.check_closed(row, &package_id, flight, problems);
+        }
         if book.is_pulled(&package_id, self.now) && !row.is_final {
             problems.push(RowProblem::new(
                 row.row,
@@ -330,14 +317,7 @@ impl RowReader<'_> {
             ));
             return Ok(None);
         };
-        let id = match self.found.get(&name) {
-            Some(found) => found.clone(),
-            None => {
-                let found = self.find(&name)?;
-                self.found.insert(name.clone(), found.clone());
-                found
-            }
-        };
+        let id = self.id_of(&name)?;
         if id.is_none() {
             // The same for one of another publisher.
             problems.push(match name {
@@ -357,11 +337,29 @@ impl RowReader<'_> {
                     row.row,
                     ReportField::LineItem,
                     "no media buy has such a line item",
-                    "give media_buy_id and package_id for a line item that people have set up",
+                    "give media_buy_id and package_id: line items that people have set up, or an earlier version has \
+                     made, are not found by their ids",
                 ),
             });
         }
         Ok(id)
+    }
+
+    /// Returns true if the line item of a row belongs to another media buy than the one with an id.
+    fn is_of_other(&mut self, row: &ReportedDay, id: &str) -> Result<bool, InternalError> {
+        let Some(line_item) = &row.line_item_id else { return Ok(false) };
+        let found = self.id_of(&BuyName::LineItem(line_item.clone()))?;
+        Ok(found.is_some_and(|found| found != id))
+    }
+
+    /// Returns the id of a media buy, which has a book then.
+    fn id_of(&mut self, name: &BuyName) -> Result<Option<String>, InternalError> {
+        if let Some(found) = self.found.get(name) {
+            return Ok(found.clone());
+        }
+        let found = self.find(name)?;
+        self.found.insert(name.clone(), found.clone());
+        Ok(found)
     }
 
     /// Finds a media buy and opens its book.
@@ -393,6 +391,7 @@ impl RowReader<'_> {
             days: DeliveryDays::new(delivery),
             rows: 0,
             seen: BTreeMap::new(),
+            closed: BTreeMap::new(),
             packages: BTreeMap::new(),
         };
         self.books.insert(id.clone(), book);
@@ -463,108 +462,5 @@ fn check_day(
             "the day is not over",
             "declare it final from the next day on",
         ));
-    }
-}
-
-impl BuyBook {
-    /// Returns the package of a row.
-    fn package_of(&self, row: &ReportedDay, problems: &mut Vec<RowProblem>) -> Option<&Package> {
-        let packages = &self.buy.thing.packages;
-        let mut wrong = |field, message: &str, hint: &str| {
-            problems.push(RowProblem::new(row.row, field, message, hint));
-        };
-        if let Some(id) = &row.package_id {
-            let found = packages.iter().find(|package| package.package_id == *id);
-            if found.is_none() {
-                let hint = "`tradepost publisher packages list` lists them";
-                wrong(ReportField::Package, "the media buy has no such package", hint);
-            }
-            return found;
-        }
-        if let Some(line_item) = &row.line_item_id {
-            let mut line_items = self.order.iter().flat_map(|order| &order.line_items);
-            let known = line_items.find(|(_, item)| item.id.0 == *line_item).map(|(id, _)| id);
-            let found = packages.iter().find(|package| Some(&package.package_id) == known);
-            if found.is_some() {
-                return found;
-            }
-        }
-        match packages.as_slice() {
-            [package] => Some(package),
-            [] | [_, _, ..] => {
-                let hint = "give the package of each row";
-                wrong(ReportField::Package, "the media buy has several packages", hint);
-                None
-            }
-        }
-    }
-
-    /// Returns true if the ad server is asked for the delivery of a package.
-    fn is_pulled(&self, package_id: &str, now: Timestamp) -> bool {
-        self.order.as_ref().is_some_and(|order| {
-            let is_asked = order.report_due_at.is_some_and(|due| now.duration_since(due) < SILENT);
-            is_asked && order.line_items.contains_key(package_id)
-        })
-    }
-
-    /// Notes what a row says of the spend of its package.
-    fn note_spend(&mut self, package_id: &str, budget: MoneyAmount, row: &ReportedDay) {
-        let days = &self.days;
-        let known = self.packages.entry(package_id.to_owned()).or_insert_with(|| ReportedPackage {
-            budget,
-            spent_before: days.total(package_id, "spend"),
-            costliest: row.row,
-            highest: row.spend,
-        });
-        if row.spend > known.highest {
-            known.highest = row.spend;
-            known.costliest = row.row;
-        }
-    }
-
-    /// Refuses spend that is a multiple of the budget, at its costliest row. What lowers the spend is taken.
-    fn check_spend(&self, problems: &mut Vec<RowProblem>) {
-        for (package_id, package) in &self.packages {
-            let spent = self.days.total(package_id, "spend");
-            let most: MoneyAmount = (0..MAX_BUDGETS).map(|_| package.budget).sum();
-            if package.budget > MoneyAmount::ZERO && spent > most && spent > package.spent_before {
-                let message = format!(
-                    "with it the package has spent more than {MAX_BUDGETS} times its budget of {} {}",
-                    package.budget, self.buy.thing.currency
-                );
-                let hint =
-                    "check the unit: the spend is in the currency, and not in cents or millionths";
-                problems.push(RowProblem::new(
-                    package.costliest,
-                    ReportField::Spend,
-                    &message,
-                    hint,
-                ));
-            }
-        }
-    }
-
-    /// Says what the rows have changed.
-    fn summary(&self) -> ReportedBuy {
-        let changes = self.days.changes();
-        let was_final = |report: &Option<crate::buy::report::DeliveryReport>| {
-            report.as_ref().is_some_and(|report| report.finalized_at.is_some())
-        };
-        let corrected = changes.iter().filter(|change| was_final(&change.replaced)).count();
-        let final_now =
-            changes.iter().filter(|change| change.report.finalized_at.is_some()).count();
-        let total = |figure: &str| {
-            self.packages.keys().map(|package_id| self.days.total(package_id, figure)).sum()
-        };
-        ReportedBuy {
-            media_buy_id: self.buy.thing.media_buy_id.clone(),
-            rows: self.rows,
-            changed: changes.len(),
-            finalized: final_now - corrected,
-            corrected,
-            impressions: total("impressions"),
-            spend: total("spend"),
-            currency: self.buy.thing.currency.clone(),
-        }
     }
 }

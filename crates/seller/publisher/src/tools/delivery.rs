@@ -11,7 +11,7 @@ use tradepost_document::typed;
 
 use super::buys;
 use crate::buy::days::{BuyFinality, Finality};
-use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
+use crate::buy::report::{self, ALL_TIME, BuyDelivery, DeliveryReport, Period, first_moment};
 use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
@@ -52,15 +52,12 @@ pub(super) fn perform(
             // Not limited to the lifetime: a report may be about a time outside of the flight.
             None => delivery.reports.clone(),
         };
-        // Total spend regardless of the requested dates, because it decides whether the budget is
-        // used up.
-        // Until now, a lifetime is final when it is over and every day of it is.
-        let until_now = Period { start: Timestamp::MIN, end: work.call.now };
         let figures = DeliveredFigures {
             buy: &kept.thing,
             delivery: &delivery,
             reports: &reports,
-            period: asked.unwrap_or(until_now),
+            // A lifetime is final when every day of it is, which the ones to come are not.
+            period: asked.unwrap_or(ALL_TIME),
         };
         rows.push(row(work, form, &figures));
         all.extend(reports);
@@ -164,6 +161,7 @@ fn row(
 ) -> Value {
     let DeliveredFigures { buy, delivery, reports, period } = *figures;
     let now = work.call.now;
+    // Regardless of the requested dates, because it decides whether the budget is used up.
     let spent = delivery.spent();
     let zone = &work.publisher.profile.catalogue.inventory.time_zone;
     let finality_in = |period: Period| BuyFinality::of(buy, delivery, period, zone);

@@ -147,7 +147,7 @@ fn rows_are_stored_by_package_and_day_and_later_ones_replace() {
         "#]],
     );
     assert_eq!(totals(&shop), before, "a repetition changes nothing");
-    // Less than before, and without clicks.
+    // Less than before; clicks that are left out stay.
     let lower = [json!({"package": "pkg_2", "impressions": 900, "spend": 7.2})];
     check(
         &shop,
@@ -156,7 +156,7 @@ fn rows_are_stored_by_package_and_day_and_later_ones_replace() {
             [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":1200,"spend":9.2,"currency":"USD"}]
         "#]],
     );
-    expect![[r#"{"impressions":1700,"spend":13.7,"cpm":8.058824} [{"date":"2026-07-01","impressions":1400,"spend":11.7},{"date":"2026-07-02","impressions":300,"spend":2}]"#]]
+    expect![[r#"{"impressions":1700,"spend":13.7,"clicks":7,"ctr":0.004118,"cpm":8.058824,"cost_per_click":1.957143} [{"date":"2026-07-01","impressions":1400,"spend":11.7},{"date":"2026-07-02","impressions":300,"spend":2}]"#]]
         .assert_eq(&totals(&shop));
 }
 
@@ -188,7 +188,7 @@ fn all_problems_of_all_rows_are_listed_and_nothing_is_stored() {
         3: cannot be read; write it again
         3 media_buy_id: there is no such media buy; `tradepost publisher buys list` lists them
         4 package_id: there is no such package; `tradepost publisher packages list` lists them
-        5 line_item_id: no media buy has such a line item; give media_buy_id and package_id for a line item that people have set up
+        5 line_item_id: no media buy has such a line item; give media_buy_id and package_id: line items that people have set up, or an earlier version has made, are not found by their ids
         6 package_id: the media buy has no such package; `tradepost publisher packages list` lists them
         7 package_id: the media buy has several packages; give the package of each row
         8 date: the flight begins on 2026-07-01; check the date, or the media buy
@@ -346,6 +346,44 @@ fn a_whole_flight_is_final_when_every_day_of_it_is() {
     shop.wait(1);
     report(&shop, &rows(&[last])).unwrap();
     assert_eq!(is_final(&shop), json!([[true, true], true, "2026-08-02T01:00:00Z"]));
+    // Nothing opens it again but a correction, which is final, too.
+    shop.harness.now = "2026-08-09T00:00:00Z".parse().unwrap();
+    let late = |changes: Value| {
+        let mut row = json!({"package": "pkg_2", "day": "2026-08-03", "impressions": 5});
+        row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        [row]
+    };
+    check(
+        &shop,
+        &late(json!({})),
+        &expect![[r#"
+            1 correction: all days of the package's flight are final; leave the row out, or mark it as a correction
+            1 final: all days of the package's flight are final; declare the row final, or leave it out
+        "#]],
+    );
+    check(
+        &shop,
+        &late(json!({"final": true})),
+        &expect![[r#"
+            1 correction: all days of the package's flight are final; leave the row out, or mark it as a correction
+        "#]],
+    );
+    check(
+        &shop,
+        &late(json!({"correction": true})),
+        &expect![[r#"
+            1 final: all days of the package's flight are final; declare the row final, or leave it out
+        "#]],
+    );
+    assert_eq!(is_final(&shop), json!([[true, true], true, "2026-08-02T01:00:00Z"]));
+    check(
+        &shop,
+        &late(json!({"correction": true, "final": true})),
+        &expect![[r#"
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":1,"corrected":0,"impressions":3105,"spend":32,"currency":"USD"}]
+        "#]],
+    );
+    assert_eq!(is_final(&shop), json!([[true, true], true, "2026-08-09T00:00:00Z"]));
 }
 
 /// An order at the ad server with a line item for the first package.
@@ -420,8 +458,23 @@ fn a_package_that_the_ad_server_reports_takes_final_rows_alone() {
     );
     // The ad server goes on saying what it said.
     pull(&shop, 1000);
-    expect![[r#"{"impressions":950,"spend":1,"cpm":1.052632} [{"date":"2026-07-01","impressions":950,"spend":1}]"#]]
+    expect![[r#"{"impressions":950,"spend":1,"clicks":0,"ctr":0,"cpm":1.052632} [{"date":"2026-07-01","impressions":950,"spend":1}]"#]]
         .assert_eq(&totals(&shop));
+    // What a row leaves out is not known to be zero.
+    let fuller = json!({"final": true, "correction": true, "clicks": 9});
+    assert!(report(&shop, &rows(&pushed(fuller))).is_ok());
+    check(
+        &shop,
+        &pushed(json!({"final": true})),
+        &expect![[r#"
+            [{"media_buy_id":"mb_1","rows":1,"changed":0,"finalized":0,"corrected":0,"impressions":950,"spend":1,"currency":"USD"}]
+        "#]],
+    );
+    let corrected = json!({"final": true, "correction": true, "impressions": 940});
+    assert!(report(&shop, &rows(&pushed(corrected))).is_ok());
+    let shown = asked(&shop, json!({}));
+    let totals = &shown["media_buy_deliveries"][0]["totals"];
+    assert_eq!((&totals["impressions"], &totals["clicks"]), (&json!(940), &json!(9)), "{totals}");
     // One that has not been asked for days is asked no more.
     let mut shop = shop;
     shop.wait(4 * 24);
@@ -430,7 +483,7 @@ fn a_package_that_the_ad_server_reports_takes_final_rows_alone() {
         &shop,
         &second,
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":953,"spend":2,"currency":"USD"}]
+        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":943,"spend":2,"currency":"USD"}]
     "#]],
     );
     // The other package is set up by hand.
@@ -451,8 +504,26 @@ fn an_ad_server_without_reports_is_named_by_its_line_item() {
         &shop,
         &[json!({"line_item": "li-77"}), json!({"buy": "mb_1", "line_item": "li-78"})],
         &expect![[r#"
-        2 package_id: the media buy has several packages; give the package of each row
-    "#]],
+            2 line_item_id: the media buy has no such line item; check it, or leave it out for a line item that people have set up
+        "#]],
+    );
+    // Names that do not mean one package.
+    let other =
+        shop.create(json!({"idempotency_key": "another-buy-of-one-package", "start_time": "asap"}));
+    let other = other["media_buy_id"].as_str().unwrap_or_else(|| panic!("{other}"));
+    check(
+        &shop,
+        &[
+            json!({"package": "pkg_3", "line_item": "li-77"}),
+            json!({"package": "pkg_3", "line_item": "li-78", "day": "2026-07-02"}),
+            json!({"buy": other, "line_item": "li-77"}),
+            json!({"package": "pkg_2", "line_item": "li-77", "day": "2026-07-03"}),
+        ],
+        &expect![[r#"
+            1 line_item_id: belongs to another package; check the ids: they have to name one package
+            2 line_item_id: the media buy has no such line item; check it, or leave it out for a line item that people have set up
+            3 line_item_id: belongs to another media buy; check the ids: they have to name one package
+        "#]],
     );
     check(
         &shop,
@@ -496,6 +567,35 @@ fn days_are_those_of_the_publishers_time_zone() {
         [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
     "#]],
     );
+}
+
+#[test]
+fn a_lifetime_is_not_final_while_a_day_of_it_lasts_east_of_utc() {
+    let inventory = from_str(r#"{"time_zone": "Asia/Tokyo"}"#).unwrap();
+    let products = vec![product("display", fixed(8.0, "USD"), json!({}), ProductTerms::default())];
+    let catalogue = Catalogue { products, inventory, ..Catalogue::default() };
+    let mut shop = Shop::selling(PublisherProfile { catalogue, ..profile() }, |_| {});
+    let made = shop.create(json!({
+        "start_time": "2026-06-30T15:00:00Z", "end_time": "2026-07-02T15:00:00Z",
+        "packages": [package(json!({"creative_assignments": null}))],
+    }));
+    assert_eq!(made["media_buy_id"], "mb_1", "{made}");
+    // It is the second of July there.
+    shop.harness.now = "2026-07-01T20:00:00Z".parse().unwrap();
+    let days = [json!({"buy": "mb_1", "final": true}), json!({"buy": "mb_1", "day": "2026-07-02"})];
+    report(&shop, &rows(&days)).unwrap();
+    let is_final = |shop: &Shop, range: Value| {
+        let shown = asked(shop, range);
+        let row = &shown["media_buy_deliveries"][0];
+        json!([row["totals"]["impressions"], row["is_final"]])
+    };
+    assert_eq!(is_final(&shop, json!({})), json!([200, false]));
+    let range = |start: &str, end: &str| json!({"start_date": start, "end_date": end});
+    assert_eq!(is_final(&shop, range("2026-07-01", "2026-07-02")), json!([100, true]));
+    assert_eq!(is_final(&shop, range("2026-07-01", "2026-07-03")), json!([200, false]));
+    shop.harness.now = "2026-07-02T20:00:00Z".parse().unwrap();
+    report(&shop, &rows(&[json!({"buy": "mb_1", "day": "2026-07-02", "final": true})])).unwrap();
+    assert_eq!(is_final(&shop, json!({})), json!([200, true]));
 }
 
 /// A shop with a product of which a webhook hears and whose units are counted.
@@ -594,6 +694,39 @@ fn a_reported_day_that_changes_is_adjusted_once() {
         "final" "2026-07-01T00:00:00Z": 862 impressions, adjusted null, final true true
     "#]]
     .assert_eq(&told(&mut shop, "2026-07-04T13:00:00Z", &mut seen));
+    // A correction after the last report, weeks later.
+    expect![[""]].assert_eq(&told(&mut shop, "2026-07-25T00:00:00Z", &mut seen));
+    day(&shop, json!({"day": "2026-07-02", "impressions": 11, "correction": true}));
+    expect![[r#"
+        "adjusted" "2026-07-02T00:00:00Z": 11 impressions, adjusted true, final true true
+    "#]]
+    .assert_eq(&told(&mut shop, "2026-07-25T01:00:00Z", &mut seen));
+    // A day after the flight is in no window.
+    day(&shop, json!({"day": "2026-07-05", "impressions": 1, "final": true, "correction": true}));
+    expect![[""]].assert_eq(&told(&mut shop, "2026-07-25T02:00:00Z", &mut seen));
+    assert_eq!(asked(&shop, json!({}))["media_buy_deliveries"][0]["totals"]["impressions"], 862);
+}
+
+#[test]
+fn a_day_that_is_reported_after_the_last_report_is_adjusted() {
+    let mut shop = counted();
+    let mut seen = 0;
+    report(&shop, &rows(&[json!({"buy": "mb_1", "impressions": 1000})])).unwrap();
+    expect![[r#"
+        "scheduled" "2026-07-01T00:00:00Z": 1000 impressions, adjusted null, final null null
+        "delayed" "2026-07-02T00:00:00Z": 0 impressions, adjusted null, final null null
+    "#]]
+    .assert_eq(&told(&mut shop, "2026-07-03T01:00:00Z", &mut seen));
+    expect![[r#"
+        "final" "2026-07-01T00:00:00Z": 1000 impressions, adjusted null, final null null
+    "#]]
+    .assert_eq(&told(&mut shop, "2026-07-10T01:00:00Z", &mut seen));
+    let late = json!({"buy": "mb_1", "day": "2026-07-02", "impressions": 30, "final": true});
+    report(&shop, &rows(&[late])).unwrap();
+    expect![[r#"
+        "adjusted" "2026-07-02T00:00:00Z": 30 impressions, adjusted true, final true true
+    "#]]
+    .assert_eq(&told(&mut shop, "2026-07-20T00:00:00Z", &mut seen));
 }
 
 /// Units that the books of counted inventory have as delivered, by day.

@@ -252,8 +252,12 @@ fn each_day_is_reported_once_and_corrections_replace_it() {
         #4 adjusted 2026-07-02T00:00:00Z to 2026-07-03T00:00:00Z: 50 impressions, 1 spent, completed, adjusted true, next null
         #5 final 2026-07-01T00:00:00Z to 2026-07-03T00:00:00Z: 140 impressions, 2 spent, completed, adjusted null, next null
     "##]].assert_eq(&story.lines("2026-07-03T04:00:00Z"));
+    // Also after the last report.
     story.deliver("2026-07-02", 49);
-    expect![[r#""#]].assert_eq(&story.lines("2026-07-04T00:00:00Z"));
+    expect![[r##"
+        #6 adjusted 2026-07-02T00:00:00Z to 2026-07-03T00:00:00Z: 49 impressions, 1 spent, completed, adjusted true, next null
+    "##]].assert_eq(&story.lines("2026-07-04T00:00:00Z"));
+    expect![[r#""#]].assert_eq(&story.lines("2026-07-05T00:00:00Z"));
 }
 
 #[test]

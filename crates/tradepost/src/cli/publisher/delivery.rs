@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use tradepost_admin::delivery::{DeliveryRefusal, ReportDelivery, report_delivery};
-use tradepost_document::json::json;
+use tradepost_document::json::object;
 use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::reported::{ReportedBuy, RowProblem};
 
@@ -18,6 +18,7 @@ use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 use crate::delivery_table::{
     self, DeliveryTable, FieldColumn, HeadingChoice, MAX_BYTES, problem_documents, problem_line,
+    problems_not_listed,
 };
 use crate::hosting::api::reported_document;
 
@@ -100,8 +101,10 @@ fn refused(problems: &[RowProblem], columns: &[FieldColumn]) -> CommandFailure {
     let noun = if count == 1 { "problem" } else { "problems" };
     CommandFailure::usage(format!("the rows have {count} {noun}; nothing was stored"))
         .hint("correct them, and import the whole file again")
-        .data(json!({
-            "code": "INVALID_DELIVERY", "problems": problem_documents(problems, columns),
+        .data(object!({
+            "code": "INVALID_DELIVERY",
+            "problems": problem_documents(problems, columns),
+            "problems_not_listed"?: problems_not_listed(problems),
         }))
         .lines(problems.iter().map(|problem| problem_line(problem, columns)).collect())
 }

@@ -102,67 +102,74 @@ impl Api {
             let message = "there is no such publisher";
             return Err(HostingRefusal::new(HostingErrorCode::NotFound, message).into());
         };
-        let table = self.receive_rows(parts, body).await?;
-        let columns = table.columns.clone();
-        let api = Arc::clone(self);
-        let work = move || api.store_rows(&principal, &agent, table);
-        let stored = piece("storing delivery", work).await.unwrap_or_else(|| {
-            Err(AdminError::Broken(InternalError::new("storing delivery", "it ended early")))
-        });
-        match stored {
-            Ok(reported) => Ok(ApiAnswer::ok(reported_document(&reported))),
-            Err(AdminError::Refused(DeliveryRefusal::Problems(problems))) => {
-                Err(DeliveryError::Rows(RefusedRows { problems, columns }))
-            }
-            Err(AdminError::Refused(DeliveryRefusal::Stranger) | AdminError::Forbidden(_)) => {
-                let message = "the key does not permit it";
-                Err(HostingRefusal::new(HostingErrorCode::PermissionDenied, message).into())
-            }
-            Err(AdminError::Broken(fault)) => {
-                Err(ApiError::Trouble(HostingError::Broken(fault)).into())
-            }
-        }
-    }
-
-    /// Receives rows as JSON or as a table.
-    async fn receive_rows(
-        &self,
-        parts: &Parts,
-        body: Body,
-    ) -> Result<DeliveryTable, HostingRefusal> {
         let media_type = media_type(parts);
         let is_table = media_type.is("text/csv");
         if !is_table && !media_type.is_json() {
             let message = "the body has to be application/json or text/csv";
-            return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
+            let code = HostingErrorCode::UnsupportedMediaType;
+            return Err(HostingRefusal::new(code, message).into());
         }
-        let bytes = self.receive_bytes(parts, body, MAX_BYTES).await?;
-        let invalid = |message| HostingRefusal::new(HostingErrorCode::InvalidDelivery, message);
-        if is_table {
-            return delivery_table::read(&bytes, &[])
-                .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));
-        }
-        let rows = document::read(&read(&bytes)?).map_err(invalid)?;
-        Ok(DeliveryTable { days: rows.days, problems: rows.problems, ..DeliveryTable::default() })
+        // Held until the rows are stored, because bodies are limited in all.
+        let received = self.receive_bytes(parts, body, MAX_BYTES).await?;
+        let bytes = received.to_vec();
+        let api = Arc::clone(self);
+        let work = move || {
+            let table = rows_of(&bytes, is_table)?;
+            api.store_rows(&principal, &agent, table)
+        };
+        let stored = piece("storing delivery", work).await.unwrap_or_else(|| {
+            let fault = InternalError::new("storing delivery", "it ended early");
+            Err(ApiError::Trouble(HostingError::Broken(fault)).into())
+        });
+        drop(received);
+        Ok(ApiAnswer::ok(stored?))
     }
 
-    /// Stores rows on a thread that may block.
+    /// Stores rows on a thread that may block. Returns what was reported.
     fn store_rows(
         &self,
         who: &Principal,
         agent: &PublisherAgent,
         table: DeliveryTable,
-    ) -> Result<Vec<ReportedBuy>, AdminError<DeliveryRefusal>> {
+    ) -> Result<Value, DeliveryError> {
         let now = self.wiring.clock.now();
         let context = AdminContext { store: &self.wiring.store, dealers: &[], now };
         let publisher = agent.publisher();
-        let DeliveryTable { days, problems, .. } = table;
+        let DeliveryTable { days, problems, columns, ignored_columns, total_rows } = table;
         let input = ReportDelivery { publisher: &publisher, days, problems };
-        let reported = report_delivery(&context, &administrator(who), input)?;
+        let reported = match report_delivery(&context, &administrator(who), input) {
+            Ok(reported) => reported,
+            Err(AdminError::Refused(DeliveryRefusal::Problems(problems))) => {
+                return Err(DeliveryError::Rows(RefusedRows { problems, columns }));
+            }
+            Err(AdminError::Refused(DeliveryRefusal::Stranger) | AdminError::Forbidden(_)) => {
+                let message = "the key does not permit it";
+                return Err(HostingRefusal::new(HostingErrorCode::PermissionDenied, message).into());
+            }
+            Err(AdminError::Broken(fault)) => {
+                return Err(ApiError::Trouble(HostingError::Broken(fault)).into());
+            }
+        };
         // Buyers are told of corrections at once.
         agent.notices.wake();
-        Ok(reported)
+        let mut answer = reported_document(&reported);
+        if let Some(members) = answer.as_object_mut().filter(|_| !columns.is_empty()) {
+            members.insert("ignored_columns".to_owned(), json!(ignored_columns));
+            members.insert("total_rows".to_owned(), json!(total_rows));
+        }
+        Ok(answer)
     }
+}
+
+/// Reads rows of JSON or of a table.
+fn rows_of(bytes: &[u8], is_table: bool) -> Result<DeliveryTable, HostingRefusal> {
+    let invalid = |message| HostingRefusal::new(HostingErrorCode::InvalidDelivery, message);
+    if is_table {
+        return delivery_table::read(bytes, &[])
+            .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));
+    }
+    let rows = document::read(&read(bytes)?).map_err(invalid)?;
+    Ok(DeliveryTable { days: rows.days, problems: rows.problems, ..DeliveryTable::default() })
 }
 
 /// Returns what was reported, as JSON.

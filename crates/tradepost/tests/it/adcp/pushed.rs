@@ -287,11 +287,15 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
 
     // A table, with less than before.
     let bearer = format!("Bearer {}", house.key);
-    let table =
-        format!("Day;Package;Impressions;Revenue (USD)\n{day};{};900;7,20\n", house.package(0));
+    let table = format!(
+        "Day;Package;Impressions;Revenue (USD);Site\n{day};{};900;7,20;home\nTotal;;900;7,20;\n",
+        house.package(0)
+    );
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "text/csv; charset=utf-8")];
     let stored = house.push("gazette", &headers, table.as_bytes());
     assert_eq!((stored.status, &stored.json()["changed"]), (200, &json!(1)));
+    let left_out = |name: &str| stored.json()[name].clone();
+    assert_eq!([left_out("ignored_columns"), left_out("total_rows")], [json!(["Site"]), json!(1)]);
     assert_eq!(house.delivered(), [900, 20, 920]);
 
     // By hand, with every problem of the file.
@@ -324,6 +328,12 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
         rows with totals, left out: 1
     "#]]
     .assert_eq(&house.said(&["import", "export.csv"]));
+    let many = format!("date,package,imps,cost\n{}", "x,p,1,1\n".repeat(1_001));
+    std::fs::write(&file, many).unwrap();
+    let said = house.said(&["import", "export.csv", "--json"]);
+    let end: String = said.chars().rev().take(400).collect();
+    let end: String = end.chars().rev().filter(|c| !c.is_whitespace()).collect();
+    assert!(said.contains("\"problems_not_listed\""), "{end}");
     assert_eq!(house.delivered(), [950, 20, 970]);
     let exported = house.said(&["export", "--format", "csv"]);
     assert!(exported.contains("gazette,BUY,pending_creatives,"), "{exported}");
