@@ -525,8 +525,10 @@ impl RemoteOrder {
                 }
             }
             let sent = &mut item.sent;
-            is_other |= adopt(&mut sent.start_time, view.start_time);
-            is_other |= adopt(&mut sent.end_time, view.end_time);
+            let start = other_second(view.start_time, sent.start_time);
+            is_other |= adopt(&mut sent.start_time, start);
+            let end = other_second(view.end_time, sent.end_time);
+            is_other |= adopt(&mut sent.end_time, end);
             is_other |= adopt(&mut sent.budget, view.budget);
             if let Some(shown) = &view.creatives {
                 let before = item.creatives.len();
@@ -540,6 +542,12 @@ impl RemoteOrder {
         });
         differs
     }
+}
+
+/// Returns the time that an ad server shows if it is of another second than the one that was sent: some keep whole
+/// seconds only.
+pub(super) fn other_second(seen: Option<Timestamp>, sent: Timestamp) -> Option<Timestamp> {
+    seen.filter(|seen| seen.as_second() != sent.as_second())
 }
 
 /// Sets what is there in place of what was sent. Returns true if it differs.

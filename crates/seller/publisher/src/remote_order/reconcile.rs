@@ -6,7 +6,7 @@ use tradepost_document::catalog::Vocabulary as _;
 
 use super::RemoteOrder;
 use super::deals;
-use super::progress::SeenOrder;
+use super::progress::{SeenOrder, other_second};
 use super::wanted::{WantedOrder, WantedState};
 use crate::ad_server::{ExternalId, RemoteLineItemView, RemoteState};
 
@@ -167,8 +167,8 @@ fn line_items(
         let dates = |start: &dyn std::fmt::Display, end: &dyn std::fmt::Display| {
             format!("{start} to {end}")
         };
-        let start = view.start_time.unwrap_or(spec.start_time);
-        let end = view.end_time.unwrap_or(spec.end_time);
+        let start = other_second(view.start_time, spec.start_time).unwrap_or(spec.start_time);
+        let end = other_second(view.end_time, spec.end_time).unwrap_or(spec.end_time);
         if start != spec.start_time || end != spec.end_time {
             let sold = dates(&spec.start_time, &spec.end_time);
             found.push(of_item(DifferenceKind::Dates, sold, Some(dates(&start, &end))));
