@@ -40,8 +40,14 @@ pub(super) fn ad_server(
     if credential.is_none() {
         reject(&at.key("credential"), problems, "is missing; give this or credential_file");
     }
+    let is_google = kind == Some(AdServerKind::GoogleAdManager);
+    let is_line = is_google && value.get("credential").is_some();
+    if is_line {
+        let message = "is a line, and Google's key file is none; give credential_file only";
+        reject(&at.key("credential"), problems, message);
+    }
     // Google's address is everybody's; those of the others are not.
-    let usual = (kind == Some(AdServerKind::GoogleAdManager)).then(|| GOOGLE_URL.to_owned());
+    let usual = is_google.then(|| GOOGLE_URL.to_owned());
     if value.get("url").is_none() && usual.is_none() {
         parse::missing(at, problems, "url");
     }
@@ -63,7 +69,7 @@ pub(super) fn ad_server(
     };
     Some(AdServerConfig {
         settings,
-        credential: credential?,
+        credential: credential.filter(|_| !is_line)?,
         report_every: report_every.unwrap_or(REPORT_EVERY),
         test_accounts: test_accounts.unwrap_or(false),
     })
@@ -90,8 +96,13 @@ mod tests {
         assert_eq!(addresses(&google), [GOOGLE_URL, GOOGLE_SOAP_URL]);
         let later = "https://ads.google.com/apis/ads/publisher/v202611";
         let url = "http://127.0.0.1:1";
-        let own = json!({"adapter": "google_ad_manager", "credential": "x", "url": url, "soap_url": later});
+        let own = json!({"adapter": "google_ad_manager", "credential_file": "key.json", "url": url, "soap_url": later});
         assert_eq!(addresses(&own), [url, later]);
+        let text = json!({"adapter": "google_ad_manager", "credential": "x"});
+        assert_eq!(
+            addresses(&text),
+            ["is a line, and Google's key file is none; give credential_file only"]
+        );
         let kevel = json!({"adapter": "kevel", "credential": "x"});
         assert_eq!(addresses(&kevel), ["missing required property \"url\""]);
     }
