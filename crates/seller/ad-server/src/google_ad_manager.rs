@@ -113,7 +113,6 @@ impl GoogleAdManager {
                 LineItemPricing::Cpm,
                 LineItemPricing::Vcpm,
                 LineItemPricing::Cpc,
-                LineItemPricing::Cpcv,
                 LineItemPricing::FlatRate,
             ]),
             targeting: BTreeSet::from([
@@ -188,6 +187,11 @@ impl AdServer for GoogleAdManager {
             let capabilities = &self.capabilities;
             let mut problems =
                 check::problems(capabilities, order, line_items, has_advertiser, check_line_item);
+            let too_many = self.too_many_places(line_items);
+            if !too_many.is_empty() {
+                problems.extend(too_many);
+                return Ok(problems);
+            }
             let network = self.network().await?;
             for line_item in line_items {
                 if line_item.currency != network.currency_code {
@@ -225,7 +229,7 @@ impl AdServer for GoogleAdManager {
 
     fn find_creative<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {
         Box::pin(async move {
-            let found = self.find_google_creative(id).await?;
+            let found = self.find_google_creative(id, None).await?;
             Ok(found.map(|creative| creative.object(id)))
         })
     }
@@ -274,7 +278,8 @@ impl AdServer for GoogleAdManager {
         Box::pin(async move {
             let id = &line_item.external_id;
             let known = self.line_items_of(order).await?;
-            if let Some(made) = known.iter().find(|item| item.is_ours(id)) {
+            let ours = known.iter().filter(|item| item.is_ours(id));
+            if let Some(made) = ours.min_by_key(|item| item.id().0.parse::<u64>().ok()) {
                 return made.object();
             }
             let body = self.plan(line_item).await?.new_members(&self.client, order)?;
@@ -294,8 +299,9 @@ impl AdServer for GoogleAdManager {
             let planned = self.plan(line_item).await?;
             let mut body = planned.changed_members(&self.client)?;
             let now = self.line_item(id).await?;
-            // A start that has passed stays as it is.
-            if !planned.starts_later() || now.start_time == Some(line_item.start_time) {
+            // Google changes no start that has come, and what it has already is not sent.
+            let has_come = now.start_time.is_some_and(|start| start <= planned.soonest);
+            if has_come || now.start_time == Some(planned.start()) {
                 body.shift_remove("startTime");
             }
             let mask = line_item::mask(&body);
@@ -314,7 +320,7 @@ impl AdServer for GoogleAdManager {
             let advertiser = self.advertiser(creative.advertiser.as_ref())?;
             let call = creative::create(creative, advertiser)?;
             let id = &creative.external_id;
-            if let Some(made) = self.find_google_creative(id).await? {
+            if let Some(made) = self.find_google_creative(id, Some(advertiser)).await? {
                 return Ok(made.object(id));
             }
             let answer = self.client.soap(CREATIVES, call).await?;
@@ -342,7 +348,15 @@ impl AdServer for GoogleAdManager {
                 Some(_) => creative::change(AssociationAction::Activate, item, number),
                 None => creative::associate(item, number),
             };
-            let answer = self.client.soap(ASSOCIATIONS, call).await?;
+            let answer = match self.client.soap(ASSOCIATIONS, call).await {
+                // It was made in between, or the list did not show it yet.
+                Err(AdServerError::Refused { reason: RefusalReason::Conflict, .. })
+                    if known.is_none() =>
+                {
+                    return Ok(());
+                }
+                answer => answer?,
+            };
             answer.child("rval").map(drop).ok_or_else(|| garbled("it is no association"))
         })
     }

@@ -133,7 +133,7 @@ pub fn connect(settings: AdServerSettings) -> Result<Box<dyn AdServer>, ConnectE
     if !problems.is_empty() {
         return Err(ConnectError(problems));
     }
-    let is_secure = settings.url.starts_with("https://");
+    let is_secure = scheme(&settings.url).as_deref() == Some("https");
     let longest = settings.timeout.max(settings.report_timeout);
     let client = client::without_guard(longest, is_secure).map_err(|_| {
         let message = "https needs trusted certificates, and this machine has none";
@@ -226,11 +226,26 @@ fn google_problems(
         "url",
         "tokens of Google's are sent to addresses with https alone",
     );
-    if !settings.credential.is_empty()
-        && let Err(message) = ServiceAccount::read(&settings.credential)
-    {
-        require(false, "credential", message);
+    let mut addresses = vec![settings.url.clone(), settings.soap_url.clone()];
+    if !settings.credential.is_empty() {
+        match ServiceAccount::read(&settings.credential) {
+            Ok(account) => addresses.push(account.token_uri().to_owned()),
+            Err(message) => require(false, "credential", message),
+        }
     }
+    if addresses.iter().all(|url| is_secure(url)) {
+        // One client serves all of them, and speaks TLS or does not.
+        require(
+            addresses.iter().all(|url| scheme(url) == scheme(&settings.url)),
+            "url",
+            "give url, soap_url and the token_uri of the key file one scheme: https, or http for all on this machine",
+        );
+    }
+}
+
+/// Returns the scheme of an address.
+fn scheme(url: &str) -> Option<String> {
+    reqwest::Url::parse(url).ok().map(|url| url.scheme().to_owned())
 }
 
 /// Returns true for an address to which paths can be added.

@@ -155,14 +155,20 @@ impl LineItem {
     }
 
     /// Returns it with what it shows of what was sent, and its creatives. A start that has come is not compared with
-    /// what was sold: what had to start at once has a later one.
+    /// what was sold: what had to start at once has a later one. What is inactive is shown as not paused, because it
+    /// delivers as soon as it has creatives or is activated.
     pub(super) fn view(
         &self,
         creatives: BTreeSet<RemoteId>,
         soonest: Timestamp,
     ) -> Result<RemoteLineItemView, AdServerError> {
+        let object = self.object()?;
+        let state = match object.state {
+            Some(RemoteState::Ready) => Some(RemoteState::Delivering),
+            other => other,
+        };
         Ok(RemoteLineItemView {
-            object: self.object()?,
+            object: RemoteObject { state, ..object },
             start_time: self.start_time.filter(|start| *start > soonest),
             end_time: self.target_end_time.or(self.end_time),
             // Google computes it of goal and rate, and rounds.
@@ -198,9 +204,20 @@ pub(super) struct Creative {
     name: String,
     #[serde(default)]
     display_name: String,
+    advertiser: Option<String>,
 }
 
 impl Creative {
+    /// Returns its id.
+    pub(super) fn id(&self) -> RemoteId {
+        RemoteId(last_part(&self.name).to_owned())
+    }
+
+    /// Returns true if it is an advertiser's, or does not say whose it is.
+    pub(super) fn is_of(&self, advertiser: &str) -> bool {
+        self.advertiser.as_deref().is_none_or(|own| last_part(own) == advertiser)
+    }
+
     /// Returns true if it was made under our id.
     pub(super) fn is_ours(&self, id: &ExternalId) -> bool {
         naming::has_id(&self.display_name, id)
@@ -208,8 +225,7 @@ impl Creative {
 
     /// Returns it as the object that was asked for.
     pub(super) fn object(&self, asked: &ExternalId) -> RemoteObject {
-        let id = RemoteId(last_part(&self.name).to_owned());
-        RemoteObject { id, external_id: Some(asked.clone()), state: None }
+        RemoteObject { id: self.id(), external_id: Some(asked.clone()), state: None }
     }
 }
 

@@ -16,14 +16,18 @@ use super::{GoogleAdManager, KeptNetwork, number};
 use crate::client::{AdServerRequest, garbled, refused, segment, typed};
 use crate::{AdServerError, RefusalReason, StateChange};
 
-/// Objects of a page of a list; Google gives no more.
-const PAGE_SIZE: u32 = 1000;
+/// Objects of a page of a list. Google gives up to a thousand, but the targeting of line items and the sizes of ad
+/// units can be long, and an answer is limited.
+const PAGE_SIZE: u32 = 100;
+
+/// Maximum number of pages of a list that are looked through.
+const MAX_PAGES: u32 = 1_000;
 
 /// Rows of a page of a report; Google gives no more.
 const ROWS_OF_PAGE: u32 = 10_000;
 
-/// Maximum number of pages of a list or a report that are looked through.
-const MAX_PAGES: u32 = 100;
+/// Maximum number of pages of a report that are looked through.
+const MAX_REPORT_PAGES: u32 = 100;
 
 impl GoogleAdManager {
     pub(super) async fn get(&self, rest: &str) -> Result<Value, AdServerError> {
@@ -121,7 +125,7 @@ impl GoogleAdManager {
     pub(super) fn soonest_start(&self) -> Timestamp {
         let now = self.clock.now();
         let soonest = now.checked_add(super::START_MARGIN).unwrap_or(now);
-        Timestamp::from_second(soonest.as_second()).unwrap_or(soonest)
+        line_item::whole_seconds(soonest)
     }
 
     pub(super) async fn order(&self, order: &RemoteId) -> Result<Order, AdServerError> {
@@ -129,21 +133,28 @@ impl GoogleAdManager {
         typed(&answer, "order")
     }
 
-    /// Returns the order with our id, which its name ends with.
+    /// Returns the order with our id, which its name ends with; the first one that was made, if there are several.
     pub(super) async fn find_google_order(
         &self,
         id: &ExternalId,
     ) -> Result<Option<Order>, AdServerError> {
         let found: Vec<Order> = self.list("orders", Some(named(id))).await?;
-        Ok(found.into_iter().find(|order| order.is_ours(id)))
+        let ours = found.into_iter().filter(|order| order.is_ours(id));
+        Ok(ours.min_by_key(|order| order.id().0.parse::<u64>().ok()))
     }
 
+    /// Returns the creative with our id, which its name ends with; the first one that was made, if there are several.
     pub(super) async fn find_google_creative(
         &self,
         id: &ExternalId,
+        advertiser: Option<u64>,
     ) -> Result<Option<Creative>, AdServerError> {
         let found: Vec<Creative> = self.list("creatives", Some(named(id))).await?;
-        Ok(found.into_iter().find(|creative| creative.is_ours(id)))
+        let advertiser = advertiser.map(|number| number.to_string());
+        let ours = found.into_iter().filter(|creative| {
+            creative.is_ours(id) && advertiser.as_deref().is_none_or(|own| creative.is_of(own))
+        });
+        Ok(ours.min_by_key(|creative| creative.id().0.parse::<u64>().ok()))
     }
 
     pub(super) async fn line_item(&self, id: &RemoteId) -> Result<LineItem, AdServerError> {
@@ -234,7 +245,13 @@ impl GoogleAdManager {
         if !is_changed {
             return Ok(now);
         }
-        state::reached(self.line_item(id).await?.state()?, change)
+        let item = self.line_item(id).await?;
+        let state = item.state()?;
+        // What is inactive may go on being shown as that when it is paused, too.
+        if change == StateChange::Pause && state == RemoteState::Ready {
+            return Ok(state);
+        }
+        state::reached(state, change)
     }
 
     /// Returns the number of the advertiser of an account, or the one of the settings.
@@ -288,7 +305,7 @@ impl GoogleAdManager {
         let request = request.for_report();
         let mut rows = DeliveryRows::default();
         let mut next: Option<String> = None;
-        for _ in 0..MAX_PAGES {
+        for _ in 0..MAX_REPORT_PAGES {
             let page = match next {
                 Some(token) => request.clone().with("pageToken", token),
                 None => request.clone(),

@@ -35,6 +35,10 @@ const MARGIN: Duration = Duration::from_mins(1);
 /// Longest time for which a token is kept, whatever it says.
 const MAX_LIFE: Duration = Duration::from_hours(1);
 
+/// Time for which a token in place of a refused one counts as new: an operation sends several requests with it, and
+/// a refusal of the last one must not look like an end of its time for ever.
+const NEW_FOR: Duration = Duration::from_mins(1);
+
 /// Maximum size of an answer with a token in bytes.
 const MAX_TOKEN_ANSWER: usize = 64 * 1024;
 
@@ -62,22 +66,34 @@ pub(crate) struct ServiceAccount {
 pub(super) struct AccessToken {
     /// The token. It is sent to the ad server alone.
     pub(super) text: String,
-    /// True if it was made for this very request.
+    /// True if it was made for this very request, or within the last minute in place of one that was refused.
     pub(super) is_new: bool,
 }
 
 /// A token that is kept.
 struct KeptToken {
     text: String,
+    /// Time at which it was made, by the clock's elapsed time.
+    made: Duration,
     /// End of its use, by the clock's elapsed time.
     ends: Duration,
+    /// True if it was made in place of one that was refused.
+    replaces_refused: bool,
+}
+
+/// What is known about tokens.
+#[derive(Default)]
+struct TokenState {
+    kept: Option<KeptToken>,
+    /// True if the last token was refused, and none was made since.
+    was_refused: bool,
 }
 
 /// Makes access tokens.
 pub(super) struct TokenSource {
     account: ServiceAccount,
     clock: Clock,
-    kept: Mutex<Option<KeptToken>>,
+    state: Mutex<TokenState>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +124,11 @@ impl ServiceAccount {
             token_uri: file.token_uri,
             key,
         })
+    }
+
+    /// Returns the address that gives out its tokens.
+    pub(crate) fn token_uri(&self) -> &str {
+        &self.token_uri
     }
 
     /// Returns an assertion that is valid from a time (RFC 7519).
@@ -143,7 +164,7 @@ pub(crate) fn is_secure(url: &str) -> bool {
 impl TokenSource {
     /// Creates a source without a token.
     pub(super) fn new(account: ServiceAccount, clock: Clock) -> Self {
-        Self { account, clock, kept: Mutex::new(None) }
+        Self { account, clock, state: Mutex::default() }
     }
 
     /// Returns a token. Nothing has reached the ad server when this fails, so that the request for which it was
@@ -153,8 +174,8 @@ impl TokenSource {
         client: &Client,
         timeout: Duration,
     ) -> Result<AccessToken, AdServerError> {
-        if let Some(text) = self.kept() {
-            return Ok(AccessToken { text, is_new: false });
+        if let Some(kept) = self.kept() {
+            return Ok(kept);
         }
         let body = exchange_form(&self.account.assertion(&self.clock)?);
         let request = client
@@ -171,24 +192,29 @@ impl TokenSource {
         let found = answer.success().map_err(|_| AdServerError::Unsent)?;
         let found = TokenAnswer::deserialize(&found).map_err(|_| AdServerError::Unsent)?;
         let life = Duration::from_secs(found.expires_in).min(MAX_LIFE).saturating_sub(MARGIN);
-        let ends = self.clock.elapsed().saturating_add(life);
-        let kept = KeptToken { text: found.access_token.clone(), ends };
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        let made = self.clock.elapsed();
+        let ends = made.saturating_add(life);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaces_refused = std::mem::take(&mut state.was_refused);
+        let text = found.access_token.clone();
+        state.kept = Some(KeptToken { text, made, ends, replaces_refused });
         Ok(AccessToken { text: found.access_token, is_new: true })
     }
 
     /// Forgets a token that the ad server does not accept any more.
     pub(super) fn forget(&self, token: &AccessToken) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.as_ref().is_some_and(|kept| kept.text == token.text) {
-            *kept = None;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.kept.as_ref().is_some_and(|kept| kept.text == token.text) {
+            *state = TokenState { kept: None, was_refused: true };
         }
     }
 
-    fn kept(&self) -> Option<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    fn kept(&self) -> Option<AccessToken> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.elapsed();
-        kept.as_ref().filter(|kept| now < kept.ends).map(|kept| kept.text.clone())
+        let kept = state.kept.as_ref().filter(|kept| now < kept.ends)?;
+        let is_new = kept.replaces_refused && now.saturating_sub(kept.made) < NEW_FOR;
+        Some(AccessToken { text: kept.text.clone(), is_new })
     }
 }
 
@@ -203,6 +229,7 @@ fn exchange_form(assertion: &str) -> String {
 /// Returns what a refusal of the assertion means.
 fn failure(answer: &RawAnswer) -> AdServerError {
     match answer.status.as_u16() {
+        408 => AdServerError::Unsent,
         429 => AdServerError::NotYet { retry_after: answer.retry_after },
         400..500 => {
             let body = answer.document().unwrap_or_default();

@@ -59,6 +59,16 @@ const WORDS: &[ErrorWord] = &[
 /// Returns what an error's name means; `None` for one that only says that a value is invalid.
 fn of_name(name: &str) -> Option<ErrorMeaning> {
     let name = name.to_ascii_uppercase();
+    // Google's own failures leave open how far it got; only a busy server says that it did nothing.
+    let is_of_server = name.starts_with("INTERNALAPIERROR.") || name.starts_with("SERVERERROR.");
+    if (is_of_server && !name.ends_with("SERVER_BUSY")) || name.ends_with(".UNKNOWN") {
+        return Some(ErrorMeaning::Unknown);
+    }
+    if let Some(reason) = name.strip_prefix("AUTHENTICATIONERROR.") {
+        let is_lost = reason == "CONNECTION_ERROR";
+        let refused = ErrorMeaning::Refused(RefusalReason::Credential);
+        return Some(if is_lost { ErrorMeaning::Unknown } else { refused });
+    }
     WORDS.iter().find(|word| name.ends_with(word.ending)).map(|word| word.meaning)
 }
 

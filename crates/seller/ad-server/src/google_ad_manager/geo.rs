@@ -1,7 +1,8 @@
 //! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use tradepost_publisher::ad_server::{LineItemSpec, PackageProblem};
@@ -16,6 +17,12 @@ use crate::{AdServerError, RefusalReason};
 
 /// Maximum number of ids that are kept. There are fewer countries, regions and metro areas that can be named.
 const MAX_KEPT: usize = 2_000;
+
+/// Maximum number of places of an order that are looked up: one order must not use up the time and the quota of all.
+const MAX_UNKNOWN: usize = 50;
+
+/// Time after which a place that is not there is looked up again.
+const MISS_LIFE: Duration = Duration::from_hours(1);
 
 /// What is added to the number of a metro area of Nielsen's for Google's id; the type of the target that has it
 /// is looked at all the same.
@@ -51,21 +58,35 @@ impl GeoPlace {
     }
 }
 
-/// Ids that were looked up. Those that are not there are not kept.
+/// What a look-up has found.
+#[derive(Debug, Clone)]
+struct KeptPlace {
+    /// Google's id; `None` if it has none that can be targeted.
+    id: Option<String>,
+    /// End of its use, by the clock's elapsed time. Ids are kept for good.
+    ends: Option<Duration>,
+}
+
+/// Places that were looked up. Those that are not there are looked up again after an hour.
 #[derive(Debug, Default)]
-pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, String>>);
+pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, KeptPlace>>);
 
 impl GeoCache {
-    fn get(&self, place: &GeoPlace) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+    fn get(&self, place: &GeoPlace, now: Duration) -> Option<KeptPlace> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(place).filter(|kept| kept.ends.is_none_or(|ends| now < ends)).cloned()
     }
 
-    fn keep(&self, place: &GeoPlace, id: &str) {
+    fn keep(&self, place: &GeoPlace, id: Option<String>, now: Duration) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_KEPT {
+            kept.retain(|_, kept| kept.id.is_some());
+        }
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        kept.insert(place.clone(), id.to_owned());
+        let ends = id.is_none().then(|| now.saturating_add(MISS_LIFE));
+        kept.insert(place.clone(), KeptPlace { id, ends });
     }
 }
 
@@ -110,6 +131,32 @@ impl GoogleAdManager {
         Ok(ids)
     }
 
+    /// Returns the problems of line items that together name too many places that were not looked up yet.
+    pub(super) fn too_many_places(&self, line_items: &[LineItemSpec]) -> Vec<PackageProblem> {
+        let now = self.clock.elapsed();
+        let mut unknown = BTreeSet::new();
+        let mut problems = Vec::new();
+        for line_item in line_items {
+            // What has a problem in its targeting already is not looked up.
+            let Ok(geography) = targeting::geography(line_item) else { continue };
+            let places = geography.included.into_iter().chain(geography.excluded);
+            let new: Vec<GeoPlace> =
+                places.filter(|place| self.geo.get(place, now).is_none()).collect();
+            if !new.is_empty() {
+                problems.push(PackageProblem {
+                    package_id: line_item.package_id.clone(),
+                    field: TARGETING.to_owned(),
+                    message: format!(
+                        "The ad server takes at most {MAX_UNKNOWN} places of an order that it has not \
+                         been asked for before."
+                    ),
+                });
+            }
+            unknown.extend(new);
+        }
+        if unknown.len() > MAX_UNKNOWN { problems } else { Vec::new() }
+    }
+
     /// Returns the problems of the places that a targeting names and Google does not have.
     pub(super) async fn geo_problems(
         &self,
@@ -140,32 +187,28 @@ impl GoogleAdManager {
 
     /// Returns Google's id of a place; `None` where it has none that can be targeted.
     async fn geo_id(&self, place: &GeoPlace) -> Result<Option<String>, AdServerError> {
-        if let Some(id) = self.geo.get(place) {
-            return Ok(Some(id));
+        if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
+            return Ok(kept.id);
         }
         let found = match place {
             GeoPlace::Country(code) => return self.country_id(code).await,
             GeoPlace::Region(code) => self.region(code).await?,
             GeoPlace::Metro(number) => self.metro(*number).await?,
         };
-        if let Some(id) = &found {
-            self.geo.keep(place, id);
-        }
+        self.geo.keep(place, found.clone(), self.clock.elapsed());
         Ok(found)
     }
 
     async fn country_id(&self, code: &str) -> Result<Option<String>, AdServerError> {
         let place = GeoPlace::Country(code.to_owned());
-        if let Some(id) = self.geo.get(&place) {
-            return Ok(Some(id));
+        if let Some(kept) = self.geo.get(&place, self.clock.elapsed()) {
+            return Ok(kept.id);
         }
         let code = quoted(code);
         let filter = format!(r#"regionCode = {code} AND (type = "Country" OR type = "COUNTRY")"#);
         let found = self.geo_targets(filter).await?;
         let found = only(found.iter().filter(|target| target.is_of("country")));
-        if let Some(id) = &found {
-            self.geo.keep(&place, id);
-        }
+        self.geo.keep(&place, found.clone(), self.clock.elapsed());
         Ok(found)
     }
 

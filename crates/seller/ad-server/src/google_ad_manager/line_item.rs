@@ -120,14 +120,15 @@ pub(super) fn terms(line_item: &LineItemSpec) -> Result<LineItemTerms, &'static 
 }
 
 impl PlannedLineItem<'_> {
-    /// Returns the start. One that has passed becomes the soonest, because Google takes none in the past.
-    fn start(&self) -> Timestamp {
-        self.spec.start_time.max(self.soonest)
+    /// Returns the start in whole seconds. One that has passed becomes the soonest, because Google takes none in the
+    /// past.
+    pub(super) fn start(&self) -> Timestamp {
+        whole_seconds(self.spec.start_time.max(self.soonest))
     }
 
-    /// Returns true if the start is still ahead.
-    pub(super) fn starts_later(&self) -> bool {
-        self.spec.start_time > self.soonest
+    /// Returns the end in whole seconds.
+    fn end(&self) -> Timestamp {
+        whole_seconds(self.spec.end_time)
     }
 
     /// Returns the members of a line item of REST that a change sends, too. Its state is none of them.
@@ -138,7 +139,7 @@ impl PlannedLineItem<'_> {
         let document = object!({
             "displayName": naming::with_id(&spec.name, &spec.external_id, MAX_NAME),
             "startTime": self.start().to_string(),
-            "targetEndTime": spec.end_time.to_string(),
+            "targetEndTime": self.end().to_string(),
             "rate": self.rate_document(),
             "goal": {
                 "goalType": self.terms.goal_type,
@@ -191,7 +192,7 @@ impl PlannedLineItem<'_> {
             .with(XmlElement::leaf("units", self.terms.units));
         Ok(XmlElement::new("lineItem")
             .with(date_time("startDateTime", self.start(), &self.time_zone))
-            .with(date_time("endDateTime", spec.end_time, &self.time_zone))
+            .with(date_time("endDateTime", self.end(), &self.time_zone))
             .with_all(targeting::cap_elements(&caps))
             .with(XmlElement::leaf("lineItemType", self.terms.kind))
             .with(rate)
@@ -230,6 +231,11 @@ impl PlannedLineItem<'_> {
             "nanos": (micros % MICROS) * NANOS_OF_MICRO,
         })
     }
+}
+
+/// Cuts a time to whole seconds; Google keeps no parts of them.
+pub(super) fn whole_seconds(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 /// Returns an amount in millionths; amounts beyond 64 bits do not occur.

@@ -167,6 +167,8 @@ pub(super) struct SoapFault {
     pub(super) names: Vec<String>,
     /// Text of the fault.
     pub(super) text: String,
+    /// True if its code says that the request is wrong (`Client`, SOAP 1.1 §4.4.1).
+    pub(super) is_of_client: bool,
 }
 
 /// Returns the fault of an answer, if it is one.
@@ -183,7 +185,10 @@ pub(super) fn fault(answer: &XmlElement) -> Option<SoapFault> {
         })
     });
     let text = fault.text_of("faultstring").unwrap_or_default().to_owned();
-    Some(SoapFault { names: names.collect(), text })
+    // The prefix of the code is the answer's own choice, and more may follow after a dot.
+    let code = fault.text_of("faultcode").and_then(|code| code.rsplit(':').next());
+    let is_of_client = code.and_then(|code| code.split('.').next()) == Some("Client");
+    Some(SoapFault { names: names.collect(), text, is_of_client })
 }
 
 /// Returns what a call has returned: the elements `rval` of its answer, in one.

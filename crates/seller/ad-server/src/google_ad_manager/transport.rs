@@ -11,9 +11,9 @@ use tradepost_document::text;
 use super::credentials::{AccessToken, TokenSource};
 use super::errors::{self, ErrorMeaning};
 use super::soap::{self, XmlElement};
-use crate::AdServerError;
 use crate::client::{AdServerRequest, RawAnswer, by_status, exchange, garbled, segment};
 use crate::settings::AdServerSettings;
+use crate::{AdServerError, RefusalReason};
 
 /// Maximum size of an answer of SOAP in bytes.
 const MAX_XML: usize = 1024 * 1024;
@@ -107,7 +107,18 @@ impl GoogleClient {
             };
             let detail = errors::plain(&said, &token.text, answer.status);
             let meaning = errors::of_names(fault.names.iter().map(String::as_str));
-            return Err(meaning.unwrap_or(ErrorMeaning::Unknown).with(detail, answer.retry_after));
+            let meaning = match meaning {
+                Some(meaning) => meaning,
+                None if answer.status.is_client_error() => {
+                    return Err(by_status(answer.status, answer.retry_after, detail));
+                }
+                None if fault.is_of_client => ErrorMeaning::Refused(RefusalReason::Invalid),
+                None => ErrorMeaning::Unknown,
+            };
+            if meaning == ErrorMeaning::Refused(RefusalReason::Credential) {
+                self.refused(&token)?;
+            }
+            return Err(meaning.with(detail, answer.retry_after));
         }
         if !answer.status.is_success() {
             let detail = errors::plain("", "", answer.status);
@@ -125,12 +136,18 @@ impl GoogleClient {
     ) -> Result<RawAnswer, AdServerError> {
         let answer = exchange(request.bearer_auth(&token.text), limit).await?;
         if answer.status == StatusCode::UNAUTHORIZED {
-            self.tokens.forget(token);
-            // A token may end early; the next request makes another one.
-            if !token.is_new {
-                return Err(AdServerError::NotYet { retry_after: None });
-            }
+            self.refused(token)?;
         }
         Ok(answer)
     }
+
+    /// Forgets a token that was refused. One that was kept may have ended early, so that the next request makes
+    /// another one.
+    fn refused(&self, token: &AccessToken) -> Result<(), AdServerError> {
+        self.tokens.forget(token);
+        if token.is_new { Ok(()) } else { Err(AdServerError::NotYet { retry_after: None }) }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use expect_test::expect;
 use jiff::civil::date;
-use tradepost_ad_server::{AdServer, AdServerError, AdServerKind, StateChange};
-use tradepost_publisher::ad_server::RemoteId;
+use tradepost_ad_server::{AdServer, AdServerError, AdServerKind, PackageProblem, StateChange};
+use tradepost_document::json::{Map, from_str};
+use tradepost_publisher::ad_server::{LineItemSpec, RemoteId, RemoteState};
 
 use crate::server::{PreparedAnswer, PreparedRoute, PreparedServer, adapter};
 use crate::specs;
@@ -89,6 +90,12 @@ async fn errors_of_rest_mean_what_their_names_say() {
     "#]].assert_eq(&table);
 }
 
+/// Path of the service of SOAP for creatives.
+const CREATIVES: &str = "/soap/v202511/CreativeService";
+
+/// Path of the service of SOAP for associations.
+const ASSOCIATIONS: &str = "/soap/v202511/LineItemCreativeAssociationService";
+
 fn fault(errors: &str) -> String {
     format!(
         "<?xml version='1.0'?><S:Envelope xmlns:S='http://schemas.xmlsoap.org/soap/envelope/' \
@@ -106,8 +113,15 @@ async fn a_fault_of_soap_says_if_it_has_acted() {
         "QuotaError.EXCEEDED_QUOTA",
         "ServerError.SERVER_BUSY",
         "ServerError.SERVER_ERROR",
+        "ServerError.UNKNOWN",
+        "InternalApiError.UNEXPECTED_INTERNAL_API_ERROR",
+        "InternalApiError.TRANSIENT_ERROR",
+        "CreativeError.UNKNOWN",
         "PermissionError.PERMISSION_DENIED",
         "AuthenticationError.AUTHENTICATION_FAILED",
+        "AuthenticationError.NETWORK_NOT_FOUND",
+        "AuthenticationError.MISSING_AUTHENTICATION_HTTP_HEADER",
+        "AuthenticationError.CONNECTION_ERROR",
         "CommonError.ALREADY_EXISTS",
         "CommonError.NOT_FOUND",
         "CreativeError.DESTINATION_URL_NOT_SUPPORTED",
@@ -117,6 +131,8 @@ async fn a_fault_of_soap_says_if_it_has_acted() {
     let typed = "<errors x:type='ns2:QuotaError'><reason>EXCEEDED_QUOTA</reason></errors>";
     answers.push(("a type and a reason", 500, fault(typed)));
     answers.push(("without errors", 500, fault("")));
+    let of_client = fault("").replace("S:Server", "S:Client.Version");
+    answers.push(("without errors, of the client", 500, of_client));
     answers.push(("500, a page", 500, "<html>".to_owned()));
     answers.push(("503", 503, String::new()));
     answers.push(("200, a page", 200, "<html>".to_owned()));
@@ -133,26 +149,37 @@ async fn a_fault_of_soap_says_if_it_has_acted() {
     answers.push(("200, made", 200, made.to_owned()));
     let mut table = String::new();
     for (name, status, body) in answers {
-        let routes =
-            vec![route("/soap/v202511/CreativeService", status, body), route("", 200, "{}")];
+        let routes = vec![route(CREATIVES, status, body), route("", 200, "{}")];
         let google = start(routes).await;
-        let result = google.adapter.create_creative(&specs::creative()).await;
-        table.push_str(&format!("{name}: {}\n", word(result)));
+        let mut words = vec![word(google.adapter.create_creative(&specs::creative()).await)];
+        // A token that was kept may have ended; the one after it has not.
+        if name.starts_with("AuthenticationError.") {
+            words.push(word(google.adapter.create_creative(&specs::creative()).await));
+        }
+        table.push_str(&format!("{name}: {}\n", words.join(", then ")));
         let sent = google.server.seen().iter().filter(|one| one.starts_with("POST")).count();
-        assert_eq!(sent, 1, "{name}");
+        assert_eq!(sent, words.len(), "{name}");
     }
     expect![[r#"
         ForecastError.NO_FORECAST_YET: NotYet { retry_after: None }
         QuotaError.EXCEEDED_QUOTA: NotYet { retry_after: None }
         ServerError.SERVER_BUSY: NotYet { retry_after: None }
         ServerError.SERVER_ERROR: Unanswered
+        ServerError.UNKNOWN: Unanswered
+        InternalApiError.UNEXPECTED_INTERNAL_API_ERROR: Unanswered
+        InternalApiError.TRANSIENT_ERROR: Unanswered
+        CreativeError.UNKNOWN: Unanswered
         PermissionError.PERMISSION_DENIED: Permission (PermissionError.PERMISSION_DENIED)
-        AuthenticationError.AUTHENTICATION_FAILED: Credential (AuthenticationError.AUTHENTICATION_FAILED)
+        AuthenticationError.AUTHENTICATION_FAILED: NotYet { retry_after: None }, then Credential (AuthenticationError.AUTHENTICATION_FAILED)
+        AuthenticationError.NETWORK_NOT_FOUND: NotYet { retry_after: None }, then Credential (AuthenticationError.NETWORK_NOT_FOUND)
+        AuthenticationError.MISSING_AUTHENTICATION_HTTP_HEADER: NotYet { retry_after: None }, then Credential (AuthenticationError.MISSING_AUTHENTICATION_HTTP_HEADER)
+        AuthenticationError.CONNECTION_ERROR: Unanswered, then Unanswered
         CommonError.ALREADY_EXISTS: Conflict (CommonError.ALREADY_EXISTS)
         CommonError.NOT_FOUND: Missing (CommonError.NOT_FOUND)
         CreativeError.DESTINATION_URL_NOT_SUPPORTED: Invalid (CreativeError.DESTINATION_URL_NOT_SUPPORTED)
         a type and a reason: NotYet { retry_after: None }
         without errors: Unanswered
+        without errors, of the client: Invalid (It & more)
         500, a page: Unanswered
         503: Unanswered
         200, a page: Garbled { detail: "it is not XML" }
@@ -364,4 +391,155 @@ async fn a_request_to_wait_says_how_long() {
     let google = start(vec![PreparedRoute { part: "", answer: busy }]).await;
     let error = google.adapter.check().await.unwrap_err();
     assert_eq!(error, AdServerError::NotYet { retry_after: Some(Duration::from_secs(7)) });
+}
+
+#[tokio::test]
+async fn an_association_that_is_there_already_is_done() {
+    let mut table = String::new();
+    for name in ["CommonError.ALREADY_EXISTS", "CommonError.NOT_FOUND"] {
+        let body = fault(&format!("<errors><errorString>{name}</errorString></errors>"));
+        let listed = |status: &str| {
+            format!(
+                r#"{{"lineItemCreativeAssociations": [{{"creative": "networks/12345/creatives/9", "status": "{status}"}}]}}"#
+            )
+        };
+        for known in ["{}".to_owned(), listed("INACTIVE")] {
+            let routes =
+                vec![route(ASSOCIATIONS, 500, body.clone()), route("GET", 200, known.clone())];
+            let google = start(routes).await;
+            let id = |text: &str| RemoteId(text.to_owned());
+            let adapter = &google.adapter;
+            let result = adapter.associate_creative(&id("1"), &id("5"), &id("9")).await;
+            table.push_str(&format!("{name}, {known}: {}\n", word(result)));
+        }
+    }
+    expect![[r#"
+        CommonError.ALREADY_EXISTS, {}: done
+        CommonError.ALREADY_EXISTS, {"lineItemCreativeAssociations": [{"creative": "networks/12345/creatives/9", "status": "INACTIVE"}]}: Conflict (CommonError.ALREADY_EXISTS)
+        CommonError.NOT_FOUND, {}: Missing (CommonError.NOT_FOUND)
+        CommonError.NOT_FOUND, {"lineItemCreativeAssociations": [{"creative": "networks/12345/creatives/9", "status": "INACTIVE"}]}: Missing (CommonError.NOT_FOUND)
+    "#]]
+    .assert_eq(&table);
+}
+
+#[tokio::test]
+async fn a_start_that_has_not_come_is_changed() {
+    let item = RemoteId("5".to_owned());
+    let order = RemoteId("1".to_owned());
+    let far = "2999-01-01T00:00:00Z";
+    let past = "2001-01-01T00:00:00Z";
+    let mut table = String::new();
+    for (there, wanted) in [
+        (far, "2998-01-01T00:00:00.5Z"),
+        (far, "2999-01-01T00:00:00.5Z"),
+        // One that has to start at once takes the soonest start.
+        (far, past),
+        (past, far),
+        (past, past),
+    ] {
+        let shown = format!(
+            r#"{{"name": "networks/12345/lineItems/5", "status": "READY", "startTime": "{there}"}}"#
+        );
+        let routes = vec![route("lineItems/5", 200, shown), route("GET", 200, NETWORK)];
+        let google = start(routes).await;
+        let mut spec = specs::line_item("ad_unit/1");
+        spec.start_time = wanted.parse().unwrap();
+        spec.end_time = "2999-12-31T00:00:00.25Z".parse().unwrap();
+        google.adapter.change_line_item(&order, &item, &spec).await.unwrap();
+        let sent = google.server.seen().pop().unwrap();
+        assert!(sent.contains(r#""targetEndTime":"2999-12-31T00:00:00Z""#), "{sent}");
+        let start = sent.split(r#""startTime":""#).nth(1);
+        let start = start.and_then(|rest| rest.split('"').next());
+        let start = start.map_or("not sent", |start| {
+            if start.starts_with('2') && start < "2900" { "the soonest" } else { start }
+        });
+        table.push_str(&format!("{there}, {wanted}: {start}\n"));
+    }
+    expect![[r#"
+        2999-01-01T00:00:00Z, 2998-01-01T00:00:00.5Z: 2998-01-01T00:00:00Z
+        2999-01-01T00:00:00Z, 2999-01-01T00:00:00.5Z: not sent
+        2999-01-01T00:00:00Z, 2001-01-01T00:00:00Z: the soonest
+        2001-01-01T00:00:00Z, 2999-01-01T00:00:00Z: not sent
+        2001-01-01T00:00:00Z, 2001-01-01T00:00:00Z: not sent
+    "#]]
+    .assert_eq(&table);
+}
+
+#[tokio::test]
+async fn a_line_item_that_is_inactive_can_be_paused_and_is_shown_as_running() {
+    let order = RemoteId("1".to_owned());
+    let item = RemoteId("5".to_owned());
+    let shown = r#""name": "networks/12345/lineItems/5", "status": "INACTIVE""#;
+    let google = start(vec![
+        route(":batchPause", 200, "{}"),
+        route("lineItems/5/creatives", 200, "{}"),
+        route("lineItems/5", 200, format!("{{{shown}}}")),
+        route("lineItems", 200, format!(r#"{{"lineItems": [{{{shown}}}]}}"#)),
+    ])
+    .await;
+    let state = google.adapter.change_line_item_state(&order, &item, StateChange::Pause).await;
+    assert_eq!(state, Ok(RemoteState::Ready));
+    let paused = google.server.seen().iter().filter(|one| one.contains(":batchPause")).count();
+    assert_eq!(paused, 1);
+    let views = google.adapter.inspect(&order).await.unwrap();
+    assert_eq!(views[0].object.state, Some(RemoteState::Delivering));
+}
+
+#[tokio::test]
+async fn of_several_objects_the_first_one_of_the_advertiser_counts() {
+    let orders = r#"{"orders": [
+        {"name": "networks/12345/orders/12", "displayName": "A [mb_1]", "status": "DRAFT"},
+        {"name": "networks/12345/orders/9", "displayName": "B [mb_1]", "status": "DRAFT"},
+        {"name": "networks/12345/orders/8", "displayName": "C [mb_11]", "status": "DRAFT"}]}"#;
+    let creatives = r#"{"creatives": [
+        {"name": "networks/12345/creatives/12", "displayName": "A [cr_1@1]", "advertiser": "networks/12345/companies/3"},
+        {"name": "networks/12345/creatives/11", "displayName": "B [cr_1@1]", "advertiser": "networks/12345/companies/3"},
+        {"name": "networks/12345/creatives/9", "displayName": "C [cr_1@1]", "advertiser": "networks/12345/companies/4"}]}"#;
+    let google =
+        start(vec![route("/orders", 200, orders), route("/creatives", 200, creatives)]).await;
+    let order = google.adapter.create_order(&specs::order()).await.unwrap();
+    assert_eq!(order.id, RemoteId("9".to_owned()));
+    let creative = google.adapter.create_creative(&specs::creative()).await.unwrap();
+    assert_eq!(creative.id, RemoteId("11".to_owned()));
+    assert!(google.server.seen().iter().all(|one| one.starts_with("GET")));
+    assert!(google.server.seen()[0].contains("pageSize=100&"));
+}
+
+/// Returns a line item that targets places.
+fn targeted(targeting: &str) -> LineItemSpec {
+    let mut spec = specs::line_item("ad_unit/1");
+    spec.targeting = from_str::<Map>(targeting).unwrap();
+    spec
+}
+
+#[tokio::test]
+async fn places_that_are_not_there_are_asked_for_once_and_not_without_end() {
+    let google = start(vec![route("geoTargets", 200, "{}"), route("GET", 200, NETWORK)]).await;
+    let order = specs::order();
+    let fields = |problems: Vec<PackageProblem>| -> Vec<String> {
+        problems.into_iter().map(|one| format!("{}: {}", one.field, one.message)).collect()
+    };
+    let line_item = targeted(r#"{"geo_countries": ["US"]}"#);
+    for _ in 0..2 {
+        let line_items = std::slice::from_ref(&line_item);
+        let problems = google.adapter.validate(&order, line_items).await.unwrap();
+        assert_eq!(
+            fields(problems),
+            ["targeting_overlay.geo_countries: The ad server cannot target US."]
+        );
+    }
+    // The network and the country.
+    assert_eq!(google.server.seen().len(), 2);
+    let metros = |numbers: std::ops::Range<u32>| {
+        let values: Vec<String> = numbers.map(|number| format!("\"{number}\"")).collect();
+        let values = values.join(", ");
+        targeted(&format!(
+            r#"{{"geo_metros": [{{"system": "nielsen_dma", "values": [{values}]}}]}}"#
+        ))
+    };
+    let many = [metros(500..530), metros(520..551)];
+    let problems = google.adapter.validate(&order, &many).await.unwrap();
+    let refused = "targeting_overlay: The ad server takes at most 50 places of an order that it has not been asked for before.";
+    assert_eq!(fields(problems), [refused, refused]);
+    assert_eq!(google.server.seen().len(), 2);
 }

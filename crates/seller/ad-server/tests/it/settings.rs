@@ -80,6 +80,7 @@ fn a_key_file_that_cannot_be_used_is_no_credential() {
         ("service_account", "authorized_user"),
         ("https://ads.example/token", "http://ads.example/token"),
         ("MII", "MIJ"),
+        ("https://ads.example/token", "http://127.0.0.1/token"),
         ("client_email", "email"),
         ("{", ""),
     ] {
@@ -100,6 +101,7 @@ fn a_key_file_that_cannot_be_used_is_no_credential() {
         service_account: credential: the key file is of another kind than service_account
         https://ads.example/token: credential: the token_uri of the key file is no address with https
         MII: credential: the private_key of the key file is no RSA key in PKCS#8
+        https://ads.example/token: url: give url, soap_url and the token_uri of the key file one scheme: https, or http for all on this machine
         client_email: credential: give the JSON key file of a service account of Google's
         {: credential: give the JSON key file of a service account of Google's
         others: network: give the code of the network at Google, which is a number; trafficker: give the number of the user at Google who is responsible for orders; soap_url: give an address that ends with a version, such as /v202511; url: tokens of Google's are sent to addresses with https alone

@@ -69,4 +69,22 @@ async fn a_token_is_kept_until_shortly_before_its_end() {
     let third = AccessToken { text: "token-2".to_owned(), is_new: false };
     source.forget(&third);
     assert_eq!(source.token(&client, timeout).await.unwrap().text, "token-3");
+    // It is there in place of a refused one, and is new for a minute.
+    hand.advance(SignedDuration::from_secs(59));
+    assert!(source.token(&client, timeout).await.unwrap().is_new);
+    hand.advance(SignedDuration::from_secs(1));
+    assert!(!source.token(&client, timeout).await.unwrap().is_new);
+}
+
+#[test]
+fn a_refused_assertion_is_the_credential_s_and_a_slow_answer_is_none() {
+    let of = |status: u16| {
+        let status = reqwest::StatusCode::from_u16(status).unwrap();
+        failure(&RawAnswer { status, retry_after: None, body: Vec::new() })
+    };
+    assert_eq!(of(408), AdServerError::Unsent);
+    assert_eq!(of(429), AdServerError::NotYet { retry_after: None });
+    assert_eq!(of(503), AdServerError::Unsent);
+    let AdServerError::Refused { reason, .. } = of(400) else { panic!() };
+    assert_eq!(reason, RefusalReason::Credential);
 }

@@ -64,8 +64,17 @@ fn a_start_that_has_passed_is_the_soonest() {
     let soonest: Timestamp = "2026-12-01T09:00:00Z".parse().unwrap();
     let late = PlannedLineItem { soonest, ..plan(&spec) };
     assert_eq!(late.start(), soonest);
-    assert!(!late.starts_later());
     assert_eq!(plan(&spec).start(), spec.start_time);
+}
+
+#[test]
+fn times_are_cut_to_whole_seconds() {
+    let start = "2026-12-01T05:00:00.75Z";
+    let end = "2026-12-02T05:00:00.999999999Z";
+    let spec = line_item(LineItemPricing::FlatRate, "1", start, end);
+    let plan = plan(&spec);
+    assert_eq!(plan.start().to_string(), "2026-12-01T05:00:00Z");
+    assert_eq!(plan.end().to_string(), "2026-12-02T05:00:00Z");
 }
 
 #[test]
