@@ -254,3 +254,6 @@ fn only<'t>(targets: impl Iterator<Item = &'t GeoTarget>) -> Option<String> {
     let first = targets.next()?;
     targets.next().is_none().then(|| last_part(&first.name).to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,9 @@ use expect_test::expect;
 use jiff::civil::date;
 use tradepost_ad_server::{AdServer, AdServerError, AdServerKind, PackageProblem, StateChange};
 use tradepost_document::json::{Map, from_str};
-use tradepost_publisher::ad_server::{LineItemSpec, RemoteId, RemoteState};
+use tradepost_publisher::ad_server::{
+    GoalUnit, LineItemGoal, LineItemPricing, LineItemSpec, RemoteId, RemoteState,
+};
 
 use crate::server::{PreparedAnswer, PreparedRoute, PreparedServer, adapter};
 use crate::specs;
@@ -542,4 +544,15 @@ async fn places_that_are_not_there_are_asked_for_once_and_not_without_end() {
     let refused = "targeting_overlay: The ad server takes at most 50 places of an order that it has not been asked for before.";
     assert_eq!(fields(problems), [refused, refused]);
     assert_eq!(google.server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn completed_views_are_refused_before_the_sale() {
+    let google = start(vec![route("GET", 200, NETWORK)]).await;
+    let mut line_item = specs::line_item("ad_unit/1");
+    line_item.pricing = LineItemPricing::Cpcv;
+    line_item.goal = Some(LineItemGoal { unit: GoalUnit::CompletedViews, amount: 7 });
+    let problems = google.adapter.validate(&specs::order(), &[line_item]).await.unwrap();
+    let found: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(found, ["The ad server cannot bill by cpcv."]);
 }
