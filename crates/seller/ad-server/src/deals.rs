@@ -34,6 +34,9 @@ const PAUSED: u8 = 1;
 /// Status of the seller: the deal is archived, and cannot be active again.
 const ARCHIVED: u8 = 4;
 
+/// Status of a buyer's seat: the deal is rejected.
+const REJECTED: u8 = 2;
+
 /// A receiver of deals.
 pub(crate) struct DealServer {
     client: AdServerClient,
@@ -148,13 +151,15 @@ impl DealServer {
 }
 
 impl BuyerSeat {
-    /// Returns the state that the most advanced seat has given the deal.
+    /// Returns the state that the most advanced seat has given the deal. It is rejected only where every seat has
+    /// rejected it.
     fn state(&self) -> Option<RemoteState> {
-        let furthest = self.seats.iter().map(|seat| seat.status).max()?;
+        let statuses = self.seats.iter().map(|seat| seat.status);
+        let furthest = statuses.max_by_key(|status| (*status != REJECTED, *status))?;
         Some(match furthest {
             0 => RemoteState::PendingApproval,
             1 | 3 => RemoteState::Ready,
-            2 => RemoteState::Rejected,
+            REJECTED => RemoteState::Rejected,
             4 => RemoteState::Delivering,
             5 => RemoteState::Paused,
             6 => RemoteState::Completed,

@@ -123,7 +123,8 @@ pub fn orders_to_compare(
         };
         let mut found = Vec::new();
         for order in orders {
-            if let Some(Ok(wanted)) = read_wanted(reader, &order.thing, terms, now)? {
+            let wanted = read_wanted(reader, &order.thing, terms, now)?;
+            if let Some(wanted) = wanted.filter(|wanted| wanted.untranslatable.is_none()) {
                 found.push(OrderComparison { remote: order.thing, wanted });
             }
         }

@@ -26,6 +26,9 @@ pub mod report;
 
 pub use action::{AvailableAction, BuyAction};
 
+/// Name of what this server adds to the extensions of a package.
+const OUR_EXTENSION: &str = "tradepost";
+
 kept! {
     /// A media buy. Its id and its revision are those of its record.
     pub struct MediaBuy: MediaBuy by found_by then follow {
@@ -295,14 +298,25 @@ impl Package {
             ("creative_assignments", (!assigned.is_empty()).then(|| json!(assigned))),
             ("canceled", cancellation.map(|_| true.into())),
             ("cancellation", cancellation.map(|cancellation| json!(cancellation))),
-            // AdCP has no place for a deal id but an extension under the name of a vendor (`core/ext.json`).
-            ("ext", self.deal_id(buy).map(|id| json!({"tradepost": {"deal_id": id}}))),
+            ("ext", self.shown_ext(buy)),
         ]);
         // A typed field is current; a member of its name that came with the request is older.
-        for (name, value) in &self.shown.members {
+        for (name, value) in self.shown.members.iter().filter(|(name, _)| *name != "ext") {
             shown.entry(name.clone()).or_insert_with(|| value.clone());
         }
         shown.into()
+    }
+
+    /// Returns its extensions (`core/ext.json`): the buyer's own, and ours in place of what anybody else says under
+    /// our name. AdCP has no other place for a deal id.
+    fn shown_ext(&self, buy: &MediaBuy) -> Option<Value> {
+        let sent = self.shown.members.get("ext");
+        let mut members = sent.and_then(Value::as_object).cloned().unwrap_or_default();
+        members.shift_remove(OUR_EXTENSION);
+        if let Some(id) = self.deal_id(buy) {
+            members.insert(OUR_EXTENSION.to_owned(), json!({"deal_id": id}));
+        }
+        (!members.is_empty()).then(|| members.into())
     }
 }
 

@@ -21,6 +21,7 @@ pub mod deals;
 pub mod delivery;
 pub mod progress;
 pub mod reconcile;
+pub mod seen;
 mod step;
 pub mod steps;
 pub mod wanted;
@@ -71,8 +72,11 @@ kept! {
         undoing?: bool,
         /// What a person has to look at; nothing is done before that.
         problem?: Option<RemoteProblem>,
-        /// Time at which no step was left last.
+        /// Moment for which it was decided last that no step is left.
         rested_at?: Option<Timestamp>,
+        /// Moment at which the step was begun whose refusal has stopped the work last: what had ended by then is
+        /// not tried again by itself.
+        end_tried_at?: Option<Timestamp>,
         /// Steps done, the oldest first.
         done?: Vec<DoneStep>,
         /// Ids of the creatives that the buy shows, by which it is found.
@@ -263,6 +267,7 @@ impl RemoteOrder {
             undoing: false,
             problem: None,
             rested_at: None,
+            end_tried_at: None,
             done: Vec::new(),
             shows: BTreeSet::new(),
             report_due_at: None,
@@ -305,9 +310,8 @@ impl RemoteOrder {
     /// whose flight is over. Where it was refused then, or nothing was to be done, it is not looked at again.
     fn ends_next_at(&self) -> Option<Timestamp> {
         let draft = self.is_draft().then_some(self.ends_at);
-        let deals = self.deals.values().filter_map(|deal| deal.ends_at(self.ends_at));
-        let problem = self.problem.as_ref().filter(|_| self.phase == RemotePhase::Stopped);
-        let looked_at = problem.map(|problem| problem.at).max(self.rested_at);
+        let deals = self.deals.values().flat_map(|deal| deal.ends(self.ends_at));
+        let looked_at = self.end_tried_at.max(self.rested_at);
         let is_ahead = |end: &Timestamp| looked_at.is_none_or(|looked_at| *end > looked_at);
         draft.into_iter().chain(deals).filter(is_ahead).min()
     }
@@ -336,7 +340,8 @@ impl RemoteOrder {
         self.problem = None;
         self.failures = 0;
         self.vanished = 0;
-        self.unverified = true;
+        // Deals alone leave nothing to be verified.
+        self.unverified |= self.order.is_some();
         self.creatives.retain(|_, creative| creative.refusal.is_none());
         for line_item in self.line_items.values_mut() {
             line_item.refused.clear();
@@ -360,8 +365,8 @@ impl RemoteOrder {
     /// Has it worked on because the buy or a creative of it has changed.
     fn mark(&mut self, now: Timestamp) {
         self.marks += 1;
-        // What was undone stays so until a person has mended it, or the buy is canceled.
-        if !self.undoing {
+        // What was undone stays so until a person has mended it, or the buy is canceled. Its deals go on.
+        if !self.undoing || !self.deals.is_empty() {
             self.phase = RemotePhase::Due;
             self.due_at = Some(now);
         }

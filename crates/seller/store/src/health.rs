@@ -69,7 +69,9 @@ impl StoreTrouble {
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
-            Self::Replaced => "the database was deleted or replaced; nothing is taken until a restart",
+            Self::Replaced => {
+                "the database was deleted or replaced; nothing is taken until a restart"
+            }
             Self::Damaged => "the database is damaged; nothing is taken until a restart",
             Self::Full => "there is too little free space",
             Self::Failing => "the store cannot be written",

@@ -14,9 +14,7 @@ use tradepost_ad_server::{AdServer, AdServerError};
 use tradepost_document::backoff::Backoff;
 use tradepost_publisher::remote_order::progress::{REPORT_EVERY, StepError, TOLD_FAILURES};
 use tradepost_publisher::remote_order::steps::next_steps;
-use tradepost_publisher::remote_order::wanted::{
-    OrderTerms, Untranslatable, WantedOrder, read_wanted,
-};
+use tradepost_publisher::remote_order::wanted::{OrderTerms, WantedOrder, read_wanted};
 use tradepost_publisher::remote_order::{
     BegunStep, ProblemKind, RemoteOrder, RemotePhase, RemoteStep,
 };
@@ -84,7 +82,7 @@ pub struct RemoteOrderDeps {
 /// A buy with its record, and what it wants of the ad server.
 struct OrderWork {
     remote: RemoteOrder,
-    wanted: Option<Result<WantedOrder, Untranslatable>>,
+    wanted: Option<WantedOrder>,
 }
 
 impl RemoteOrders {
@@ -146,46 +144,46 @@ impl RemoteOrders {
         let Some(work) = self.ground.publisher_store.look(read)? else { return Ok(false) };
         let remote = work.remote;
         if let Some(begun) = remote.begun.clone() {
-            return self.clear(id, &remote, begun).await;
+            return self.clear(id, &remote, begun, now).await;
         }
         let marks = remote.marks;
-        let wanted = match work.wanted {
-            Some(Ok(wanted)) => wanted,
-            Some(Err(Untranslatable(why))) => {
-                let stop = move |order: &mut RemoteOrder, now| {
-                    order.stop(ProblemKind::Untranslatable, "create_line_item", why.clone(), now);
-                };
-                self.store(id, stop).await?;
-                return Ok(false);
-            }
-            None => {
-                self.store(id, move |order, now| order.rest(marks, None, now)).await?;
-                return Ok(false);
-            }
+        let Some(wanted) = work.wanted else {
+            self.store(id, move |order, _| order.rest(marks, None, now)).await?;
+            return Ok(false);
         };
         let Some(step) = next_steps(&wanted, &remote).into_iter().next() else {
-            let rest = move |order: &mut RemoteOrder, now| order.rest(marks, Some(&wanted), now);
+            // A flight may have ended since, for which nothing was decided.
+            let rest = move |order: &mut RemoteOrder, _| match &wanted.untranslatable {
+                None => order.rest(marks, Some(&wanted), now),
+                Some(_) if order.marks != marks => false,
+                Some(why) => {
+                    order.rested_at = Some(now);
+                    let why = why.0.clone();
+                    order.stop(ProblemKind::Untranslatable, "create_line_item", why, now);
+                    true
+                }
+            };
             let rested = self.store(id, rest).await?;
             // A change that came meanwhile is worked on at once.
             return Ok(rested == Some(false));
         };
-        self.take(id, remote, step).await
+        self.take(id, remote, step, now).await
     }
 
-    /// Does a step: stores that it is begun, does it, and stores its result.
+    /// Does a step that was decided on at a moment: stores that it is begun, does it, and stores its result.
     async fn take(
         &self,
         id: &str,
         remote: RemoteOrder,
         step: RemoteStep,
+        at: Timestamp,
     ) -> Result<bool, InternalError> {
-        let at = self.ground.clock.now();
-        let marks = remote.marks;
         if step.acts() {
             let begun = step.clone();
+            let read = remote.clone();
             let begin = move |order: &mut RemoteOrder, _| {
-                // A change since it was read may want something else.
-                order.marks == marks && order.begin(&begun, at)
+                // A change since it was read may want something else, and another process may have done it.
+                *order == read && order.begin(&begun, at)
             };
             match self.store(id, begin).await? {
                 Some(true) => {}
@@ -204,6 +202,10 @@ impl RemoteOrders {
             if !order.has_begun(&step, at) {
                 return;
             }
+            // What was looked at may be older than what another process has done since.
+            if !step.acts() && *order != remote {
+                return;
+            }
             match done.clone() {
                 Ok(result) => order.finish(&step, result, now),
                 Err(error) => order.fail(&step, error, pause(pauses), now),
@@ -218,6 +220,7 @@ impl RemoteOrders {
         id: &str,
         remote: &RemoteOrder,
         begun: BegunStep,
+        looked_at: Timestamp,
     ) -> Result<bool, InternalError> {
         let patience = SignedDuration::try_from(self.patience).unwrap_or(SignedDuration::MAX);
         let ends = begun.at.checked_add(patience).unwrap_or(Timestamp::MAX);
@@ -245,7 +248,12 @@ impl RemoteOrders {
                 Ok(found) => order.resolve(&begun.step, found, now),
                 // Whatever the look-up came to: what was begun is still in doubt.
                 Err(StepError::Refused { kind, detail }) => {
+                    order.end_tried_at = Some(looked_at);
                     order.stop(kind, begun.step.name(), detail, now);
+                }
+                Err(StepError::Conflict { detail }) => {
+                    order.end_tried_at = Some(looked_at);
+                    order.stop(ProblemKind::Refused, begun.step.name(), detail, now);
                 }
                 Err(StepError::Missing { .. }) => order.resolve(&begun.step, None, now),
                 Err(StepError::Repeat { .. } | StepError::InDoubt) => {
@@ -338,7 +346,10 @@ impl DeliveryQueue for RemoteOrders {
             let is_last = page.len() < PAGE;
             due.extend(page.into_iter().filter(|order| {
                 let who = Self::who(order);
-                !busy.keys.contains(&who.key) && !busy.owners.contains(&who.owner)
+                // The index may be older than the rules of when a record is due.
+                order.thing.next_at().is_some_and(|at| at <= now)
+                    && !busy.keys.contains(&who.key)
+                    && !busy.owners.contains(&who.owner)
             }));
             if is_last || due.len() >= room {
                 break;
@@ -400,10 +411,8 @@ fn step_error(error: AdServerError) -> StepError {
             RefusalReason::Permission => {
                 StepError::Refused { kind: ProblemKind::Permission, detail }
             }
-            RefusalReason::Conflict
-            | RefusalReason::NoInventory
-            | RefusalReason::Invalid
-            | RefusalReason::Unsupported => {
+            RefusalReason::Conflict => StepError::Conflict { detail },
+            RefusalReason::NoInventory | RefusalReason::Invalid | RefusalReason::Unsupported => {
                 StepError::Refused { kind: ProblemKind::Refused, detail }
             }
         },

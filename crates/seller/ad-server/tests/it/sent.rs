@@ -31,6 +31,26 @@ async fn a_deal_is_sent_whole_and_closed_by_its_id() {
     );
 }
 
+#[tokio::test]
+async fn a_deal_is_rejected_only_by_all_of_its_seats() {
+    let table = [
+        ([2, 2], Some(RemoteState::Rejected)),
+        ([2, 0], Some(RemoteState::PendingApproval)),
+        ([1, 2], Some(RemoteState::Ready)),
+        ([0, 4], Some(RemoteState::Delivering)),
+        ([2, 9], None),
+    ];
+    for ([one, other], expected) in table {
+        let answer = format!(
+            r#"{{"id": "mb_1/pk_1", "buyerstatus": [{{"status": {one}}}, {{"status": {other}}}]}}"#
+        );
+        let server = PreparedServer::start(PreparedAnswer::new(200, answer)).await;
+        let deals = adapter(AdServerKind::Deals, &server.url);
+        let made = deals.put_deal(&specs::deal()).await.unwrap();
+        assert_eq!(made.state, expected, "{one} {other}");
+    }
+}
+
 #[test]
 fn a_paused_deal_says_so_and_keeps_its_terms() {
     let running = tradepost_ad_server::deals::deal_object(&specs::deal(), "ssp.example");

@@ -1,4 +1,7 @@
+use tradepost_document::json::from_value;
+
 use super::*;
+use crate::remote_order::PackageDeal;
 
 fn buy() -> MediaBuy {
     let moment = |text: &str| text.parse::<Timestamp>().unwrap();
@@ -55,5 +58,32 @@ fn a_buy_stands_as_the_published_states_say() {
         let buy = MediaBuy { status: kept, paused, ..buy() };
         let now = format!("2026-06-0{day}T00:00:00Z").parse().unwrap();
         assert_eq!(buy.status_at(now), expected, "{kept:?} {paused} {day}");
+    }
+}
+
+#[test]
+fn extensions_of_a_package_are_the_buyers_and_ours_under_our_name() {
+    let sent = json!({"acme": {"line": 7}, "tradepost": {"deal_id": "another"}});
+    let deal = Some(PackageDeal { auction: None, seats: Vec::new() });
+    let table = [
+        (None, sent.clone(), json!({"acme": {"line": 7}})),
+        (deal.clone(), sent, json!({"acme": {"line": 7}, "tradepost": {"deal_id": "mb-p1"}})),
+        (deal, json!({}), json!({"tradepost": {"deal_id": "mb-p1"}})),
+        (None, json!({"tradepost": {"deal_id": "another"}}), Value::Null),
+    ];
+    for (deal, sent, expected) in table {
+        let product = json!({
+            "package_id": "p1", "product_id": "dealt", "pricing_option_id": "cpm", "budget": 5,
+        });
+        let mut package: Package = from_value(product).unwrap();
+        package.shown.set("ext", sent);
+        package.ad_server = Some(PackageInventory {
+            deal,
+            formats: Vec::new(),
+            inventory: Vec::new(),
+            is_guaranteed: false,
+            sizes: Vec::new(),
+        });
+        assert_eq!(package.published(&buy())["ext"], expected);
     }
 }

@@ -21,8 +21,10 @@ kept! {
         closed?: bool,
         /// What the receiver has refused; the same is not sent again by itself.
         refused?: Option<DealSpec>,
-        /// Text of that refusal.
+        /// Text of the receiver's last refusal, of what was sent or of the close.
         refusal?: Option<String>,
+        /// True once the receiver has refused to close it; that is not tried again by itself.
+        close_refused?: bool,
     }
 }
 
@@ -62,6 +64,7 @@ impl RemoteDeal {
             closed: false,
             refused: None,
             refusal: None,
+            close_refused: false,
         }
     }
 
@@ -96,18 +99,34 @@ impl RemoteDeal {
         !self.closed && (self.sent.is_some() || self.unsure)
     }
 
-    /// Returns the end of its flight while the receiver may have it open. `end` is that of the buy.
-    pub(super) fn ends_at(&self, end: Timestamp) -> Option<Timestamp> {
-        // A longer flight that was refused is wanted nevertheless.
+    /// Returns the times at which it may have to be closed by itself: the end that was sent, one that was refused
+    /// and is wanted nevertheless, and that of the buy (`end`), which is the last.
+    pub(super) fn ends(&self, end: Timestamp) -> impl Iterator<Item = Timestamp> {
         let known = [self.sent.as_ref(), self.refused.as_ref()].into_iter().flatten();
-        let last = known.map(|deal| deal.end_time).max();
-        self.may_be_open().then(|| last.unwrap_or(end))
+        let ends: Vec<Timestamp> = known.map(|deal| deal.end_time).chain([end]).collect();
+        ends.into_iter().filter(|_| self.has_to_be_closed())
+    }
+
+    /// Returns true if the receiver may have it open and did not refuse to close it.
+    pub(super) fn has_to_be_closed(&self) -> bool {
+        self.may_be_open() && !self.close_refused
+    }
+
+    /// Has it sent again where its state is asked for, which is the only question that a receiver answers.
+    pub(super) fn ask_state(&mut self) {
+        self.unsure |= self.shown_state() == DealState::PendingApproval;
+    }
+
+    /// Forgets what the receiver has refused.
+    pub(super) fn forget_refusal(&mut self) {
+        self.refused = None;
+        self.refusal = None;
+        self.close_refused = false;
     }
 
     /// Has it sent again, on behalf of a person.
     pub(super) fn retry(&mut self) {
-        self.refused = None;
-        self.refusal = None;
+        self.forget_refusal();
         self.unsure |= self.sent.is_some() && !self.closed;
     }
 }

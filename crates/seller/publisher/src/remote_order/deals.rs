@@ -5,11 +5,10 @@
 use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 
+use super::progress::{StepResult, cut};
 use super::reconcile::{Difference, DifferenceKind};
 use super::wanted::{Untranslatable, WantedOrder, WantedState};
-use super::{
-    DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemotePhase, RemoteStep,
-};
+use super::{DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemoteStep};
 use crate::account::Account;
 use crate::ad_server::{
     DealAuction, DealSpec, ExternalId, LineItemPricing, RemoteId, RemoteObject, RemoteState,
@@ -30,14 +29,17 @@ pub struct WantedDeal {
     pub is_canceled: bool,
 }
 
-/// Returns the deal of a package.
-pub(super) fn deal(
-    buy: &MediaBuy,
-    package: &Package,
-    inventory: &[String],
-    terms: &PackageDeal,
-    account: Option<&Account>,
-) -> Result<DealSpec, Untranslatable> {
+/// How deals stand for which no step is left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DealsAtRest {
+    /// True if a person of the publisher has to act.
+    pub(super) is_stopped: bool,
+    /// True if the buyer's side has to approve one.
+    pub(super) is_pending: bool,
+}
+
+/// Returns the reason for which a package cannot be sent as a deal.
+pub(super) fn check(package: &Package) -> Result<(), Untranslatable> {
     let package_id = &package.package_id;
     let model = package.price.pricing_model.as_deref().unwrap_or_default();
     if model != LineItemPricing::Cpm.name() {
@@ -45,6 +47,18 @@ pub(super) fn deal(
             "package {package_id} is priced by {model:?}, which deals do not have"
         )));
     }
+    Ok(())
+}
+
+/// Returns the deal of a package. Whether it can be sent like that is for [`check`].
+pub(super) fn deal(
+    buy: &MediaBuy,
+    package: &Package,
+    inventory: &[String],
+    terms: &PackageDeal,
+    account: Option<&Account>,
+) -> DealSpec {
+    let package_id = &package.package_id;
     // The bid of the buyer's is the most that it pays; the deal has what the publisher asks for.
     let (price, usual) = match package.price.price() {
         ProductPrice::Fixed(price) => (price, DealAuction::FixedPrice),
@@ -52,7 +66,7 @@ pub(super) fn deal(
     };
     let domain = account.and_then(|account| account.brand.as_ref()?.domain.clone());
     let advertiser = account.map(|account| account.name.as_str()).unwrap_or_default();
-    Ok(DealSpec {
+    DealSpec {
         external_id: ExternalId::for_deal(&buy.media_buy_id, package_id),
         name: format!("{advertiser} {} {package_id}", package.product_id).trim().to_owned(),
         inventory: inventory.to_vec(),
@@ -64,20 +78,24 @@ pub(super) fn deal(
         start_time: package.start_time.unwrap_or(buy.start_time),
         end_time: package.end_time.unwrap_or(buy.end_time),
         is_paused: package.paused || buy.is_paused(),
-    })
+    }
 }
 
-/// Adds the steps for deals. Each deal is its own: nothing of the others waits for it, or is undone with it.
+/// Adds the steps for deals, ends first. Each deal is its own: nothing of the others waits for it, or is undone
+/// with it.
 pub(super) fn add_steps(wanted: &WantedOrder, remote: &RemoteOrder, steps: &mut Vec<RemoteStep>) {
-    for deal in &wanted.deals {
+    for deal in wanted.deals.iter().filter(|deal| !deal.is_open) {
+        let known = remote.deals.get(&deal.package_id);
+        if known.is_some_and(RemoteDeal::has_to_be_closed) {
+            steps.push(RemoteStep::CloseDeal { package_id: deal.package_id.clone() });
+        }
+    }
+    if wanted.untranslatable.is_some() {
+        return;
+    }
+    for deal in wanted.deals.iter().filter(|deal| deal.is_open) {
         let package_id = deal.package_id.clone();
         let known = remote.deals.get(&package_id);
-        if !deal.is_open {
-            if known.is_some_and(RemoteDeal::may_be_open) {
-                steps.push(RemoteStep::CloseDeal { package_id });
-            }
-            continue;
-        }
         let is_done = known.is_some_and(|known| {
             let is_sent = known.sent.as_ref() == Some(&deal.spec) && !known.unsure;
             is_sent || known.closed || known.refused.as_ref() == Some(&deal.spec)
@@ -151,6 +169,14 @@ impl RemoteOrder {
         }
     }
 
+    /// Returns true if a step has only asked for the state of a deal, and nothing has come of it.
+    pub(super) fn is_question(&self, step: &RemoteStep, result: &StepResult) -> bool {
+        let RemoteStep::PutDeal { package_id, deal } = step else { return false };
+        let StepResult::Object(object) = result else { return false };
+        let known = self.deals.get(package_id);
+        known.is_some_and(|known| known.sent.as_ref() == Some(deal) && known.state == object.state)
+    }
+
     /// Stores that a deal was closed.
     pub(super) fn closed_deal(&mut self, package_id: &str) {
         if let Some(deal) = self.deals.get_mut(package_id) {
@@ -174,22 +200,29 @@ impl RemoteOrder {
         let known = self.deals.entry(package_id.to_owned());
         let known = known.or_insert_with(|| RemoteDeal::unsent(id));
         known.refused = Some(deal.clone());
-        known.refusal = Some(detail.to_owned());
+        known.refusal = Some(cut(detail));
     }
 
-    /// Stores that no step is left for the deals. Returns the phase where they decide it: a person has to act, or
-    /// the buyer's side has to approve one.
-    pub(super) fn rest_deals(
-        &mut self,
-        wanted: &WantedOrder,
-        now: Timestamp,
-    ) -> Option<RemotePhase> {
+    /// Stores that the receiver has refused to close a deal.
+    pub(super) fn refuse_close(&mut self, package_id: &str, detail: &str) {
+        if let Some(deal) = self.deals.get_mut(package_id) {
+            deal.close_refused = true;
+            deal.refusal = Some(cut(detail));
+        }
+    }
+
+    /// Stores that no step is left for the deals.
+    pub(super) fn rest_deals(&mut self, wanted: &WantedOrder, now: Timestamp) -> DealsAtRest {
         let mut is_stopped = false;
         let mut is_pending = false;
         let mut obstacle = None;
         for deal in &wanted.deals {
             let package_id = &deal.package_id;
             let known = self.deals.get_mut(package_id);
+            if !deal.is_open && known.as_ref().is_some_and(|known| known.close_refused) {
+                is_stopped = true;
+                continue;
+            }
             let Some(known) = known.filter(|known| known.sent.is_some() || known.refused.is_some())
             else {
                 // Before its end it would have been sent, so that it is too late now.
@@ -202,6 +235,10 @@ impl RemoteOrder {
             if !deal.is_open {
                 continue;
             }
+            if known.sent.as_ref() == Some(&deal.spec) && !known.unsure {
+                // What was refused is not wanted any more.
+                known.forget_refusal();
+            }
             if known.closed {
                 obstacle = Some(format!(
                     "the deal of package {package_id} was closed, and cannot be opened again"
@@ -209,11 +246,7 @@ impl RemoteOrder {
             }
             match known.shown_state() {
                 DealState::Refused | DealState::Rejected => is_stopped = true,
-                DealState::PendingApproval => {
-                    // Sending it again is how its state is asked for.
-                    known.unsure = true;
-                    is_pending = true;
-                }
+                DealState::PendingApproval => is_pending = true,
                 DealState::Unsent
                 | DealState::Sent
                 | DealState::Ready
@@ -230,11 +263,7 @@ impl RemoteOrder {
             }
             is_stopped = true;
         }
-        if is_stopped {
-            Some(RemotePhase::Stopped)
-        } else {
-            is_pending.then_some(RemotePhase::Waits)
-        }
+        DealsAtRest { is_stopped, is_pending }
     }
 }
 

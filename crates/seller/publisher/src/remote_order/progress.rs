@@ -1,19 +1,20 @@
 //! What follows from the outcome of a step, in the record of a media buy at the ad server.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::seen::SeenOrder;
 use super::wanted::{WantedOrder, WantedState};
 use super::{
-    APPROVAL_POLL, BegunStep, ProblemKind, RemoteCreative, RemoteLineItem, RemoteOrder,
+    APPROVAL_POLL, BegunStep, ProblemKind, RemoteCreative, RemoteDeal, RemoteLineItem, RemoteOrder,
     RemoteOrderObject, RemotePhase, RemoteProblem, RemoteStep,
 };
-use crate::ad_server::{ExternalId, RemoteId, RemoteLineItemView, RemoteObject, RemoteState};
+use crate::ad_server::{RemoteObject, RemoteState};
 
 /// Number of times that objects may vanish before a person is asked.
-const MAX_VANISHED: u32 = 3;
+pub(super) const MAX_VANISHED: u32 = 3;
 
 /// Number of failures in a row after which people are told that the ad server does not answer.
 pub const TOLD_FAILURES: u32 = 8;
@@ -40,19 +41,6 @@ pub enum StepResult {
     Seen(Box<SeenOrder>),
 }
 
-/// What the ad server has of an order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeenOrder {
-    /// The order; `None` when it has none.
-    pub order: Option<RemoteObject>,
-    /// State of the order, where it is there.
-    pub state: Option<RemoteState>,
-    /// Its line items.
-    pub line_items: Vec<RemoteLineItemView>,
-    /// Our ids of creatives that it does not have.
-    pub missing_creatives: BTreeSet<String>,
-}
-
 /// Reason for which a step did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepError {
@@ -67,6 +55,11 @@ pub enum StepError {
     InDoubt,
     /// An object that it names is not there.
     Missing {
+        /// Text of the ad server.
+        detail: String,
+    },
+    /// The object is in a state in which it cannot be done.
+    Conflict {
         /// Text of the ad server.
         detail: String,
     },
@@ -87,6 +80,8 @@ impl RemoteOrder {
         }
         // What ends with its flight is begun in any phase, and repeated like everything else.
         self.phase = RemotePhase::Due;
+        // A process that takes over finds it by this time.
+        self.due_at = Some(self.due_at.unwrap_or(now));
         self.begun = Some(BegunStep { step: step.clone(), at: now, ended: false });
         true
     }
@@ -104,7 +99,9 @@ impl RemoteOrder {
         self.failures = 0;
         self.due_at = Some(now);
         if step.acts() {
-            self.note(step, now);
+            if !self.is_question(step, &result) {
+                self.note(step, now);
+            }
             // A receiver of deals cannot be asked what it has.
             self.unverified |= !step.is_of_deal();
         }
@@ -209,13 +206,14 @@ impl RemoteOrder {
         self.report_due_at = self.report_due_at.or(Some(first));
     }
 
-    /// Has it looked at again in a while: a person elsewhere has to approve it.
+    /// Has it looked at again in a while: a person elsewhere has to approve it, or a deal of it.
     fn wait_for_approval(&mut self, now: Timestamp) {
+        self.deals.values_mut().for_each(RemoteDeal::ask_state);
         self.phase = RemotePhase::Waits;
         self.due_at = now.checked_add(APPROVAL_POLL).ok();
     }
 
-    fn read_state(&mut self, state: RemoteState, now: Timestamp) {
+    pub(super) fn read_state(&mut self, state: RemoteState, now: Timestamp) {
         if let Some(order) = &mut self.order {
             order.state = Some(state);
         }
@@ -258,7 +256,7 @@ impl RemoteOrder {
                 self.begun = None;
                 self.failures = self.failures.saturating_add(1);
                 let pause = pause(self.failures).max(retry_after.unwrap_or_default());
-                self.due_at = Some(wait(pause));
+                self.repeat_at(wait(pause));
                 if !is_failure {
                     // Busy is no outage of which people have to be told.
                     self.failures = self.failures.min(TOLD_FAILURES - 1);
@@ -270,7 +268,7 @@ impl RemoteOrder {
                     begun.ended = true;
                 }
                 self.failures = self.failures.saturating_add(1);
-                self.due_at = Some(wait(pause(self.failures)));
+                self.repeat_at(wait(pause(self.failures)));
             }
             StepError::Missing { .. } if matches!(step, RemoteStep::CancelOrder) => {
                 self.finish(step, StepResult::State(RemoteState::Canceled), now);
@@ -283,6 +281,10 @@ impl RemoteOrder {
             {
                 self.finish(step, StepResult::Done, now);
             }
+            // It was closed by a request whose answer was lost.
+            StepError::Conflict { .. } if matches!(step, RemoteStep::CloseDeal { .. }) => {
+                self.finish(step, StepResult::Done, now);
+            }
             // Something that was confirmed before may be gone: it is looked for, and made again.
             StepError::Missing { .. }
                 if self.order.is_some() && self.vanished < MAX_VANISHED && !step.is_of_deal() =>
@@ -291,14 +293,24 @@ impl RemoteOrder {
                 self.lost = true;
                 self.due_at = Some(now);
             }
-            StepError::Missing { detail } => self.refuse(step, ProblemKind::Refused, detail, now),
+            StepError::Missing { detail } | StepError::Conflict { detail } => {
+                self.refuse(step, ProblemKind::Refused, detail, now);
+            }
             StepError::Refused { kind, detail } => self.refuse(step, kind, detail, now),
         }
     }
 
+    /// Has a step repeated at a time, in any phase.
+    fn repeat_at(&mut self, at: Timestamp) {
+        if matches!(self.phase, RemotePhase::Stopped | RemotePhase::Settled) {
+            self.phase = RemotePhase::Due;
+        }
+        self.due_at = Some(at);
+    }
+
     /// Stores a refusal that repeating does not help.
     fn refuse(&mut self, step: &RemoteStep, kind: ProblemKind, detail: String, now: Timestamp) {
-        self.begun = None;
+        let begun = self.begun.take();
         let is_access = matches!(kind, ProblemKind::Credential | ProblemKind::Permission);
         if step.is_of_creative() && kind != ProblemKind::Credential {
             self.refuse_creative(step, &detail);
@@ -315,20 +327,32 @@ impl RemoteOrder {
             self.due_at = Some(now);
             return;
         }
+        if let RemoteStep::CloseDeal { package_id } = step
+            && !is_access
+        {
+            self.refuse_close(package_id, &detail);
+            self.raise(kind, step.name(), detail, now);
+            self.due_at = Some(now);
+            return;
+        }
         // A part was refused and nothing of it may run: the rest does not stay behind as a draft.
-        if !is_access && self.is_draft() && !self.undoing {
+        // A cancellation that is refused would be refused again.
+        let is_cancellation = matches!(step, RemoteStep::CancelOrder);
+        if !is_access && self.is_draft() && !self.undoing && !is_cancellation {
             self.raise(kind, step.name(), detail, now);
             self.undoing = true;
             self.phase = RemotePhase::Due;
             self.due_at = Some(now);
             return;
         }
+        // A step that was begun before an end and is refused after it was no try to end anything.
+        self.end_tried_at = Some(begun.map_or(now, |begun| begun.at));
         self.stop(kind, step.name(), detail, now);
     }
 
     fn refuse_creative(&mut self, step: &RemoteStep, detail: &str) {
         if let RemoteStep::CreateCreative { creative } = step {
-            let refusal = Some(detail.chars().take(MAX_DETAIL).collect());
+            let refusal = Some(cut(detail));
             let refused = RemoteCreative { id: None, seen: false, refusal };
             self.creatives.insert(creative.external_id.0.clone(), refused);
         }
@@ -349,7 +373,7 @@ impl RemoteOrder {
     }
 
     pub(super) fn raise(&mut self, kind: ProblemKind, step: &str, detail: String, now: Timestamp) {
-        let detail = detail.chars().take(MAX_DETAIL).collect();
+        let detail = cut(&detail);
         self.problem = Some(RemoteProblem { at: now, kind, step: step.to_owned(), detail });
     }
 
@@ -365,21 +389,22 @@ impl RemoteOrder {
         }
     }
 
-    /// Stores that no step is left for what is wanted; `None` when the buy is gone. Returns false when there was a
-    /// change since the work began.
+    /// Stores that no step is left for what is wanted; `None` when the buy is gone. `now` is the moment for which that
+    /// was decided. Returns false when there was a change since the work began.
     pub fn rest(&mut self, marks: u64, wanted: Option<&WantedOrder>, now: Timestamp) -> bool {
         if self.marks != marks {
             return false;
         }
         self.rested_at = Some(now);
-        let of_deals = wanted.and_then(|wanted| self.rest_deals(wanted, now));
-        if of_deals == Some(RemotePhase::Stopped) {
+        let deals = wanted.map(|wanted| self.rest_deals(wanted, now)).unwrap_or_default();
+        if deals.is_stopped {
             self.phase = RemotePhase::Stopped;
             self.due_at = None;
-            return true;
+        } else {
+            self.rest_order(wanted, now);
         }
-        self.rest_order(wanted, now);
-        if of_deals == Some(RemotePhase::Waits) && self.phase == RemotePhase::Settled {
+        // A deal that is pending is asked about, whatever has stopped the others.
+        if deals.is_pending {
             self.wait_for_approval(now);
         }
         true
@@ -433,130 +458,9 @@ impl RemoteOrder {
         let last = self.ends_at.checked_add(REPORTED_AFTER).unwrap_or(Timestamp::MAX);
         now.checked_add(every).ok().filter(|next| *next <= last)
     }
-
-    /// Stores what the ad server has: what is not there is made again, and what differs is changed again.
-    fn compare(&mut self, seen: SeenOrder, now: Timestamp) {
-        if self.order.is_none() {
-            return;
-        }
-        self.unverified = false;
-        let was_lost = std::mem::take(&mut self.lost);
-        let mut differs = !seen.missing_creatives.is_empty();
-        for creative in &seen.missing_creatives {
-            self.creatives.remove(creative);
-            let id = ExternalId(creative.clone());
-            for item in self.line_items.values_mut() {
-                item.creatives.remove(&id);
-            }
-        }
-        for creative in self.creatives.values_mut() {
-            creative.seen = true;
-        }
-        match seen.order {
-            None => {
-                self.order = None;
-                self.line_items.clear();
-                differs = true;
-            }
-            Some(object) => {
-                differs |= self.compare_order(object.id, seen.state, now);
-                differs |= self.compare_line_items(&seen.line_items);
-            }
-        }
-        self.unverified |= differs;
-        if !differs && !was_lost {
-            self.vanished = 0;
-            return;
-        }
-        // Each round counts once, however much was gone.
-        self.vanished += 1;
-        if self.vanished > MAX_VANISHED && self.phase != RemotePhase::Stopped {
-            let detail =
-                "the ad server confirms objects and changes that it does not have".to_owned();
-            self.stop(ProblemKind::Vanished, "verify", detail, now);
-        }
-    }
-
-    /// Stores the state of the order. Returns true if a change that was confirmed was not done.
-    fn compare_order(&mut self, id: RemoteId, state: Option<RemoteState>, now: Timestamp) -> bool {
-        let Some(order) = &mut self.order else { return false };
-        order.id = id;
-        let Some(state) = state else { return false };
-        let is_still_draft = state == RemoteState::Draft && order.approved;
-        order.approved &= !is_still_draft;
-        if order.state == Some(RemoteState::Canceled) && state != RemoteState::Canceled {
-            order.state = Some(state);
-            return true;
-        }
-        if order.state != Some(state) {
-            self.read_state(state, now);
-        }
-        is_still_draft
-    }
-
-    /// Stores what there is of the line items. Returns true if something that was confirmed was not done.
-    fn compare_line_items(&mut self, seen: &[RemoteLineItemView]) -> bool {
-        let mut differs = false;
-        let made = self.creatives.iter();
-        let made: BTreeMap<&str, &RemoteId> =
-            made.filter_map(|(id, one)| Some((id.as_str(), one.id.as_ref()?))).collect();
-        self.line_items.retain(|_, item| {
-            let named = |view: &&RemoteLineItemView| {
-                view.object.external_id.as_ref() == Some(&item.sent.external_id)
-            };
-            let numbered = |view: &&RemoteLineItemView| view.object.id == item.id;
-            let Some(view) = seen.iter().find(numbered).or_else(|| seen.iter().find(named)) else {
-                differs = true;
-                return false;
-            };
-            item.id = view.object.id.clone();
-            if item.canceled {
-                return true;
-            }
-            let mut is_other = false;
-            if let Some(state) = view.object.state {
-                item.state = Some(state);
-                let is_paused = state == RemoteState::Paused;
-                if is_paused != item.sent.is_paused
-                    && matches!(state, RemoteState::Paused | RemoteState::Delivering)
-                {
-                    item.sent.is_paused = is_paused;
-                    is_other = true;
-                }
-            }
-            let sent = &mut item.sent;
-            let start = other_second(view.start_time, sent.start_time);
-            is_other |= adopt(&mut sent.start_time, start);
-            let end = other_second(view.end_time, sent.end_time);
-            is_other |= adopt(&mut sent.end_time, end);
-            is_other |= adopt(&mut sent.budget, view.budget);
-            if let Some(shown) = &view.creatives {
-                let before = item.creatives.len();
-                let is_there =
-                    |id: &ExternalId| made.get(id.0.as_str()).is_some_and(|id| shown.contains(*id));
-                item.creatives.retain(is_there);
-                is_other |= item.creatives.len() != before;
-            }
-            differs |= is_other;
-            true
-        });
-        differs
-    }
 }
 
-/// Returns the time that an ad server shows if it is of another second than the one that was sent: some keep whole
-/// seconds only.
-pub(super) fn other_second(seen: Option<Timestamp>, sent: Timestamp) -> Option<Timestamp> {
-    seen.filter(|seen| seen.as_second() != sent.as_second())
-}
-
-/// Sets what is there in place of what was sent. Returns true if it differs.
-fn adopt<T: PartialEq>(sent: &mut T, seen: Option<T>) -> bool {
-    match seen {
-        Some(seen) if seen != *sent => {
-            *sent = seen;
-            true
-        }
-        Some(_) | None => false,
-    }
+/// Returns as much of a text of the ad server as is stored.
+pub(super) fn cut(detail: &str) -> String {
+    detail.chars().take(MAX_DETAIL).collect()
 }

@@ -6,7 +6,7 @@ use tradepost_document::catalog::Vocabulary as _;
 
 use super::RemoteOrder;
 use super::deals;
-use super::progress::{SeenOrder, other_second};
+use super::seen::{SeenOrder, other_second};
 use super::wanted::{WantedOrder, WantedState};
 use crate::ad_server::{ExternalId, RemoteLineItemView, RemoteState};
 

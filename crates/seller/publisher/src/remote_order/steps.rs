@@ -11,8 +11,11 @@ use crate::ad_server::{LineItemSpec, RemoteState};
 pub fn next_steps(wanted: &WantedOrder, remote: &RemoteOrder) -> Vec<RemoteStep> {
     let mut steps = Vec::new();
     let state = if remote.undoing { WantedState::Canceled } else { wanted.state };
+    // An order can wait for a person, or stay refused, for as long as it likes: deals do not wait for it.
+    deals::add_steps(wanted, remote, &mut steps);
     match state {
         WantedState::None => return steps,
+        _ if wanted.untranslatable.is_some() => {}
         _ if remote.lost && remote.order.is_some() => {}
         WantedState::Canceled => cancel(remote.order.as_ref(), &mut steps),
         // What was approved ends by its dates.
@@ -20,8 +23,7 @@ pub fn next_steps(wanted: &WantedOrder, remote: &RemoteOrder) -> Vec<RemoteStep>
         WantedState::Over => {}
         WantedState::Live => live(wanted, remote, &mut steps),
     }
-    deals::add_steps(wanted, remote, &mut steps);
-    let is_unsure = remote.unverified || remote.lost;
+    let is_unsure = (remote.unverified || remote.lost) && wanted.untranslatable.is_none();
     if steps.is_empty() && is_unsure && remote.order.is_some() {
         steps.push(RemoteStep::Verify);
     }

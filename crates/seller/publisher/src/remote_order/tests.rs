@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use tradepost_document::json::from_value;
 use tradepost_document::json::json;
 
-use super::progress::{SeenOrder, StepError, StepResult};
+use super::progress::{StepError, StepResult};
 use super::reconcile::differences;
+use super::seen::SeenOrder;
 use super::steps::next_steps;
 use super::wanted::{WantedLineItem, WantedOrder, WantedState};
 use super::{ProblemKind, RemoteOrder, RemotePhase, RemoteStep};
@@ -81,6 +82,7 @@ fn wanted() -> WantedOrder {
         line_items: vec![item("p1", &[creative().external_id]), item("p2", &[])],
         creatives: [(creative().external_id, creative())].into(),
         unusable: Vec::new(),
+        untranslatable: None,
     }
 }
 
@@ -243,6 +245,18 @@ fn each_refusal_is_stopped_undone_or_left_to_a_creative() {
             assert_eq!(next, [RemoteStep::CancelOrder]);
         }
     }
+}
+
+#[test]
+fn a_refused_cancellation_of_a_draft_is_not_sent_again() {
+    let mut remote = fresh();
+    let made = next_steps(&wanted(), &remote).into_iter().next().unwrap();
+    remote.finish(&made, result(&made), now());
+    let canceled = WantedOrder { state: WantedState::Canceled, ..wanted() };
+    assert_eq!(next_steps(&canceled, &remote), [RemoteStep::CancelOrder]);
+    let refused = StepError::Refused { kind: ProblemKind::Refused, detail: "no".to_owned() };
+    remote.fail(&RemoteStep::CancelOrder, refused, |_| Duration::from_secs(1), now());
+    assert_eq!((remote.phase, remote.undoing), (RemotePhase::Stopped, false));
 }
 
 #[test]

@@ -82,6 +82,9 @@ pub struct WantedOrder {
     pub creatives: BTreeMap<ExternalId, CreativeSpec>,
     /// Ids of approved creatives that have nothing that an ad server can deliver.
     pub unusable: Vec<String>,
+    /// Reason for which a package cannot be described to the ad server: then deals are closed, and nothing else
+    /// is done.
+    pub untranslatable: Option<Untranslatable>,
 }
 
 /// A line item as it is wanted.
@@ -108,7 +111,7 @@ pub fn read_wanted(
     remote: &RemoteOrder,
     terms: &OrderTerms,
     now: Timestamp,
-) -> Result<Option<Result<WantedOrder, Untranslatable>>, InternalError> {
+) -> Result<Option<WantedOrder>, InternalError> {
     let Some(buy) = reader.find::<MediaBuy>(&remote.media_buy_id)? else { return Ok(None) };
     let account = Account::find_for(&buy.record, reader)?;
     let ids = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
@@ -150,7 +153,7 @@ pub(crate) fn planned(
         match &inventory.deal {
             Some(of_deal) => {
                 let spec = deal(buy, package, &inventory.inventory, of_deal, account);
-                deals.insert(index, spec);
+                deals.insert(index, super::deals::check(package).map(|()| spec));
             }
             None => {
                 line_items.insert(index, line_item(buy, package, inventory, name, terms));
@@ -188,14 +191,14 @@ fn order(buy: &MediaBuy, account: Option<&Account>, name: &str, terms: &OrderTer
 }
 
 /// Returns what is wanted of the ad server for a media buy.
-fn wanted(
+pub(super) fn wanted(
     buy: &MediaBuy,
     account: Option<&Account>,
     library: &[Stored<Creative>],
     remote: &RemoteOrder,
     terms: &OrderTerms,
     now: Timestamp,
-) -> Result<WantedOrder, Untranslatable> {
+) -> WantedOrder {
     let name = remote.external_name();
     let carried =
         buy.packages.iter().filter_map(|package| Some((package, package.ad_server.as_ref()?)));
@@ -214,18 +217,20 @@ fn wanted(
     let mut unusable = BTreeSet::new();
     let mut line_items = Vec::new();
     let mut deals = Vec::new();
+    let mut untranslatable = None;
     let needs_order = carried.iter().any(|(_, inventory)| inventory.deal.is_none());
     for (package, inventory) in carried {
         if let Some(of_deal) = inventory.deal.as_ref().filter(|_| state != WantedState::None) {
-            let spec = deal(buy, package, &inventory.inventory, of_deal, account)?;
+            let spec = deal(buy, package, &inventory.inventory, of_deal, account);
             let spec = DealSpec { name: short(&spec.name), ..spec };
             let is_canceled = state == WantedState::Canceled || !package.is_live();
-            deals.push(WantedDeal {
-                package_id: package.package_id.clone(),
-                is_open: state == WantedState::Live && !is_canceled && now < spec.end_time,
-                is_canceled,
-                spec,
-            });
+            let is_open = state == WantedState::Live && !is_canceled && now < spec.end_time;
+            // A deal is closed by its id, whatever it is.
+            if is_open && let Err(why) = super::deals::check(package) {
+                untranslatable = Some(why);
+            }
+            let package_id = package.package_id.clone();
+            deals.push(WantedDeal { package_id, spec, is_open, is_canceled });
         }
         if inventory.deal.is_some() || state != WantedState::Live {
             continue;
@@ -245,11 +250,25 @@ fn wanted(
                 }
             }
         }
-        let spec = line_item(buy, package, inventory, &name, terms)?;
-        line_items.push(WantedLineItem { spec, is_canceled: !package.is_live(), creatives: shown });
+        match line_item(buy, package, inventory, &name, terms) {
+            Ok(spec) => {
+                let is_canceled = !package.is_live();
+                line_items.push(WantedLineItem { spec, is_canceled, creatives: shown });
+            }
+            Err(why) => untranslatable = Some(why),
+        }
     }
     let unusable = unusable.into_iter().collect();
-    Ok(WantedOrder { state, needs_order, order, line_items, deals, creatives, unusable })
+    WantedOrder {
+        state,
+        needs_order,
+        order,
+        line_items,
+        deals,
+        creatives,
+        unusable,
+        untranslatable,
+    }
 }
 
 fn line_item(

@@ -85,15 +85,20 @@ fn what_a_deal_cannot_be_is_refused_at_its_field() {
         {"code":"UNSUPPORTED_FEATURE","message":"the package is sold as a deal, whose creatives your bidder serves; leave them out","recovery":"correctable","field":"packages[0].creative_assignments","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
         {"code":"UNSUPPORTED_FEATURE","message":"the package is sold as a deal, which promises no impressions; leave them out","recovery":"correctable","field":"packages[0].impressions","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
     "#]].assert_eq(&errors(&refused));
+    // Whatever the ad server is, if there is one yet.
+    for shop in [&shop, &self::shop(None)] {
+        let refused = shop.create(json!({"packages": [dealt(json!({"targeting_overlay": cap}))]}));
+        expect![[r#"
+            {"code":"UNSUPPORTED_FEATURE","message":"the package is sold as a deal, whose targeting your bidder applies; leave it out","recovery":"correctable","field":"packages[0].targeting_overlay.frequency_cap","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
+        "#]].assert_eq(&errors(&refused));
+    }
     let refused = shop.create(json!({"packages": [
-        dealt(json!({"targeting_overlay": cap})),
         dealt(json!({"product_id": "promised"})),
         dealt(json!({"product_id": "clicked", "pricing_option_id": "cpc"})),
     ]}));
     expect![[r#"
-        {"code":"UNSUPPORTED_FEATURE","message":"the seller's ad server does not do this; details.reason says what; leave it out, or choose something else","recovery":"correctable","field":"packages[0].targeting_overlay.frequency_cap","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"reason":"A deal carries no targeting; the buyer's side applies it."}}
-        {"code":"PRODUCT_UNAVAILABLE","message":"the seller's ad server cannot deliver this product now; choose another one","recovery":"correctable","field":"packages[1].product_id","suggestion":"choose another product","details":{"product_id":"promised"}}
-        {"code":"UNSUPPORTED_FEATURE","message":"the seller's ad server does not do this; details.reason says what; leave it out, or choose something else","recovery":"correctable","field":"packages[2].pricing_option_id","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"reason":"A deal has a price for a thousand impressions."}}
+        {"code":"PRODUCT_UNAVAILABLE","message":"the seller's ad server cannot deliver this product now; choose another one","recovery":"correctable","field":"packages[0].product_id","suggestion":"choose another product","details":{"product_id":"promised"}}
+        {"code":"UNSUPPORTED_FEATURE","message":"the seller's ad server does not do this; details.reason says what; leave it out, or choose something else","recovery":"correctable","field":"packages[1].pricing_option_id","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"reason":"A deal has a price for a thousand impressions."}}
     "#]].assert_eq(&errors(&refused));
     assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
     let made = shop.create(json!({"packages": [dealt(json!({}))]}));

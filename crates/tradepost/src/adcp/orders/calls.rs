@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use tradepost_ad_server::{AdServer, AdServerError, RefusalReason, StateChange};
 use tradepost_publisher::ad_server::{RemoteId, RemoteState};
-use tradepost_publisher::remote_order::progress::{SeenOrder, StepResult};
+use tradepost_publisher::remote_order::progress::StepResult;
+use tradepost_publisher::remote_order::seen::SeenOrder;
 use tradepost_publisher::remote_order::{RemoteOrder, RemoteStep};
 
 use super::RemoteOrders;

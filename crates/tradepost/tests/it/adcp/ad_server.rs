@@ -139,10 +139,12 @@ impl House {
     pub(super) fn settle(&self, id: &str) -> RemoteOrder {
         for _ in 0..LOOKS {
             let order = self.order(id);
-            if matches!(order.phase, RemotePhase::Settled | RemotePhase::Stopped) {
+            let is_due = order.has_steps(self.clock.now());
+            if !is_due && matches!(order.phase, RemotePhase::Settled | RemotePhase::Stopped) {
                 return order;
             }
-            let due = order.due_at.expect("a time at which it goes on");
+            let due = (!is_due).then(|| order.due_at.expect("a time at which it goes on"));
+            let due = due.unwrap_or_else(|| self.clock.now());
             let wait = due.duration_since(self.clock.now()).max(SignedDuration::ZERO);
             self.hand.advance(wait);
             self.turn(id);
@@ -398,14 +400,18 @@ fn an_order_refused_in_part_is_undone_and_made_anew() {
 
 #[test]
 fn an_order_that_stays_a_draft_ends_with_its_flight() {
-    let house = House::on_sqlite();
-    house.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
-    let (id, _) = house.buy(1);
-    house.settle(&id);
-    house.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
-    house.turn(&id);
-    let state = house.ad_server.with(|made| made.orders_named(&id)[0].1.state);
-    assert_eq!(state, RemoteState::Canceled);
+    for fault in [Fault::None, Fault::CrashBefore, Fault::CrashAfter, Fault::LostAnswer] {
+        let house = House::on_sqlite();
+        house.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
+        let (id, _) = house.buy(1);
+        house.settle(&id);
+        house.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
+        house.ad_server.fail([fault]);
+        house.turn(&id);
+        house.settle(&id);
+        let state = house.ad_server.with(|made| made.orders_named(&id)[0].1.state);
+        assert_eq!(state, RemoteState::Canceled, "{fault:?}");
+    }
 }
 
 #[test]

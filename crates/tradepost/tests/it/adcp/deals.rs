@@ -112,6 +112,7 @@ fn faults(random: &mut fastrand::Rng, count: usize) -> Vec<Fault> {
 /// Kills processes at every step of many buys, which change and end meanwhile.
 fn is_dealt_once(house: &House) {
     let mut random = fastrand::Rng::with_seed(41);
+    let mut closed = 0;
     for number in 0..BUYS {
         let buy = house.buy_deals(number);
         house.ad_server.fail(faults(&mut random, 12));
@@ -132,10 +133,11 @@ fn is_dealt_once(house: &House) {
         house.ad_server.fail([]);
         if is_canceled {
             // What was never sent needs no end; what may have been sent was closed.
-            let is_open = house.ad_server.with(|made| {
-                made.deals.iter().any(|(id, deal)| id.starts_with(&buy.id) && !deal.is_closed)
+            house.ad_server.with(|made| {
+                let made = made.deals.iter().filter(|(id, _)| id.starts_with(&buy.id));
+                assert!(made.clone().all(|(_, deal)| deal.is_closed), "{order:#?}");
+                closed += made.count();
             });
-            assert!(!is_open, "{order:#?}");
             continue;
         }
         house.has_deals(&buy, false);
@@ -144,6 +146,7 @@ fn is_dealt_once(house: &House) {
             assert!({ ends }.all(|end| end == "2031-09-01T00:00:00Z"), "{made:#?}");
         });
     }
+    assert!(closed > 0, "some were made before their buy was canceled");
     assert_eq!(house.events().len(), 0, "nobody has to do anything");
 }
 
@@ -228,20 +231,53 @@ fn changes_of_a_buyer_reach_the_receiver() {
 
 #[test]
 fn a_deal_is_closed_at_the_end_of_its_flight() {
+    // The receiver is down for a while, or our process dies.
+    for faults in [
+        vec![Fault::Unsent, Fault::LostAnswer],
+        vec![Fault::CrashBefore],
+        vec![Fault::CrashAfter],
+        vec![Fault::None, Fault::CrashBefore],
+        vec![Fault::None, Fault::CrashAfter],
+    ] {
+        let house = on_sqlite();
+        let buy = house.buy_deals(1);
+        let order = house.settle(&buy.id);
+        let end = order.ends_at;
+        house.hand.advance(end.duration_since(house.clock.now()) - SignedDuration::from_secs(1));
+        house.turn(&buy.id);
+        house.has_deals(&buy, false);
+        house.hand.advance(SignedDuration::from_secs(1));
+        house.ad_server.fail(faults.clone());
+        house.turn(&buy.id);
+        assert!(house.order(&buy.id).next_at().is_some(), "{faults:?}");
+        house.settle(&buy.id);
+        house.has_deals(&buy, true);
+        assert_eq!(house.order(&buy.id).next_at(), None, "{faults:?}");
+    }
+}
+
+#[test]
+fn a_close_that_is_refused_waits_for_people() {
     let house = on_sqlite();
     let buy = house.buy_deals(1);
-    let order = house.settle(&buy.id);
-    let end = order.ends_at;
-    house.hand.advance(end.duration_since(house.clock.now()) - SignedDuration::from_secs(1));
-    house.turn(&buy.id);
-    house.has_deals(&buy, false);
-    house.hand.advance(SignedDuration::from_secs(1));
-    // The receiver is down for a while.
-    house.ad_server.fail([Fault::Unsent, Fault::LostAnswer]);
-    house.turn(&buy.id);
     house.settle(&buy.id);
+    house.ad_server.refuse("close_deal", Some(RefusalReason::Invalid));
+    house.change(&buy, "cancel", json!({"canceled": true}));
+    let order = house.settle(&buy.id);
+    assert_eq!(order.phase, RemotePhase::Stopped);
+    assert_eq!(order.problem.as_ref().unwrap().step, "close_deal");
+    let closes = || {
+        let is_close = |call: &&String| call.starts_with("close_deal");
+        house.ad_server.with(|made| made.calls.iter().filter(is_close).count())
+    };
+    assert_eq!(closes(), 2, "each is tried, whatever becomes of the other");
+    house.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
+    house.settle(&buy.id);
+    assert_eq!(closes(), 2);
+    house.ad_server.refuse("close_deal", None);
+    house.retry(&buy.id);
+    assert_eq!(house.settle(&buy.id).phase, RemotePhase::Settled);
     house.has_deals(&buy, true);
-    assert_eq!(house.order(&buy.id).next_at(), None);
 }
 
 #[test]

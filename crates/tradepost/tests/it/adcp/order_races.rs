@@ -21,6 +21,7 @@ use tradepost_store::Store;
 
 use super::ad_server::{House, account, carried};
 use crate::process::pause;
+use crate::support::ad_server::Made;
 use crate::support::postgres::Scratch;
 use crate::support::publisher;
 use crate::support::{NOW, at};
@@ -307,6 +308,8 @@ fn a_changed_budget_wins(desks: &TwoDesks) {
             assert_eq!(total, MoneyAmount::whole(budget + 20_000));
         });
     }
+    let is_changed = |made: &mut Made| made.calls.iter().any(|call| call.starts_with("change_"));
+    assert!(house.ad_server.with(is_changed), "a change has come in the middle of the work");
 }
 
 #[test]

@@ -147,7 +147,9 @@ fn serve(
             .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
             .collect();
         let length = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        let mut body = vec![0; length?.1.parse().ok()?];
+        // A request without a length has no body.
+        let length = length.map_or("0", |(_, value)| value);
+        let mut body = vec![0; length.parse().ok()?];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).ok()?;
         let number = {

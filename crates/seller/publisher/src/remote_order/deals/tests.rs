@@ -8,12 +8,14 @@ use tradepost_document::json::{from_value, json};
 use super::super::progress::{StepError, StepResult};
 use super::super::reconcile::differences;
 use super::super::steps::next_steps;
-use super::super::wanted::{WantedOrder, WantedState};
-use super::super::{DealState, ProblemKind, RemoteOrder, RemotePhase, RemoteStep};
+use super::super::wanted::{OrderTerms, Untranslatable, WantedOrder, WantedState};
+use super::super::{
+    DealState, ProblemKind, RemoteOrder, RemoteOrderObject, RemotePhase, RemoteStep,
+};
 use super::WantedDeal;
 use crate::ad_server::{DealSpec, ExternalId, OrderSpec, RemoteId, RemoteObject, RemoteState};
 use crate::money::MoneyAmount;
-use crate::remote_order::progress::SeenOrder;
+use crate::remote_order::seen::SeenOrder;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -67,6 +69,7 @@ fn wanted() -> WantedOrder {
         deals: vec![deal("p1"), deal("p2")],
         creatives: std::collections::BTreeMap::new(),
         unusable: Vec::new(),
+        untranslatable: None,
     }
 }
 
@@ -95,6 +98,7 @@ fn done(
     while let Some(step) = next_steps(wanted, remote).into_iter().next() {
         assert!(names.len() < 20, "{names:?}");
         assert!(remote.begin(&step, now));
+        assert!(remote.next_at().is_some(), "a process that takes over finds it: {names:?}");
         remote.finish(&step, result(&step, state), now);
         names.push(step.describe());
     }
@@ -301,16 +305,186 @@ fn what_was_not_made_in_time_or_closed_waits_for_people() {
 }
 
 #[test]
-fn a_receiver_without_the_deal_needs_not_close_it() {
+fn a_deal_that_is_gone_or_closed_already_needs_no_close() {
+    let missing = StepError::Missing { detail: "no such deal".to_owned() };
+    let archived = StepError::Conflict { detail: "archived is for good".to_owned() };
+    for error in [missing, archived] {
+        let mut remote = fresh();
+        let mut wanted = wanted();
+        done(&wanted, &mut remote, None, now());
+        wanted.deals[0].is_open = false;
+        let step = next_steps(&wanted, &remote).remove(0);
+        fail(&mut remote, &step, error, now());
+        assert_eq!(state(&remote, "p1"), DealState::Closed);
+        assert_eq!(remote.problem, None);
+    }
+}
+
+/// Begins a step, and has it fail.
+fn fail(remote: &mut RemoteOrder, step: &RemoteStep, error: StepError, now: Timestamp) {
+    assert!(remote.begin(step, now));
+    remote.fail(step, error, |_| Duration::from_secs(1), now);
+}
+
+fn refused(kind: ProblemKind) -> StepError {
+    StepError::Refused { kind, detail: "no".repeat(1_000) }
+}
+
+#[test]
+fn a_refused_close_holds_up_no_other_and_waits_for_people() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    wanted.deals.push(deal("p3"));
+    done(&wanted, &mut remote, None, now());
+    wanted.state = WantedState::Canceled;
+    wanted.deals.iter_mut().for_each(|deal| deal.is_open = false);
+    let close = next_steps(&wanted, &remote).remove(0);
+    assert_eq!(close.describe(), "close_deal p1");
+    fail(&mut remote, &close, refused(ProblemKind::Refused), now());
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["close_deal p2", "close_deal p3"]);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert_eq!(remote.problem.as_ref().unwrap().step, "close_deal");
+    assert!(!remote.deals["p1"].closed);
+    assert_eq!(remote.deals["p1"].refusal.as_ref().unwrap().len(), 500, "cut");
+    assert!(!remote.has_steps(at("2026-09-01T00:00:00Z")), "it is not tried by itself");
+    remote.retry(now());
+    assert!(!remote.unverified, "there is nothing that could be verified");
+    assert_eq!(done(&wanted, &mut remote, None, now()), ["close_deal p1"]);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+    assert_eq!(remote.problem, None);
+}
+
+#[test]
+fn deals_do_not_wait_for_the_order_of_the_same_buy() {
+    let mut wanted = wanted();
+    wanted.needs_order = true;
+    let mut remote = fresh();
+    let steps = next_steps(&wanted, &remote);
+    let names: Vec<_> = steps.iter().map(RemoteStep::describe).collect();
+    assert_eq!(names, ["put_deal p1", "put_deal p2", "create_order", "approve_order"]);
+    for step in &steps[..2] {
+        remote.finish(step, result(step, None), now());
+    }
+    // The order was refused, waits for a person, was undone, or could not be undone: a deal is paused.
+    fail(&mut remote, &steps[2], refused(ProblemKind::Refused), now());
+    let order = |state| RemoteOrderObject {
+        id: RemoteId("o".to_owned()),
+        state: Some(state),
+        sent: wanted.order.clone(),
+        approved: state == RemoteState::PendingApproval,
+    };
+    let mut pending = remote.clone();
+    pending.order = Some(order(RemoteState::PendingApproval));
+    let mut undone = remote.clone();
+    undone.order = Some(order(RemoteState::Canceled));
+    undone.undoing = true;
+    let mut stuck = undone.clone();
+    stuck.order = Some(order(RemoteState::Draft));
+    wanted.deals[0].spec.is_paused = true;
+    for mut remote in [remote, pending, undone, stuck] {
+        remote.mark(now());
+        assert!(remote.has_steps(now()), "{remote:#?}");
+        assert_eq!(next_steps(&wanted, &remote)[0].describe(), "put_deal p1");
+    }
+}
+
+#[test]
+fn what_is_refused_after_an_end_was_no_try_to_end_anything() {
     let mut remote = fresh();
     let mut wanted = wanted();
     done(&wanted, &mut remote, None, now());
-    wanted.deals[0].is_open = false;
+    wanted.deals[1].spec.is_paused = true;
     let step = next_steps(&wanted, &remote).remove(0);
-    assert!(remote.begin(&step, now()));
-    let missing = StepError::Missing { detail: "no such deal".to_owned() };
-    remote.fail(&step, missing, |_| Duration::from_secs(1), now());
-    assert_eq!(state(&remote, "p1"), DealState::Closed);
+    assert!(remote.begin(&step, at("2026-07-31T23:59:59Z")));
+    let later = at("2026-08-01T00:00:01Z");
+    remote.fail(&step, refused(ProblemKind::Credential), |_| Duration::from_secs(1), later);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert!(remote.has_steps(later), "the flight is over");
+    // It was decided for a moment before the end that nothing is left.
+    let mut remote = fresh();
+    done(&wanted, &mut remote, None, at("2026-07-31T23:59:59Z"));
+    assert!(remote.has_steps(later));
+}
+
+#[test]
+fn a_refused_change_that_is_taken_back_is_forgotten() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    done(&wanted, &mut remote, None, now());
+    wanted.deals[0].spec.end_time = at("2026-09-01T00:00:00Z");
+    let longer = next_steps(&wanted, &remote).remove(0);
+    fail(&mut remote, &longer, refused(ProblemKind::Refused), now());
+    assert_eq!(done(&wanted, &mut remote, None, now()), [""; 0]);
+    assert_eq!(state(&remote, "p1"), DealState::Refused);
+    wanted.deals[0].spec.end_time = end();
+    remote.mark(now());
+    assert_eq!(done(&wanted, &mut remote, None, now()), [""; 0]);
+    assert_eq!(state(&remote, "p1"), DealState::Sent);
+    assert_eq!(remote.deals["p1"].refusal, None);
+    assert_eq!(remote.phase, RemotePhase::Settled);
+    assert_eq!(remote.problem, None);
+    assert_eq!(remote.next_at(), Some(end()));
+}
+
+#[test]
+fn a_pending_deal_is_asked_about_beside_a_refused_one() {
+    let mut remote = fresh();
+    let wanted = wanted();
+    let step = next_steps(&wanted, &remote).remove(0);
+    fail(&mut remote, &step, refused(ProblemKind::Refused), now());
+    let pending = Some(RemoteState::PendingApproval);
+    assert_eq!(done(&wanted, &mut remote, pending, now()), ["put_deal p2"]);
+    for asked in ["2026-06-01T00:05:00Z", "2026-06-01T00:10:00Z"] {
+        assert_eq!(remote.phase, RemotePhase::Waits);
+        assert!(remote.problem.is_some(), "people have to mend the other one");
+        assert_eq!(remote.next_at(), Some(at(asked)));
+        assert_eq!(done(&wanted, &mut remote, pending, at(asked)), ["put_deal p2"]);
+    }
+    assert_eq!(remote.done.len(), 1, "questions are not remembered");
+    let asked = remote.due_at.unwrap();
+    done(&wanted, &mut remote, Some(RemoteState::Ready), asked);
+    assert_eq!(remote.done.len(), 2);
+    assert_eq!(remote.phase, RemotePhase::Stopped);
+    assert_eq!(state(&remote, "p2"), DealState::Ready);
+}
+
+#[test]
+fn deals_are_closed_beside_what_cannot_be_described() {
+    let mut remote = fresh();
+    let mut wanted = wanted();
+    done(&wanted, &mut remote, None, now());
+    wanted.untranslatable = Some(Untranslatable("priced by the day".to_owned()));
+    wanted.needs_order = true;
+    wanted.deals[0].spec.is_paused = true;
+    assert_eq!(next_steps(&wanted, &remote), []);
+    wanted.deals[1].is_open = false;
+    let steps: Vec<_> = next_steps(&wanted, &remote).iter().map(RemoteStep::describe).collect();
+    assert_eq!(steps, ["close_deal p2"]);
+}
+
+#[test]
+fn a_package_that_cannot_be_described_is_closed_nevertheless() {
+    let table = [("active", now(), true), ("canceled", now(), false), ("active", end(), false)];
+    for (status, now, is_open) in table {
+        let package = json!({
+            "package_id": "p1", "product_id": "dealt", "pricing_option_id": "click", "budget": 5,
+            "price": {
+                "pricing_option_id": "click", "pricing_model": "cpc", "currency": "EUR", "fixed_price": 1,
+            },
+            "ad_server": {"inventory": [], "is_guaranteed": false, "deal": {}},
+        });
+        let buy = json!({
+            "media_buy_id": "mb", "status": status, "currency": "EUR", "total_budget": 5,
+            "start_time": "2026-05-01T00:00:00Z", "end_time": end(), "confirmed_at": null,
+            "packages": [package],
+        });
+        let buy = from_value(buy).unwrap();
+        let terms = OrderTerms::default();
+        let wanted = super::super::wanted::wanted(&buy, None, &[], &fresh(), &terms, now);
+        assert_eq!(wanted.untranslatable.is_some(), is_open, "{status}");
+        assert_eq!(wanted.deals.len(), 1);
+        assert_eq!(wanted.deals[0].is_open, is_open, "{status}");
+    }
 }
 
 #[test]

@@ -292,7 +292,13 @@ fn one(
     if before.is_deal() {
         let assigned = given.creative_assignments.as_ref();
         let has_creatives = assigned.is_some_and(|assigned| !assigned.is_empty());
-        found.problems.extend(deal::problems(has_creatives, &given.shown, place));
+        let overlay = given.targeting_overlay.as_ref().map(|overlay| &overlay.sent);
+        let mut targeting = deal::targeting(overlay, before.shown.targeting_overlay.as_ref());
+        targeting
+            .extend(given.keyword_targets_add.iter().map(|_| "keyword_targets_add".to_owned()));
+        let negative = given.negative_keywords_add.iter();
+        targeting.extend(negative.map(|_| "negative_keywords_add".to_owned()));
+        found.problems.extend(deal::problems(has_creatives, &given.shown, targeting, place));
     }
     after.paused = given.paused.unwrap_or(after.paused);
     // The product may no longer be on sale. Its packages continue and can be changed without the

@@ -170,18 +170,11 @@ fn deal_problems(
     before: Option<&Package>,
     place: &PackagePlace,
 ) -> Vec<AdcpError> {
-    let refuse = |field: &str, reason: &str| refusal(place, field, reason, &package.product_id);
-    let targeting = |package: &Package| package.shown.targeting_overlay.clone().unwrap_or_default();
     let mut problems = Vec::new();
-    let wanted = targeting(package);
-    if before.is_none_or(|before| targeting(before) != wanted) {
-        let reason = "A deal carries no targeting; the buyer's side applies it.";
-        let members = wanted.keys().filter(|name| *name != "ext");
-        problems.extend(members.map(|name| refuse(&format!("{TARGETING}.{name}"), reason)));
-    }
     if before.is_some() {
         return problems;
     }
+    let refuse = |field: &str, reason: &str| refusal(place, field, reason, &package.product_id);
     let is_guaranteed = package.ad_server.as_ref().is_some_and(|terms| terms.is_guaranteed);
     if !ad_server.capabilities.deals || is_guaranteed {
         problems.push(refuse("product_id", ""));

@@ -95,7 +95,9 @@ pub(super) fn bought(
     }
     let assigned = &given.creative_assignments;
     if bought.package.is_deal() {
-        problems.extend(deal::problems(!assigned.is_empty(), &given.shown, place));
+        let overlay = given.targeting_overlay.as_ref().map(|overlay| &overlay.sent);
+        let targeting = deal::targeting(overlay, None);
+        problems.extend(deal::problems(!assigned.is_empty(), &given.shown, targeting, place));
     }
     bought.package.creative_assignments =
         package_targeting::assignments(context, Some(product), &[], assigned, place, problems)?;

@@ -93,7 +93,8 @@ impl RemoteSection {
         });
         let refused_deals = order.deals.iter().filter_map(|(package, deal)| {
             let refusal = deal.refusal.as_ref()?;
-            Some(format!("The deal of the package {package} was refused: {refusal}"))
+            let what = if deal.close_refused { "Closing the deal" } else { "The deal" };
+            Some(format!("{what} of the package {package} was refused: {refusal}"))
         });
         let remote = order.order.as_ref();
         let refusals: Vec<_> = refusals.chain(refused_lines).chain(refused_deals).collect();
