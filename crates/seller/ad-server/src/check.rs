@@ -3,7 +3,7 @@
 
 use tradepost_publisher::ad_server::{AdServerCapabilities, LineItemSpec, OrderSpec};
 
-use crate::PackageProblem;
+use crate::port::PackageProblem;
 
 /// Field of a package with its targeting.
 pub(crate) const TARGETING: &str = "targeting_overlay";

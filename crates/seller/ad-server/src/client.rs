@@ -11,8 +11,8 @@ use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{self, Map, Value};
 use tradepost_document::text;
 
+use crate::port::{AdServerError, RefusalReason};
 use crate::settings::{AdServerSettings, ConnectError, SettingProblem};
-use crate::{AdServerError, RefusalReason};
 
 /// Maximum size of an answer in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;

@@ -16,11 +16,11 @@ use tradepost_publisher::ad_server::{
 use crate::check;
 use crate::client::{AdServerClient, AdServerRequest, CallFailure, garbled, refused, typed};
 use crate::naming::{MAX_NAME, cut};
-use crate::settings::{AdServerSettings, ConnectError};
-use crate::{
+use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
 };
+use crate::settings::{AdServerSettings, ConnectError};
 
 /// Name of the adapter.
 const NAME: &str = "deals";

@@ -21,11 +21,11 @@ use tradepost_server::clock::Clock;
 use crate::check::{self, PackageProblems};
 use crate::client::{garbled, refused, typed};
 use crate::naming::{self, MAX_NAME};
-use crate::settings::{AdServerSettings, ConnectError, SettingProblem};
-use crate::{
+use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
 };
+use crate::settings::{AdServerSettings, ConnectError, SettingProblem};
 
 mod answers;
 mod calls;

@@ -18,11 +18,11 @@ use crate::check::{self, PackageProblems};
 use crate::client::{
     AdServerClient, AdServerRequest, CallFailure, CodeMeaning, garbled, refused, segment, typed,
 };
-use crate::settings::{AdServerSettings, ConnectError};
-use crate::{
+use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
 };
+use crate::settings::{AdServerSettings, ConnectError};
 
 mod answers;
 mod bodies;

@@ -19,11 +19,11 @@ use tradepost_publisher::ad_server::{
 use crate::check::{self, PackageProblems};
 use crate::client::{AdServerClient, AdServerRequest, refused, segment, typed};
 use crate::naming;
-use crate::settings::{AdServerSettings, ConnectError};
-use crate::{
+use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
 };
+use crate::settings::{AdServerSettings, ConnectError};
 
 mod activity;
 mod answers;

@@ -13,7 +13,8 @@ use tradepost_publisher::ad_server::{
 use super::state;
 use super::targeting::{AD_UNIT, PLACEMENT};
 use crate::client::{garbled, typed};
-use crate::{AdServerError, InventoryItem, naming};
+use crate::naming;
+use crate::port::{AdServerError, InventoryItem};
 
 /// Returns the id at the end of a resource name (`networks/1/orders/5` is order 5).
 pub(super) fn last_part(name: &str) -> &str {

@@ -14,7 +14,7 @@ use super::report::{self, DeliveryRows, Operation, Report, ReportPeriod};
 use super::state::{self, BatchAction};
 use super::{GoogleAdManager, KeptNetwork, number};
 use crate::client::{AdServerRequest, garbled, refused, segment, typed};
-use crate::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Objects of a page of a list. Google gives up to a thousand, but the targeting of line items and the sizes of ad
 /// units can be long, and an answer is limited.

@@ -7,7 +7,7 @@ use super::line_item::size_element;
 use super::soap::XmlElement;
 use crate::client::refused;
 use crate::naming::{self, MAX_NAME};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of characters of a click address (`HasDestinationUrlCreative`).
 const MAX_CLICK_URL: usize = 1024;

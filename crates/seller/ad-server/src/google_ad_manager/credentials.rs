@@ -17,7 +17,7 @@ use tradepost_document::text;
 use tradepost_server::clock::Clock;
 
 use crate::client::{MAX_DETAIL, RawAnswer, exchange, refused};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// What the token is asked for: the REST interface, and the SOAP interface.
 const SCOPES: &str =

@@ -8,7 +8,7 @@ use tradepost_document::json::Value;
 use tradepost_document::text;
 
 use crate::client::{MAX_DETAIL, by_status};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Meaning of an error of Google's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

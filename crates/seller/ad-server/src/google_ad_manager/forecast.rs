@@ -6,7 +6,7 @@ use tradepost_publisher::ad_server::LineItemSpec;
 use super::GoogleAdManager;
 use super::soap::XmlElement;
 use crate::client::{garbled, refused};
-use crate::{AdServerError, Availability, RefusalReason};
+use crate::port::{AdServerError, Availability, RefusalReason};
 
 /// Service of SOAP for forecasts.
 const FORECASTS: &str = "ForecastService";

@@ -13,7 +13,7 @@ use super::regions;
 use super::targeting::{self, GeoIds};
 use crate::check::TARGETING;
 use crate::client::{AdServerRequest, refused, typed};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of ids that are kept. There are fewer countries, regions and metro areas that can be named.
 const MAX_KEPT: usize = 2_000;

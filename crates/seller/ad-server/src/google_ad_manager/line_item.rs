@@ -15,7 +15,7 @@ use super::transport::GoogleClient;
 use crate::check::PackageProblems;
 use crate::client::{object_members, refused};
 use crate::naming::{self, MAX_NAME};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Nanounits of a currency in a millionth of its unit.
 const NANOS_OF_MICRO: u64 = 1_000;

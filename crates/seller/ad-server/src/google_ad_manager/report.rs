@@ -14,7 +14,7 @@ use tradepost_publisher::money::MoneyAmount;
 
 use super::answers::Network;
 use crate::client::{garbled, refused, typed};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of runs that are remembered.
 const MAX_PENDING: usize = 1000;

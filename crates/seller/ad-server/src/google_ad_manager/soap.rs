@@ -3,8 +3,8 @@
 use quick_xml::events::{BytesEnd, BytesRef, BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer};
 
-use crate::AdServerError;
 use crate::client::garbled;
+use crate::port::AdServerError;
 
 /// Namespace of envelopes (SOAP 1.1).
 const ENVELOPE: &str = "http://schemas.xmlsoap.org/soap/envelope/";

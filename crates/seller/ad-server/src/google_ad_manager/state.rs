@@ -5,7 +5,7 @@ use tradepost_document::text;
 use tradepost_publisher::ad_server::RemoteState;
 
 use crate::client::{garbled, refused};
-use crate::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Status of an order that was deleted, and is listed all the same.
 pub(super) const DELETED: &str = "DELETED";

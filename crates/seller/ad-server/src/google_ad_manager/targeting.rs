@@ -8,10 +8,10 @@ use tradepost_publisher::ad_server::LineItemSpec;
 use super::geo::GeoPlace;
 use super::soap::XmlElement;
 use super::transport::GoogleClient;
-use crate::AdServerError;
-use crate::RefusalReason;
 use crate::check::{PackageProblems, TARGETING};
 use crate::client::refused;
+use crate::port::AdServerError;
+use crate::port::RefusalReason;
 
 /// Prefix of an ad unit in `terms.ad_server.inventory`.
 pub(super) const AD_UNIT: &str = "ad_unit/";

@@ -12,8 +12,8 @@ use super::credentials::{AccessToken, TokenSource};
 use super::errors::{self, ErrorMeaning};
 use super::soap::{self, XmlElement};
 use crate::client::{AdServerRequest, RawAnswer, by_status, exchange, garbled, segment};
+use crate::port::{AdServerError, RefusalReason};
 use crate::settings::AdServerSettings;
-use crate::{AdServerError, RefusalReason};
 
 /// Maximum size of an answer of SOAP in bytes.
 const MAX_XML: usize = 1024 * 1024;

@@ -14,7 +14,8 @@ use tradepost_publisher::money::MoneyAmount;
 
 use super::bodies::{AD_UNIT, PRODUCT};
 use crate::client::{garbled, refused};
-use crate::{AdServerError, Availability, InventoryItem, RefusalReason, naming};
+use crate::naming;
+use crate::port::{AdServerError, Availability, InventoryItem, RefusalReason};
 
 /// An order.
 #[derive(Debug, Deserialize)]

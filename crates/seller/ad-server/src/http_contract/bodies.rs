@@ -9,7 +9,7 @@ use tradepost_publisher::ad_server::{
 
 use crate::client::refused;
 use crate::naming::{self, MAX_NAME};
-use crate::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Prefix of a product in `terms.ad_server.inventory`.
 pub(super) const PRODUCT: &str = "product/";

@@ -3,7 +3,7 @@
 use tradepost_publisher::ad_server::RemoteState;
 
 use crate::client::{garbled, refused};
-use crate::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// What is to become of a campaign or a flight.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,8 @@ use tradepost_publisher::ad_server::{
 
 use super::activity::Activity;
 use super::targeting::{SITE, ZONE};
-use crate::{InventoryItem, naming};
+use crate::naming;
+use crate::port::InventoryItem;
 
 /// A page of a list.
 #[derive(Debug, Deserialize)]

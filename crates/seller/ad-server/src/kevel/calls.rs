@@ -9,7 +9,8 @@ use super::answers::{Ad, Campaign, Creative, Flight, Page};
 use super::targeting::{PresentTarget, TargetList};
 use super::{KevelAdServer, number};
 use crate::client::{AdServerRequest, refused, segment, typed};
-use crate::{AdServerError, RefusalReason, StateChange, naming};
+use crate::naming;
+use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Objects of a page of a list.
 const PAGE_SIZE: u32 = 500;

@@ -5,7 +5,7 @@ use tradepost_publisher::ad_server::{CreativeContent, CreativeSize, CreativeSpec
 
 use crate::client::{object_members, refused};
 use crate::naming::{self, MAX_NAME};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of characters of a click address.
 const MAX_CLICK_URL: usize = 2000;

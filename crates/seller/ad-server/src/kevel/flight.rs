@@ -8,7 +8,8 @@ use tradepost_publisher::money::MoneyAmount;
 use super::targeting;
 use crate::check::PackageProblems;
 use crate::client::{object_members, refused};
-use crate::{AdServerError, RefusalReason, naming};
+use crate::naming;
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of characters of a flight's name.
 const MAX_FLIGHT_NAME: usize = 300;

@@ -12,7 +12,7 @@ use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
 use tradepost_publisher::money::MoneyAmount;
 
 use crate::client::{garbled, refused, typed};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Maximum number of reports that are remembered while Kevel makes them.
 const MAX_PENDING: usize = 1000;

@@ -8,7 +8,7 @@ use tradepost_publisher::ad_server::LineItemSpec;
 
 use crate::check::{PackageProblems, TARGETING};
 use crate::client::{garbled, refused};
-use crate::{AdServerError, RefusalReason};
+use crate::port::{AdServerError, RefusalReason};
 
 /// Prefix of a site in `terms.ad_server.inventory`.
 pub(super) const SITE: &str = "site/";
