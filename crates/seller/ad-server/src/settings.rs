@@ -99,7 +99,7 @@ pub struct SettingProblem {
     pub message: &'static str,
 }
 
-/// Error of [`connect`]: every setting that does not fit.
+/// Error of [`connect`](crate::connect()): every setting that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError(pub Vec<SettingProblem>);
 
