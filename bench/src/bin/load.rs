@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 /// Nothing on this machine takes longer to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Latencies are counted by the microsecond, up to here.
 const SLOWEST_MICROS: usize = 200_000;
@@ -200,7 +200,7 @@ async fn connection(address: SocketAddr, run: Rc<Run>) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some((exchange, request)) = next(&run) {
         let sent = Instant::now();
-        let outcome = tokio::time::timeout(PATIENCE, answer(&mut stream, &request, &mut buffer));
+        let outcome = tokio::time::timeout(ANSWER_TIMEOUT, answer(&mut stream, &request, &mut buffer));
         let good = match outcome.await {
             Ok(Ok((status, body))) => status == 200 && body.starts_with(&exchange.beginning),
             Ok(Err(_)) | Err(_) => false,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tradepost_bench::{Fallible, McpConnection};
 
 /// Nothing on this machine takes longer to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many buys share a creative.
 const BUYS_OF_CREATIVE: usize = 10;
@@ -41,7 +41,7 @@ impl Line {
     fn open(host: &str, token: &str) -> Fallible<Self> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
         Ok(Self {
-            connection: McpConnection::open(host, PATIENCE)?,
+            connection: McpConnection::open(host, ANSWER_TIMEOUT)?,
             token: token.to_owned(),
             prefix: format!("bench-{started:x}-{:x}", std::process::id()),
             keys: 0,

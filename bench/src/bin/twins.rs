@@ -20,7 +20,7 @@ const LEVEL: f64 = 0.01;
 const WARM_UP: usize = 50;
 
 /// Nothing on this machine takes longer to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the demo publisher offers.
 const OFFERED: [(&str, &str); 3] = [
@@ -60,7 +60,7 @@ impl Line {
     fn open(host: &str) -> Fallible<Self> {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
         let dice = Dice(u64::try_from(seed % u128::from(u64::MAX))?);
-        Ok(Self { connection: McpConnection::open(host, PATIENCE)?, dice })
+        Ok(Self { connection: McpConnection::open(host, ANSWER_TIMEOUT)?, dice })
     }
 
     /// The bytes of a call.

@@ -50,7 +50,7 @@ pub mod store;
 pub mod upstream;
 
 /// Maximum time for a receiver of notifications to respond.
-const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Sets up a publisher of the configuration, whose answers may take up to `patience`. `origin` is
 /// where the process listens: the card names it when the configuration has no public address.
@@ -128,7 +128,7 @@ pub fn open(
     let ground = notices::NotificationDeps {
         publisher_store: Arc::new(publisher_store.clone()),
         notify: publisher_store.notify(),
-        sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
+        sender: HttpSender::new(egress.apart(), NOTICE_TIMEOUT),
         clock: clock.clone(),
         edge: ClockAndRandom::system(),
         shared: Some(Arc::clone(store)),
@@ -143,7 +143,7 @@ pub fn open(
         config.upstream.map(|server| upstream::SoldOutClient::new(server, clock)).transpose()?;
     let signer = services::SubscriberSigner {
         key: Arc::clone(&key),
-        sender: HttpSender::new(egress.apart(), services::CHALLENGE_PATIENCE),
+        sender: HttpSender::new(egress.apart(), services::CHALLENGE_TIMEOUT),
         clock: clock.clone(),
         agent_url: format!("{base_url}{}", mcp::PATH),
     };

@@ -28,7 +28,7 @@ const BATCH: usize = 512;
 const GATHER: Duration = Duration::from_secs(2);
 
 /// Maximum time for a response of the collector.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Queue of spans for the exporter.
 pub struct TraceQueue {
@@ -68,7 +68,7 @@ pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError>
         bearer(&token).map_err(|why| format!("traces.{why}"))
     });
     let bearer = header.transpose().map_err(InternalError::on(WHAT))?;
-    let client = client::without_guard(PATIENCE, settings.endpoint.starts_with("https://"))?;
+    let client = client::without_guard(EXPORT_TIMEOUT, settings.endpoint.starts_with("https://"))?;
     let (sender, receiver) = channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));
     let queue = TraceQueue { sender, lost: Arc::clone(&lost) };

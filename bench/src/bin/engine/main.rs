@@ -28,7 +28,7 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 const PAGE: u32 = 20;
 
 /// How long one question is asked at least.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SHORTEST_RUN: Duration = Duration::from_millis(300);
 
 /// How often it is asked at least and at most.
 const ROUNDS: std::ops::RangeInclusive<usize> = 5..=2_000;
@@ -139,7 +139,7 @@ fn median(engine: &dyn Engine, kind: &Kind) -> Fallible<Duration> {
     let mut times = Vec::new();
     let begun = Instant::now();
     let mut rounds = 0;
-    while rounds < *ROUNDS.start() || (begun.elapsed() < PATIENCE && rounds < *ROUNDS.end()) {
+    while rounds < *ROUNDS.start() || (begun.elapsed() < SHORTEST_RUN && rounds < *ROUNDS.end()) {
         for question in &kind.questions {
             let asked = Instant::now();
             ask(engine, question)?;

@@ -99,7 +99,8 @@ impl Bridge {
                 return trouble.received_without_appointment(key);
             }
             // Other failures do not tell what happened to the earlier attempt.
-            match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(failure)) {
+            match (self.unclear.recall(&subject).is_some(), leaves_the_first_outcome_open(failure))
+            {
                 (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
                 (true, false) => trouble.in_doubt(key),
                 (false, _) => trouble,
@@ -177,7 +178,7 @@ fn settles(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.by, RefusalForm::Aap { .. })
         && !refused.is_retryable()
-        && !says_nothing_of_it(failure)
+        && !leaves_the_first_outcome_open(failure)
         && !lacks_time(failure)
 }
 
@@ -191,7 +192,7 @@ fn lacks_time(failure: &CallFailure) -> bool {
 
 /// Returns true for a refusal that a repeated lead can get although the first one was stored: consent is checked
 /// before the key, and a conflict is about a known key.
-fn says_nothing_of_it(failure: &CallFailure) -> bool {
+fn leaves_the_first_outcome_open(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     matches!(

@@ -11,7 +11,7 @@ use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::InternalError;
 
 /// Maximum time for a fetch.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// HTTP client behind the egress guard.
 #[derive(Debug)]
@@ -35,9 +35,12 @@ impl GuardedWeb {
         if let Some(transport) = slot.get() {
             return Ok(transport);
         }
-        let client = client::build(&self.egress, PATIENCE, secure)?;
-        let limits =
-            TransportLimits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
+        let client = client::build(&self.egress, FETCH_TIMEOUT, secure)?;
+        let limits = TransportLimits {
+            timeout: FETCH_TIMEOUT,
+            connect: FETCH_TIMEOUT,
+            max_body: MAX_DOCUMENT,
+        };
         // When two are created at once the first one stays, so that one pool has all connections.
         Ok(slot.get_or_init(|| HttpTransport::over(client.clone(), client, limits)))
     }

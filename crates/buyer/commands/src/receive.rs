@@ -45,7 +45,7 @@ mod watch;
 use inbox::{DurableInbox, Fate, KeptDelivery};
 
 /// Maximum time for a request to arrive, for its head and its body each.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Arguments of `tradepost receive`.
 #[derive(Debug, clap::Args)]
@@ -278,7 +278,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
             authenticity,
             max_body: MAX_BODY,
-            patience: PATIENCE,
+            patience: READ_TIMEOUT,
             now: Box::new(move || time.now()),
             metrics: Arc::clone(&metrics),
             kept: Box::new(move || waker.notify_one()),
@@ -314,7 +314,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
 fn settings() -> HttpSettings {
     HttpSettings {
         max_body_bytes: MAX_BODY,
-        read_timeout: PATIENCE,
+        read_timeout: READ_TIMEOUT,
         max_connections: 1_024,
         shutdown_grace: Duration::from_secs(5),
         ..HttpSettings::default()

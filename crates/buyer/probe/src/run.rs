@@ -40,7 +40,7 @@ const WAITS: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Maximum sum of all pauses for an agent; beyond it the probe stops waiting.
-const PATIENCE: Duration = Duration::from_secs(300);
+const MAX_TOTAL_WAIT: Duration = Duration::from_secs(300);
 
 /// Value of a header: the usual one, none, or another text.
 #[derive(Debug, Clone, Copy, Default)]
@@ -484,7 +484,7 @@ impl ProbeRun {
             self.recorded.pop();
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
-            if self.waited > PATIENCE {
+            if self.waited > MAX_TOTAL_WAIT {
                 return unseen("the agent limits our requests");
             }
             tokio::time::sleep(wait).await;

@@ -17,7 +17,7 @@ use tradepost_server::http::Peer;
 use super::Sandbox;
 
 /// Maximum time for the head of a request to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum time for open answers when the sandbox stops.
 const GRACE: Duration = Duration::from_secs(2);
@@ -74,7 +74,7 @@ async fn connection(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut stopped = false;

@@ -72,7 +72,7 @@ impl Publisher {
         let mut answer = match denied {
             Ok(()) => AdcpAnswer::failed(refusals::unsupported(), Vec::new()),
             Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
-            Err(ToolError::Broken(broken)) => self.broke(&broken),
+            Err(ToolError::Broken(broken)) => self.internal_error(&broken),
         };
         let context = arguments.get("context");
         answer.context = context.filter(|context| may_be_repeated(context)).cloned();
@@ -121,7 +121,7 @@ impl Publisher {
                 }
             }
             Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
-            Err(ToolError::Broken(broken)) => self.broke(&broken),
+            Err(ToolError::Broken(broken)) => self.internal_error(&broken),
         };
         let mut answer = answer.spoken(call.tool, release);
         let repeated = context.filter(|context| call.may_repeat(context));
@@ -275,10 +275,10 @@ impl Publisher {
         self.services.tidy();
     }
 
-    fn broke(&self, broken: &InternalError) -> AdcpAnswer {
+    fn internal_error(&self, broken: &InternalError) -> AdcpAnswer {
         // The caller gets the id of the log entry, and nothing of the cause (`Y-5`, `Z-4`).
         let error_id = self.services.report(broken);
-        AdcpAnswer::failed(refusals::broke().with("error_id", error_id), Vec::new())
+        AdcpAnswer::failed(refusals::internal_error().with("error_id", error_id), Vec::new())
     }
 
     /// Checks a request as far as the store is not needed for that, and counts it.

@@ -9,7 +9,7 @@ use tradepost_document::fault::InternalError;
 use crate::services::LimitWait;
 
 /// Time to wait after an internal error: short outages are over by then.
-const PAUSE: Duration = Duration::from_secs(5);
+const INTERNAL_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Error of a tool.
 #[derive(Debug)]
@@ -125,9 +125,9 @@ pub fn rate_limited(limited: LimitWait, scope: &str) -> AdcpError {
 
 /// Creates the answer to an internal error: it says when to retry and nothing more (`Y-5`).
 #[must_use]
-pub fn broke() -> AdcpError {
+pub fn internal_error() -> AdcpError {
     let message = "the seller cannot serve this request for the moment";
-    error(AdcpCode::ServiceUnavailable, message).with_wait(PAUSE)
+    error(AdcpCode::ServiceUnavailable, message).with_wait(INTERNAL_ERROR_RETRY_AFTER)
 }
 
 /// Refuses a tool that this publisher does not have.

@@ -42,7 +42,7 @@ pub use context::{CallContext, RequestHeaders};
 
 /// Retry-after that callers get with a temporary error, and with every internal error of an agent whose profile
 /// declares those retryable (AAP).
-pub const PAUSE: Duration = Duration::from_secs(5);
+pub const TEMPORARY_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An agent: performs requests of A2A, and optionally calls of MCP tools.
 ///
@@ -517,10 +517,10 @@ pub enum ResponsibleParty {
     /// The caller, by exceeding a rate limit.
     TooOften,
     /// The server.
-    Us,
+    Server,
     /// The server, temporarily.
     // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-    UsForAMoment,
+    ServerTemporarily,
 }
 
 /// Reason why a request failed before it was read.

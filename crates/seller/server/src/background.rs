@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 /// Pause before work is restarted after a panic.
-const PAUSE: Duration = Duration::from_secs(1);
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs work until it ends by itself, and restarts it after a panic. The panic is logged with the
 /// name of the task.
@@ -15,7 +15,7 @@ pub async fn keep_going<F: Future<Output = ()>>(task: &'static str, mut begin: i
     while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
         tell(task, panic);
         // Without a pause, work that panics immediately would fill the log.
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RESTART_PAUSE).await;
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 pub const LONGEST: usize = 2_048;
 
 /// Maximum time for resolving a name.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of names resolved at once. Each lookup occupies one of the blocking threads that the store uses too,
 /// even after its caller has stopped waiting.
@@ -194,7 +194,7 @@ impl Egress {
     /// When the name does not resolve, or any of its addresses may not be called, because the
     /// client could connect to that one.
     pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        let resolved = tokio::time::timeout(PATIENCE, self.look_up(host.to_owned())).await;
+        let resolved = tokio::time::timeout(RESOLVE_TIMEOUT, self.look_up(host.to_owned())).await;
         let found = resolved
             .map_err(|_| ResolveError::Failed(io::ErrorKind::TimedOut.into()))?
             .map_err(ResolveError::Failed)?;

@@ -24,7 +24,7 @@ use super::{FILE, sqlite};
 mod schema;
 
 /// Longest wait for a database that another program has locked.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Contents of a store, as far as they can be counted and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,7 +223,7 @@ fn is_single(database: &Path) -> Result<bool, NotPut> {
     let settle = || {
         let connection =
             rusqlite::Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         // Only the sole user of a database can leave the write-ahead log, so failure shows that another program uses
         // it.
         connection.query_row("PRAGMA journal_mode = delete", [], |row| row.get::<_, String>(0))

@@ -24,7 +24,7 @@ use super::sqlite;
 use super::writer::StoreWriter;
 
 /// Longest time that a readiness check may take, whatever the store is doing.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const CHECK_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Time for which a result is reused, because each check costs a write.
 const FRESH: Duration = Duration::from_secs(1);
@@ -209,14 +209,14 @@ impl StoreHealth {
     /// Tests by writing, at most once a second, that new data can be stored.
     pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let silent = |_| {
-            let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
+            let cause = format!("it has said nothing for {} ms", CHECK_TIMEOUT.as_millis());
             Err(NotReady::new(
                 StoreTrouble::Silent,
                 InternalError::new("asking the store", cause).transient(),
             ))
         };
         // The limit includes waiting for a check that already runs.
-        tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
+        tokio::time::timeout(CHECK_TIMEOUT, self.ask(writer)).await.unwrap_or_else(silent)
     }
 
     async fn ask(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {

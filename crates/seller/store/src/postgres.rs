@@ -48,7 +48,7 @@ pub(crate) use values::cell;
 
 /// Time limit of a statement, including waiting for locks. Longer than the server's own limit (`SETUP`), so that the
 /// server gives up first and the session stays usable.
-const PATIENCE: Duration = Duration::from_secs(15);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time limit of a call that has to be quick.
 const QUICK: Duration = Duration::from_millis(250);
@@ -207,7 +207,7 @@ impl PgServer {
         if let Some(why) = breaker().refusal(self.started.elapsed()) {
             return Err(why.clone());
         }
-        let connected = PgConnection::open(self.url.config(), self.tls.clone(), PATIENCE);
+        let connected = PgConnection::open(self.url.config(), self.tls.clone(), STATEMENT_TIMEOUT);
         let connected = connected.map(Arc::new);
         match &connected {
             Ok(_) => breaker().succeeded(),
@@ -310,7 +310,7 @@ impl PgSession {
             let kept_back = std::mem::take(&mut tx.kept_back);
             drop(tx);
             let last = work(Arc::clone(&link));
-            link.wait(PATIENCE, async {
+            link.wait(STATEMENT_TIMEOUT, async {
                 match stage {
                     // Waited for because without it each following statement would be a transaction of its own.
                     TxStage::Planned => link.batch(BEGIN).await?,

@@ -47,7 +47,7 @@ struct Itk(PublishedCard, Authenticator, TaskService);
 const ID: &str = "itk";
 
 /// How long a request may take that visits several agents.
-const PATIENCE: Duration = Duration::from_secs(100);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// How often a held task says that it goes on, and how long after the last time.
 const REMINDERS: (u32, Duration) = (5, Duration::from_secs(2));
@@ -128,7 +128,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::spawn(Arc::new(outbox).run(pending(), Duration::ZERO));
     let agent = Itk(card, Authenticator::open_to_all(ID), service);
     let settings =
-        http::HttpSettings { request_timeout: PATIENCE, ..http::HttpSettings::default() };
+        http::HttpSettings { request_timeout: REQUEST_TIMEOUT, ..http::HttpSettings::default() };
     let health = Arc::new(MemoryStore::default());
     let agents = vec![Arc::new(agent) as _];
     let registry = Arc::new(AgentRegistry::new(settings.clone(), Clock::system(), health, agents));

@@ -10,7 +10,7 @@ use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
 use tradepost_client::transport::{self, HttpTransport};
 
 use super::instruction::{Behavior, CallAgent, Instruction, Step};
-use super::{PATIENCE, written};
+use super::{REQUEST_TIMEOUT, written};
 
 /// What stands behind the results of a task that goes on.
 pub(crate) const FINISHED: &str = "task-finished";
@@ -47,8 +47,10 @@ async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Err
         "grpc" => CardTransport::Grpc,
         other => return Err(format!("there is no transport {other}").into()),
     };
-    let limits =
-        transport::TransportLimits { timeout: PATIENCE, ..transport::TransportLimits::default() };
+    let limits = transport::TransportLimits {
+        timeout: REQUEST_TIMEOUT,
+        ..transport::TransportLimits::default()
+    };
     let transport = HttpTransport::new(limits);
     let found = discover(&transport, &call.agent_card_uri, None).await?;
     let client = AgentClient::by(carrier, transport, &found, random_ids())?;
@@ -64,7 +66,7 @@ async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Err
     };
     let recoverer =
         Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
-    let follower = Follower { recoverer: &recoverer, patience: PATIENCE };
+    let follower = Follower { recoverer: &recoverer, patience: REQUEST_TIMEOUT };
     let Followed { reply, .. } = client.converse(&said, &follower, |_| {}).await?;
     Ok(vec![text(&reply)])
 }
@@ -74,9 +76,9 @@ async fn heard_again(
     client: &AgentClient,
     said: &Outgoing,
 ) -> Result<String, Box<dyn std::error::Error>> {
-    let first = client.listen(said, PATIENCE).await?.next().await?;
+    let first = client.listen(said, REQUEST_TIMEOUT).await?.next().await?;
     let Some(AgentReply::Task(task)) = first else { return Err("there is no task".into()) };
-    let mut listening = client.subscribe(&task.id, PATIENCE).await?;
+    let mut listening = client.subscribe(&task.id, REQUEST_TIMEOUT).await?;
     while let Some(reply) = listening.next().await? {
         if let Some(found) = text(&reply).strip_suffix(FINISHED) {
             // It may have ended by itself meanwhile.

@@ -26,8 +26,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
-    Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, PAUSE, ProfileRefusal,
-    RequestMeta, ResponsibleParty,
+    Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, ProfileRefusal, RequestMeta,
+    ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER,
 };
 use tradepost_server::auth::permit;
 use tradepost_server::auth::{AuthDeps, AuthRefusal, Authenticator};
@@ -246,7 +246,7 @@ impl DealerAgent {
             }
             Err(MessageRefused::Denied(denied)) => AgentOutcome::Denied(denied),
             Err(MessageRefused::Broken(fault)) => {
-                AgentOutcome::Profile(Box::new(self.broken(version, &fault)))
+                AgentOutcome::Profile(Box::new(self.internal_error(version, &fault)))
             }
         }
     }
@@ -264,13 +264,17 @@ impl DealerAgent {
     }
 
     /// Converts an internal error, whose cause is only in the log.
-    pub(super) fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
+    pub(super) fn internal_error(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
         let blame = if fault.is_transient() {
-            ResponsibleParty::UsForAMoment
+            ResponsibleParty::ServerTemporarily
         } else {
-            ResponsibleParty::Us
+            ResponsibleParty::Server
         };
-        let refusal = self.refuse(version, aap::AapRefusal::internal_error(PAUSE), blame);
+        let refusal = self.refuse(
+            version,
+            aap::AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER),
+            blame,
+        );
         tracing::error!(
             agent = %self.dealer.terms.id,
             error_id = refusal.error_id.as_deref().unwrap_or_default(),
@@ -484,7 +488,7 @@ impl Agent for DealerAgent {
             EarlyError::TooOften(exceeded) => {
                 self.refuse(version, rate_limited(*exceeded), ResponsibleParty::TooOften)
             }
-            EarlyError::Broken(fault) => self.broken(version, fault),
+            EarlyError::Broken(fault) => self.internal_error(version, fault),
         })
     }
 

@@ -194,7 +194,7 @@ impl Tools for CatalogTools<'_> {
                     ToolOutcome::Profile(Box::new(self.refuse(Some(operation), *refusal)))
                 }
                 Err(CatalogError::Broken(fault)) => {
-                    ToolOutcome::Profile(Box::new(self.broken(operation, &fault)))
+                    ToolOutcome::Profile(Box::new(self.internal_error(operation, &fault)))
                 }
             }
         })

@@ -17,7 +17,7 @@ use super::failure::{AcmeError, AcmeErrorCode};
 use crate::config::acme::Acme;
 
 /// Timeout of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of an answer in bytes; a certificate chain has a few thousand.
 const LARGEST: usize = 1 << 20;
@@ -42,7 +42,7 @@ impl AcmeClient {
         };
         let roots = settings.ca_file.as_ref().map(read).transpose()?.unwrap_or_default();
         let secure = settings.directory.starts_with("https://");
-        let client = client::trusting(PATIENCE, secure, roots);
+        let client = client::trusting(REQUEST_TIMEOUT, secure, roots);
         let client =
             client.map_err(|fault| AcmeError::new(AcmeErrorCode::Unreachable, fault.chain()))?;
         Ok(Self { client, wait: Arc::default() })

@@ -13,10 +13,10 @@ use tradepost_publisher::services::{OrderAnswer, OrderQuestion, Unavailable};
 use tradepost_server::clock::Clock;
 
 /// Maximum time for all that is asked about one order.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time for which an ad server that has failed is not asked.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Maximum number of forecasts that are asked for at once.
 const AT_ONCE: usize = 8;
@@ -58,13 +58,13 @@ impl OrderChecker {
         clock: &Clock,
         patience: Duration,
     ) -> Self {
-        let breaker = || Mutex::new(CircuitBreaker::new(Backoff::constant(PAUSE)));
+        let breaker = || Mutex::new(CircuitBreaker::new(Backoff::constant(RETRY_INTERVAL)));
         Self {
             publisher: publisher.to_owned(),
             ad_server,
             clock: clock.clone(),
             // There are two questions, and the rest of the time is for what else the answer needs.
-            patience: PATIENCE.min(patience / 4),
+            patience: CHECK_TIMEOUT.min(patience / 4),
             validation: breaker(),
             forecasts: breaker(),
         }
@@ -195,7 +195,7 @@ fn unavailable(error: &AdServerError) -> Unavailable {
         | AdServerError::Unanswered
         | AdServerError::Garbled { .. }
         | AdServerError::NotYet { retry_after: None } => {
-            Unavailable::Down { retry_after: Some(PAUSE) }
+            Unavailable::Down { retry_after: Some(RETRY_INTERVAL) }
         }
     }
 }

@@ -231,7 +231,7 @@ impl PublisherAgent {
             Err(_) => InternalError::new("answering a request", LATE),
         };
         let error_id = publisher.services.report(&broken);
-        let error = refusals::broke().with("error_id", error_id);
+        let error = refusals::internal_error().with("error_id", error_id);
         let context = context.filter(tool_call::may_be_repeated);
         AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) }
     }

@@ -26,13 +26,13 @@ use super::upstream::SoldOutClient;
 use crate::config::{self, Rates};
 
 /// Maximum time for a decision of a governance agent, over all requests that it takes.
-const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
+const GOVERNANCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of a decision in bytes.
 const MAX_DECISION: usize = 256 * 1024;
 
 /// Maximum time for an address of a subscriber to echo a challenge.
-pub const CHALLENGE_PATIENCE: Duration = Duration::from_secs(5);
+pub const CHALLENGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Signer of challenges to addresses of subscribers.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Outside {
             orders: None,
             signer: None,
             verifiers: Credentials(Vec::new()),
-            patience: GOVERNANCE_PATIENCE,
+            patience: GOVERNANCE_TIMEOUT,
             read: limiter(rates.read, "read"),
             write: limiter(rates.write, "write"),
             insert: limiter(rates.insert, "insert"),
@@ -108,7 +108,7 @@ impl Outside {
     /// be reported.
     #[must_use]
     pub fn answering_within(self, patience: Duration) -> Self {
-        Self { patience: (patience / 5 * 4).min(GOVERNANCE_PATIENCE), ..self }
+        Self { patience: (patience / 5 * 4).min(GOVERNANCE_TIMEOUT), ..self }
     }
 
     /// Creates a client for one agent. It is not kept: what one caller has named must not be used

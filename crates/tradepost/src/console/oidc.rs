@@ -36,7 +36,7 @@ mod pages;
 pub(super) const BACK: &str = "sign-in/oidc/back";
 
 /// Maximum time between leaving for the provider and coming back.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+const SIGN_IN_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 
 /// Time for which the provider's metadata are cached.
 const FRESH: Duration = Duration::from_mins(60);
@@ -194,7 +194,7 @@ impl StartedSignIn {
         let next = parts.next()?.to_owned();
         let age = now.duration_since(at);
         // A time in the future was not written here, and would extend the sign-in.
-        let is_fresh = !age.is_negative() && age < PATIENCE;
+        let is_fresh = !age.is_negative() && age < SIGN_IN_TIMEOUT;
         is_fresh.then(|| Self { cookie: cookie.to_owned(), at, renews, next })
     }
 
@@ -324,7 +324,7 @@ impl OidcProvider {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.means.clock.now();
         // Older ones are refused by their age, so they can be forgotten.
-        ended.retain(|_, at| now.duration_since(*at) < PATIENCE);
+        ended.retain(|_, at| now.duration_since(*at) < SIGN_IN_TIMEOUT);
         ended.insert(begun.state(), begun.at).is_none()
     }
 

@@ -31,7 +31,7 @@ use crate::config::feeds::From;
 use crate::gate::KeyScope;
 
 /// Maximum duration of an upload.
-const PATIENCE: Duration = Duration::from_mins(10);
+const UPLOAD_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Returns the route.
 pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<AgentRegistry>> {
@@ -115,7 +115,7 @@ async fn upload(
     let late = |_| {
         UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned())
     };
-    let file = tokio::time::timeout(PATIENCE, received).await.map_err(late)??;
+    let file = tokio::time::timeout(UPLOAD_TIMEOUT, received).await.map_err(late)??;
     let worker = Arc::clone(feeds);
     let work = move || {
         let store = &worker.store;

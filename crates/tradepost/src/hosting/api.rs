@@ -47,7 +47,7 @@ pub const BASE: &str = "/admin/v1";
 const PAGE: (u32, u32) = (100, 1_000);
 
 /// Pause before a request is repeated that failed because of the store.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Limits of a document's structure.
 const BOUNDS: ReadLimits =
@@ -412,7 +412,7 @@ fn refuse(trouble: &HostingError) -> Response {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if refusal.code == HostingErrorCode::Unavailable {
-        ask_to_wait(headers, PAUSE);
+        ask_to_wait(headers, RETRY_AFTER);
     }
     response
 }

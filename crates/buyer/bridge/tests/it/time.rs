@@ -7,7 +7,7 @@ use std::time::Duration;
 const STEP: Duration = Duration::from_millis(250);
 
 /// How long sockets have for each such step.
-const PAUSE: Duration = Duration::from_millis(5);
+const SOCKET_PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs with time that stands still until it is advanced.
 pub(crate) fn run_held<T>(work: impl Future<Output = T>) -> T {
@@ -27,7 +27,8 @@ pub(crate) fn run_held<T>(work: impl Future<Output = T>) -> T {
 /// Lets sockets do what they have to do, without any time passing.
 pub(crate) async fn pause() {
     let (open, wait) = mpsc::channel::<()>();
-    let waited = tokio::task::spawn_blocking(move || wait.recv_timeout(PAUSE)).await.unwrap();
+    let waited =
+        tokio::task::spawn_blocking(move || wait.recv_timeout(SOCKET_PAUSE)).await.unwrap();
     assert!(waited.is_err(), "nobody sends anything");
     drop(open);
 }

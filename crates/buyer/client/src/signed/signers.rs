@@ -33,14 +33,14 @@ const FRESH: Duration = Duration::from_mins(10);
 const STALE: Duration = Duration::from_mins(30);
 
 /// Shortest time between two attempts to fetch.
-const PAUSE: Duration = Duration::from_secs(30);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Terms of published keys.
 const TERMS: StaleTerms = StaleTerms {
     fresh_for: FRESH,
     usable_for: STALE,
-    pace: PAUSE,
-    waits: Backoff::constant(PAUSE),
+    pace: MIN_FETCH_INTERVAL,
+    waits: Backoff::constant(MIN_FETCH_INTERVAL),
 };
 
 /// Maximum number of keys that are read of one agent.

@@ -203,10 +203,10 @@ impl ProbeRun {
 
     async fn followed(&mut self) -> Result<Value, CheckVerdict> {
         // Polls for five seconds in all.
-        const PATIENCE: usize = 20;
+        const MAX_POLLS: usize = 20;
         let mut task = self.task().await?;
         let id = shape::text(&task, "id").unwrap_or_default().to_owned();
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_POLLS {
             match shape::state(&task) {
                 state if shape::is_terminal(state) => return Ok(task),
                 "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED" => {

@@ -14,11 +14,11 @@ use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreRead, Tal
 
 /// Lifetime of a cached read. It is short because permissions are cached too, and another process may
 /// have revoked them.
-const HOLDS: Duration = Duration::from_mins(5);
+const MAX_AGE: Duration = Duration::from_mins(5);
 
 /// Minimum time between attempts during an outage: one search tries the store, the others do not
 /// wait for it.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum size of the cache, counted in entries plus the records in them.
 const MOST: usize = 20_000;
@@ -56,7 +56,7 @@ pub(crate) struct RecentReads(Mutex<RecentResults>);
 
 impl Default for RecentReads {
     fn default() -> Self {
-        Self(Mutex::new(StaleCache::new(MOST, HOLDS, Backoff::constant(PAUSE))))
+        Self(Mutex::new(StaleCache::new(MOST, MAX_AGE, Backoff::constant(RETRY_INTERVAL))))
     }
 }
 

@@ -23,15 +23,15 @@ use crate::fault::InternalError;
 const FRESH: Duration = Duration::from_mins(60);
 
 /// Minimum time between two fetches.
-const PAUSE: Duration = Duration::from_secs(30);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Terms of fetched keys. They are used until the issuer can be reached again, because without them each of its
 /// callers would be refused.
 const TERMS: StaleTerms = StaleTerms {
     fresh_for: FRESH,
     usable_for: Duration::MAX,
-    pace: PAUSE,
-    waits: Backoff::constant(PAUSE),
+    pace: MIN_FETCH_INTERVAL,
+    waits: Backoff::constant(MIN_FETCH_INTERVAL),
 };
 
 /// Fetches documents from the web.

@@ -14,10 +14,10 @@ use crate::fault::InternalError;
 
 /// Time for which a cached key is accepted. While the database is unavailable, a revocation
 /// elsewhere takes effect here after this time.
-const HOLDS: Duration = Duration::from_mins(5);
+const MAX_AGE: Duration = Duration::from_mins(5);
 
 /// Time between attempts to look up a key during an outage; other requests do not wait.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum number of cached keys.
 const MOST: usize = 10_000;
@@ -37,7 +37,7 @@ type KeyName = (String, String);
 type KeyCache = StaleCache<KeyName, ApiKey>;
 
 fn key_cache() -> KeyCache {
-    StaleCache::new(MOST, HOLDS, Backoff::constant(PAUSE))
+    StaleCache::new(MOST, MAX_AGE, Backoff::constant(RETRY_INTERVAL))
 }
 
 fn usable(known: &mut KeyCache, name: &KeyName, now: Duration) -> Option<ApiKey> {
@@ -186,8 +186,8 @@ mod tests {
         assert_eq!(known.len(), MOST);
         assert!(known.usable(&name(4), Duration::ZERO).is_none(), "who came first goes first");
         assert!(known.usable(&name(5), Duration::ZERO).is_some());
-        assert!(known.usable(&name(5), HOLDS).is_none());
-        known.insert(name(5), key, HOLDS);
-        assert!(known.usable(&name(5), HOLDS).is_some(), "who is known is renewed");
+        assert!(known.usable(&name(5), MAX_AGE).is_none());
+        known.insert(name(5), key, MAX_AGE);
+        assert!(known.usable(&name(5), MAX_AGE).is_some(), "who is known is renewed");
     }
 }

@@ -20,7 +20,8 @@ use tradepost_document::json::{Map, Value, json as value};
 use super::exchange::{LogFields, LoggedResponse};
 use super::plain::json_response;
 use crate::agent::{
-    Agent, AgentAnswer, Binding, PAUSE, ProfileRefusal, ResponsibleParty, SerializedResponse,
+    Agent, AgentAnswer, Binding, ProfileRefusal, ResponsibleParty, SerializedResponse,
+    TEMPORARY_ERROR_RETRY_AFTER,
 };
 use crate::auth::{AuthRefusal, SCHEME};
 use crate::fault::InternalError;
@@ -40,8 +41,8 @@ pub trait ErrorWriter {
     /// Returns the binding.
     fn binding(&self) -> Binding;
     /// Writes an internal error.
-    fn broken(&self, agent: &dyn Agent, fault: &InternalError) -> LoggedResponse {
-        let (refusal, error_id) = broken(agent, fault);
+    fn internal_error(&self, agent: &dyn Agent, fault: &InternalError) -> LoggedResponse {
+        let (refusal, error_id) = internal_error(agent, fault);
         let (response, stamp) = self.protocol(&refusal, None);
         (response, LogFields { error_id: Some(error_id), ..stamp })
     }
@@ -76,13 +77,14 @@ pub(super) fn push_configs(page: &PushPage) -> Value {
 /// Logs an internal error and returns the caller's refusal with its error id. A temporary error has
 /// another code than a permanent one, and alone has a retry-after.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> (A2aRefusal, String) {
+pub(super) fn internal_error(agent: &dyn Agent, fault: &InternalError) -> (A2aRefusal, String) {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let cause = fault.chain();
     tracing::error!(agent = %agent.id_or_none(), %error_id, cause, "a request could not be performed");
     let refusal = if fault.is_transient() {
         let message = "the agent cannot answer now; send the same request again later";
-        A2aRefusal::new(A2aCode::Unavailable, message).with_wait(fault.wait().unwrap_or(PAUSE))
+        A2aRefusal::new(A2aCode::Unavailable, message)
+            .with_wait(fault.wait().unwrap_or(TEMPORARY_ERROR_RETRY_AFTER))
     } else {
         let message = "the agent failed; quote the error id to whoever runs it";
         A2aRefusal::new(A2aCode::InternalError, message)

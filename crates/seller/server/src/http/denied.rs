@@ -44,7 +44,7 @@ pub(super) fn respond_for(
         AuthRefusal::Unavailable(fault) => {
             match agent.refusal(dialect.binding(), &EarlyError::Broken(&fault)) {
                 Some(refusal) => dialect.profile(refusal),
-                None => dialect.broken(agent, &fault),
+                None => dialect.internal_error(agent, &fault),
             }
         }
         AuthRefusal::Missing

@@ -65,7 +65,7 @@ pub(super) async fn handle(
             let answered = registry.guard(agent, "answering a request", answered);
             match deadline.limit(answered).await {
                 Some(Ok(logged)) => logged,
-                Some(Err(fault)) => GrpcErrors.broken(&**agent, &fault),
+                Some(Err(fault)) => GrpcErrors.internal_error(&**agent, &fault),
                 None => errors::too_late().into_logged_response(),
             }
         }

@@ -44,7 +44,7 @@ pub(super) async fn post(State(registry): State<Arc<AgentRegistry>>, request: Re
             };
             registry.guard(agent, "answering a request", answered).await.unwrap_or_else(|fault| {
                 let id = jsonrpc::read(&bytes).map_or_else(|reject| reject.id, |sent| sent.id);
-                RpcErrors(&id).broken(&**agent, &fault)
+                RpcErrors(&id).internal_error(&**agent, &fault)
             })
         }
         Err(unread) => {
@@ -234,7 +234,7 @@ struct RpcFrame {
 
 impl RpcFrame {
     fn failure(&self, fault: &InternalError) -> String {
-        let (refusal, _) = answers::broken(&*self.agent, fault);
+        let (refusal, _) = answers::internal_error(&*self.agent, fault);
         let error = error_body(&refusal);
         answers::json(&RpcFailure { jsonrpc: "2.0", id: &self.id, error })
     }
@@ -255,7 +255,7 @@ impl sse::SseFrame for RpcFrame {
         }
     }
 
-    fn broken(&self, fault: &InternalError) -> String {
+    fn internal_error(&self, fault: &InternalError) -> String {
         format!("data: {}\n\n", self.failure(fault))
     }
 }

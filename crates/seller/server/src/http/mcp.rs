@@ -70,7 +70,7 @@ pub async fn handle(State(registry): State<Arc<AgentRegistry>>, request: Request
     };
     let answered = registry.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) =
-        answered.unwrap_or_else(|fault| RpcErrors(&Id::null()).broken(&**agent, &fault));
+        answered.unwrap_or_else(|fault| RpcErrors(&Id::null()).internal_error(&**agent, &fault));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
@@ -377,7 +377,7 @@ fn written(
         }
         ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
         ToolOutcome::Denied(denied) => deny(agent, tools, &dialect, denied),
-        ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
+        ToolOutcome::Broken(fault) => dialect.internal_error(&**agent, &fault),
     }
 }
 

@@ -55,12 +55,12 @@ pub(super) async fn perform(
             let refusal = answers::with_default_challenge(agent, refusal);
             dialect.protocol(&refusal, None)
         }
-        AgentOutcome::Broken(fault) => dialect.broken(agent, &fault),
+        AgentOutcome::Broken(fault) => dialect.internal_error(agent, &fault),
         AgentOutcome::Answer(answer) => {
             let stamp = answers::stamp_answer(agent, &answer);
             match answer_check::checked(agent, *answer).and_then(write) {
                 Ok(response) => (response, stamp),
-                Err(fault) => dialect.broken(agent, &fault),
+                Err(fault) => dialect.internal_error(agent, &fault),
             }
         }
     };

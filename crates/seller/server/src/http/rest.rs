@@ -52,7 +52,7 @@ pub(super) async fn handle(
     let answered = answer(&registry, agent, &parts, body);
     let answered = registry.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) =
-        answered.unwrap_or_else(|fault| HttpJsonErrors.broken(&**agent, &fault));
+        answered.unwrap_or_else(|fault| HttpJsonErrors.internal_error(&**agent, &fault));
     // Streams have another type.
     if let Some(kind) =
         response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|kind| **kind == JSON)
@@ -216,8 +216,8 @@ impl sse::SseFrame for RestFrame {
 
     /// Writes an event with its own name, so that clients do not read it as a `StreamResponse`,
     /// because the specification has no format for errors in a stream.
-    fn broken(&self, fault: &InternalError) -> String {
-        let (refusal, _) = answers::broken(&*self.0, fault);
+    fn internal_error(&self, fault: &InternalError) -> String {
+        let (refusal, _) = answers::internal_error(&*self.0, fault);
         format!("event: error\ndata: {}\n\n", errors::body(&refusal, None))
     }
 }

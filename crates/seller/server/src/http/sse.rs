@@ -20,7 +20,7 @@ pub(super) trait SseFrame: Send + 'static {
     /// Returns the data of an event; `is_last` is for bindings that mark the last one.
     fn event(&self, json: &str, is_last: bool) -> String;
     /// Returns a whole event for a failed stream; the cause is for the log.
-    fn broken(&self, fault: &InternalError) -> String;
+    fn internal_error(&self, fault: &InternalError) -> String;
 }
 
 /// Creates a response with a task's events until it pauses or ends.
@@ -36,7 +36,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl SseFrame) -> Response 
                 (format!("id: {seq}\ndata: {}\n\n", frame.event(&json, events.is_closed())), true)
             }
             Ok(Ok(None)) => return None,
-            Ok(Err(fault)) => (frame.broken(&fault), false),
+            Ok(Err(fault)) => (frame.internal_error(&fault), false),
         };
         let state = more.then_some((events, frame));
         Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), state))

@@ -17,7 +17,7 @@ use crate::tasks::log::{
 pub(super) type Checked = Result<(), WrongStore>;
 
 /// Longest time for a transaction.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns an owner of tasks.
 pub(super) fn owner(agent: &str, caller: &str) -> TaskOwner {
@@ -83,7 +83,7 @@ pub(super) fn outcome<T: Send + 'static>(
         let _ = sender.send(ended);
     })?;
     let silent = |_| WrongStore("a transaction has not ended".to_owned());
-    receiver.recv_timeout(PATIENCE).map_err(silent)
+    receiver.recv_timeout(TRANSACTION_TIMEOUT).map_err(silent)
 }
 
 /// Stores a task of an owner with one entry, its state.

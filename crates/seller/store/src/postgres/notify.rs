@@ -15,8 +15,8 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Not
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_document::fault::{InternalError, chain};
 
-use super::PATIENCE;
 pub(super) use super::SETUP;
+use super::STATEMENT_TIMEOUT;
 use crate::change_notice::ChangeNotice;
 use crate::tables::permits;
 use crate::tables::processes;
@@ -265,7 +265,7 @@ async fn say(client: &Client, all: &[ChangeNotice]) -> Result<(), String> {
 }
 
 async fn soon<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
-    let done = timeout(PATIENCE, work).await;
+    let done = timeout(STATEMENT_TIMEOUT, work).await;
     done.map_err(|_| "the database does not answer".to_owned())?.map_err(|error| chain(&error))
 }
 

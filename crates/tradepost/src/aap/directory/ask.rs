@@ -18,7 +18,8 @@ use tradepost_document::problem::Problems;
 use tradepost_document::text::SENTENCE;
 use tradepost_mcp::sanitize::{Cleaner, dealer_text};
 use tradepost_server::agent::{
-    Agent as _, Binding, Caller, EarlyError, PAUSE, ProfileRefusal, ResponsibleParty, SharedAgent,
+    Agent as _, Binding, Caller, EarlyError, ProfileRefusal, ResponsibleParty, SharedAgent,
+    TEMPORARY_ERROR_RETRY_AFTER,
 };
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::fault::{InternalError, LATE};
@@ -338,7 +339,7 @@ impl OneDealer<'_> {
                 Err(self.failed(dealer.refuse(version, refusal, ResponsibleParty::Caller), &text))
             }
             Err(MessageRefused::Denied(denied)) => Err(self.denied(denied)),
-            Err(MessageRefused::Broken(fault)) => Err(self.broken(&fault)),
+            Err(MessageRefused::Broken(fault)) => Err(self.internal_error(&fault)),
         }
     }
 
@@ -346,10 +347,10 @@ impl OneDealer<'_> {
         DealerRefused::Failed(Box::new(DealerFailure::new(Some(self.name), refusal, text)))
     }
 
-    fn broken(self, fault: &InternalError) -> DealerRefused {
+    fn internal_error(self, fault: &InternalError) -> DealerRefused {
         let version = self.dealer.version_of(&Value::Null);
-        let text = text::refusal(&AapRefusal::internal_error(PAUSE));
-        self.failed(self.dealer.broken(version, fault), &text)
+        let text = text::refusal(&AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER));
+        self.failed(self.dealer.internal_error(version, fault), &text)
     }
 
     /// Converts a refusal of the caller. A rate limit and an internal error are those of the dealer's catalog.
@@ -373,17 +374,22 @@ impl OneDealer<'_> {
     }
 
     fn too_slow(self) -> DealerRefused {
-        self.broken(&InternalError::new("answering a call of a directory", LATE).transient())
+        self.internal_error(
+            &InternalError::new("answering a call of a directory", LATE).transient(),
+        )
     }
 
     fn not_asked(self) -> DealerRefused {
-        let mut refusal = AapRefusal::internal_error(PAUSE);
+        let mut refusal = AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER);
         refusal.message =
             "the time of the call was up before this dealer was asked; name it in dealers"
                 .to_owned();
         let text = text::refusal(&refusal);
         let version = self.dealer.version_of(&Value::Null);
-        self.failed(self.dealer.refuse(version, refusal, ResponsibleParty::UsForAMoment), &text)
+        self.failed(
+            self.dealer.refuse(version, refusal, ResponsibleParty::ServerTemporarily),
+            &text,
+        )
     }
 
     /// Returns the protocol's error for a caller that the dealer does not take.

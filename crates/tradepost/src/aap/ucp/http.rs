@@ -150,7 +150,9 @@ impl RestCall<'_> {
             }
             ToolOutcome::Profile(refusal) => written(*refusal),
             ToolOutcome::Denied(denied) => written(self.tools.denial(&denied)),
-            ToolOutcome::Broken(fault) => written(self.tools.broken(self.operation, &fault)),
+            ToolOutcome::Broken(fault) => {
+                written(self.tools.internal_error(self.operation, &fault))
+            }
             ToolOutcome::Form { .. } => unreachable!("a catalog asks nobody"),
         }
     }

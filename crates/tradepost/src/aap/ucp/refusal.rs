@@ -7,7 +7,9 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json;
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, ProblemDetail, Problems};
-use tradepost_server::agent::{ErrorProperties, PAUSE, ProfileRefusal, ResponsibleParty};
+use tradepost_server::agent::{
+    ErrorProperties, ProfileRefusal, ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER,
+};
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::fault::InternalError;
 use tradepost_server::refusals::FieldError;
@@ -118,7 +120,10 @@ fn from_denied(denied: &AuthRefusal, message: String) -> UcpRefusal {
 
 fn unavailable() -> UcpRefusal {
     let content = "the dealer cannot answer now; send the same request again later";
-    UcpRefusal { wait: Some(PAUSE), ..UcpRefusal::new(UcpCode::Unavailable, content) }
+    UcpRefusal {
+        wait: Some(TEMPORARY_ERROR_RETRY_AFTER),
+        ..UcpRefusal::new(UcpCode::Unavailable, content)
+    }
 }
 
 /// Returns the refusal of a request without a required member.
@@ -182,13 +187,13 @@ impl CatalogTools<'_> {
     }
 
     /// Writes an internal error, whose cause is only in the log.
-    pub(super) fn broken(
+    pub(super) fn internal_error(
         &self,
         operation: CatalogOperation,
         fault: &InternalError,
     ) -> ProfileRefusal {
         // Logs the cause under a new error id.
-        let logged = self.agent.broken(Version::V1_1, fault);
+        let logged = self.agent.internal_error(Version::V1_1, fault);
         let error_id = logged.error_id.unwrap_or_default();
         let refusal = if fault.is_transient() {
             let UcpRefusal { content, .. } = unavailable();

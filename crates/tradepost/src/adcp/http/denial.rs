@@ -91,7 +91,7 @@ impl Denial {
             Unbelieved::Denied(AuthRefusal::Unavailable(fault)) => {
                 let broken = InternalError::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().services.report(&broken);
-                let error = refusals::broke().with("error_id", error_id.clone());
+                let error = refusals::internal_error().with("error_id", error_id.clone());
                 let denial = Self::new(StatusCode::SERVICE_UNAVAILABLE, error);
                 return Self { error_id: Some(error_id), ..denial };
             }

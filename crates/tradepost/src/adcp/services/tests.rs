@@ -17,7 +17,7 @@ use super::{Credentials, Outside};
 use crate::config::Rates;
 
 /// Maximum time for an agent.
-const PATIENCE: Duration = Duration::from_secs(2);
+const AGENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Behaviour of a verifier when it is called.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
         Does::Says(status, body) => (status, body),
         Does::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
         Does::Dawdles(found) => {
-            tokio::time::sleep(PATIENCE / 2).await;
+            tokio::time::sleep(AGENT_TIMEOUT / 2).await;
             match is_of_newest {
                 true => (400, String::new()),
                 false => answered(&from_slice(&body).unwrap_or_default(), &found),
@@ -117,7 +117,7 @@ fn services(credentials: Vec<(String, String)>) -> Outside {
     let egress = Egress::new(Resolver::system(), true);
     let services = Outside::new("gazette", Rates::default(), None, &clock, egress);
     let verifiers = Credentials(credentials);
-    Outside { verifiers, ..services }.answering_within(PATIENCE)
+    Outside { verifiers, ..services }.answering_within(AGENT_TIMEOUT)
 }
 
 async fn asked(services: &Outside, url: &str) -> Result<Map, CallError> {

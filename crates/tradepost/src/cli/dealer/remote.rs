@@ -21,7 +21,7 @@ use crate::hosting::api::BASE;
 const KEY_VARIABLE: &str = "TRADEPOST_ADMIN_KEY";
 
 /// Maximum time for a response.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Client of a server's operators' listener.
 pub(super) struct Remote {
@@ -50,7 +50,7 @@ impl Remote {
                 "create one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY",
             )
         })?;
-        let client = client::without_guard(PATIENCE, base.scheme() == "https")?;
+        let client = client::without_guard(RESPONSE_TIMEOUT, base.scheme() == "https")?;
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 

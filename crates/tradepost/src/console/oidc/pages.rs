@@ -8,7 +8,7 @@ use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 
-use super::{AUTH_TIME_LEEWAY, PATIENCE, RedeemFailure, StartedSignIn, Vouched};
+use super::{AUTH_TIME_LEEWAY, RedeemFailure, SIGN_IN_TIMEOUT, StartedSignIn, Vouched};
 use crate::console::metrics::SignInOutcome;
 use crate::console::reply::ConsoleReply;
 use crate::console::request::ConsoleRequest;
@@ -49,7 +49,8 @@ impl Console {
                 // Sealed, so that the browser cannot forge the time from which the authentication has to
                 // be new.
                 let sealed = self.sign_in.seal.write(&["oidc"], &begun.cookie);
-                Ok(ConsoleReply::see(address).with_cookie(self.sign_in.passing(&sealed, PATIENCE)))
+                Ok(ConsoleReply::see(address)
+                    .with_cookie(self.sign_in.passing(&sealed, SIGN_IN_TIMEOUT)))
             }
             Err(cause) => {
                 tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");

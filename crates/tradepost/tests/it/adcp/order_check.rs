@@ -27,7 +27,7 @@ use crate::support::webhook::{Webhook, answer};
 use crate::support::{NOW, at};
 
 /// Time for a whole answer, of which the ad server has a quarter.
-const PATIENCE: Duration = Duration::from_millis(80);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(80);
 
 struct CheckFixture {
     ad_server: ScriptedAdServer,
@@ -183,7 +183,7 @@ fn a_forecast_that_is_not_ready_stops_no_other_sale() {
 
 #[test]
 fn an_ad_server_that_never_answers_is_left_alone_for_a_while() {
-    let fixture = CheckFixture::new(PATIENCE);
+    let fixture = CheckFixture::new(ANSWER_TIMEOUT);
     fixture.ad_server.with(|made| made.objections = None);
     assert_eq!(fixture.ask(false), "validate: Down { retry_after: Some(5s) }");
     fixture.hand.advance(SignedDuration::from_secs(2));

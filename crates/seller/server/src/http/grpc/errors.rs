@@ -135,8 +135,8 @@ impl ErrorWriter for GrpcErrors {
     /// detail.
     fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
         let status = match refusal.blame {
-            ResponsibleParty::UsForAMoment => RpcStatus::Unavailable,
-            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Us => {
+            ResponsibleParty::ServerTemporarily => RpcStatus::Unavailable,
+            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Server => {
                 refusal.row.grpc
             }
         };
@@ -159,8 +159,8 @@ impl ErrorWriter for GrpcErrors {
 
 /// Returns the error that ends a stream after an internal error.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> GrpcFailure {
-    GrpcFailure::from(&answers::broken(agent, fault).0)
+pub(super) fn internal_error(agent: &dyn Agent, fault: &InternalError) -> GrpcFailure {
+    GrpcFailure::from(&answers::internal_error(agent, fault).0)
 }
 
 /// Returns the error that ends a stream when the process stops.

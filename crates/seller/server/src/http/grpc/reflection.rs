@@ -37,7 +37,7 @@ pub(in crate::http) const REFLECTION_ROUTES: [&str; 2] = [
 const LARGEST: usize = 4 * 1024;
 
 /// Longest wait for the next question.
-const PATIENCE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 const fn text(number: u32, name: &'static str) -> FieldDescriptor {
     FieldDescriptor { number, name, kind: FieldType::Text, rule: FieldLabel::Explicit }
@@ -137,7 +137,7 @@ pub(in crate::http) async fn handle(
     response(stream::unfold(Some((registry, questions)), async |state| {
         let (registry, mut questions) = state?;
         let next = tokio::select! {
-            next = tokio::time::timeout(PATIENCE, questions.next()) => {
+            next = tokio::time::timeout(IDLE_TIMEOUT, questions.next()) => {
                 next.unwrap_or_else(|_| Err(errors::too_late()))
             }
             () = registry.closing().cancelled() => Err(errors::stopping()),

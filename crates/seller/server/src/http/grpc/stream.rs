@@ -35,11 +35,11 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
                 Ok(message) => {
                     return Some((Ok(Frame::data(framed(&message))), Some((events, agent))));
                 }
-                Err(fault) => errors::broken(&*agent, &fault).into_trailers(),
+                Err(fault) => errors::internal_error(&*agent, &fault).into_trailers(),
             },
             Some(Ok(None)) if events.was_interrupted() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
-            Some(Err(fault)) => errors::broken(&*agent, &fault).into_trailers(),
+            Some(Err(fault)) => errors::internal_error(&*agent, &fault).into_trailers(),
             None => errors::too_late().into_trailers(),
         };
         Some((Ok(Frame::trailers(ended)), None))

@@ -29,7 +29,7 @@ use crate::registry::AgentRegistry;
 use crate::tools::{CallOrigin, FormSupport, ToolCall, ToolOutcome};
 
 /// Maximum time for a person to answer. Clients end a call after a minute by default.
-const PATIENCE: Duration = Duration::from_secs(50);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Silence after which a comment is written, so that no proxy takes the stream for dead.
 const QUIET: Duration = Duration::from_secs(15);
@@ -80,7 +80,7 @@ impl HeldCall {
     /// Waits for the person, calls the tool again and returns the last event.
     async fn finish(self, state: String, answer: oneshot::Receiver<Value>) -> String {
         let begun = tokio::time::Instant::now();
-        let answer = tokio::time::timeout(PATIENCE, answer).await;
+        let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
         let answer = answer.ok().and_then(Result::ok);
         let form = match &answer {
             Some(answer) if mcp::is_answer(answer) => {

@@ -7,7 +7,7 @@ use tradepost_a2a::error::{A2aRefusal, StatusDetails, retry_info};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, json};
 
-use crate::agent::{Binding, PAUSE, ProfileRefusal, ResponsibleParty};
+use crate::agent::{Binding, ProfileRefusal, ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER};
 use crate::http::answers::{self, ErrorWriter};
 use crate::http::exchange::LoggedResponse;
 use crate::http::plain::json_response;
@@ -27,8 +27,8 @@ impl ErrorWriter for HttpJsonErrors {
     fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
         let ProfileRefusal { row, document, document_type, .. } = &refusal;
         let status = match refusal.blame {
-            ResponsibleParty::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
-            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Us => {
+            ResponsibleParty::ServerTemporarily => StatusCode::SERVICE_UNAVAILABLE,
+            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Server => {
                 status_of(row.http)
             }
         };
@@ -62,7 +62,7 @@ impl ErrorWriter for HttpJsonErrors {
 fn come_back(response: &mut Response) {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let wait = response.headers_mut().entry(header::RETRY_AFTER);
-        wait.or_insert_with(|| PAUSE.as_secs().into());
+        wait.or_insert_with(|| TEMPORARY_ERROR_RETRY_AFTER.as_secs().into());
     }
 }
 
