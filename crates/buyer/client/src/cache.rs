@@ -131,7 +131,7 @@ impl CardCache {
             Err(failure) => Err(failure),
         };
         taken.or_else(|failure| {
-            let is_stale_better = usable && is_passing(&failure);
+            let is_stale_better = usable && is_transient(&failure);
             if is_stale_better {
                 Ok(found(CardSource::Stale(Box::new(failure))))
             } else {
@@ -180,7 +180,7 @@ impl CardCache {
                 Ok(CachedCard { discovered, how: CardSource::Fetched })
             }
             Err(failure) => {
-                if matches!(&failure, CallFailure::Refused(_)) && !is_passing(&failure) {
+                if matches!(&failure, CallFailure::Refused(_)) && !is_transient(&failure) {
                     self.lock().remove(url.as_str());
                 }
                 Err(failure)
@@ -205,7 +205,7 @@ impl CardCache {
 }
 
 /// Returns true when the seller could not be asked or fails temporarily (RFC 5861 §4).
-fn is_passing(failure: &CallFailure) -> bool {
+fn is_transient(failure: &CallFailure) -> bool {
     match failure {
         CallFailure::Unsent(Unsent::Unreachable(_) | Unsent::Proxy { .. })
         | CallFailure::Unanswered(_) => true,

@@ -213,7 +213,7 @@ impl SellerRefusal {
                 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, UNAVAILABLE.
                 matches!(code, 4 | 8 | 10 | 14)
             }
-            RefusalForm::Http(status) => is_passing(*status),
+            RefusalForm::Http(status) => is_transient(*status),
             RefusalForm::Words { .. } => false,
         }
     }
@@ -260,7 +260,7 @@ fn told(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
 
 /// Returns true for an HTTP status that is transient.
 #[must_use]
-pub fn is_passing(status: u16) -> bool {
+pub fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 

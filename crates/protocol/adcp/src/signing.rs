@@ -43,60 +43,60 @@ catalog! {
     pub enum SignatureError {
         /// True when the same signature may be accepted later, because the signer's identity could
         /// not be established for now.
-        is_passing: bool,
+        is_transient: bool,
     }
     /// A signature is needed and absent.
-    Required = "signature_required" { is_passing: false }
+    Required = "signature_required" { is_transient: false }
     /// The headers are malformed.
-    HeaderMalformed = "signature_header_malformed" { is_passing: false }
+    HeaderMalformed = "signature_header_malformed" { is_transient: false }
     /// A parameter is missing.
-    ParamsIncomplete = "signature_params_incomplete" { is_passing: false }
+    ParamsIncomplete = "signature_params_incomplete" { is_transient: false }
     /// The tag is that of another profile.
-    TagInvalid = "signature_tag_invalid" { is_passing: false }
+    TagInvalid = "signature_tag_invalid" { is_transient: false }
     /// The algorithm is not allowed.
-    AlgNotAllowed = "signature_alg_not_allowed" { is_passing: false }
+    AlgNotAllowed = "signature_alg_not_allowed" { is_transient: false }
     /// The signature is not valid at this time, or is valid for too long.
-    WindowInvalid = "signature_window_invalid" { is_passing: false }
+    WindowInvalid = "signature_window_invalid" { is_transient: false }
     /// The signature covers too few components.
-    ComponentsIncomplete = "signature_components_incomplete" { is_passing: false }
+    ComponentsIncomplete = "signature_components_incomplete" { is_transient: false }
     /// The signature covers a forbidden component.
-    ComponentsUnexpected = "signature_components_unexpected" { is_passing: false }
+    ComponentsUnexpected = "signature_components_unexpected" { is_transient: false }
     /// The key is not known.
-    KeyUnknown = "signature_key_unknown" { is_passing: false }
+    KeyUnknown = "signature_key_unknown" { is_transient: false }
     /// The key is for another purpose.
-    KeyPurposeInvalid = "signature_key_purpose_invalid" { is_passing: false }
+    KeyPurposeInvalid = "signature_key_purpose_invalid" { is_transient: false }
     /// The key was revoked.
-    KeyRevoked = "signature_key_revoked" { is_passing: false }
+    KeyRevoked = "signature_key_revoked" { is_transient: false }
     /// Revocation of the key cannot be checked.
-    RevocationStale = "signature_revocation_stale" { is_passing: false }
+    RevocationStale = "signature_revocation_stale" { is_transient: false }
     /// The key has made too many signatures.
-    RateAbuse = "signature_rate_abuse" { is_passing: false }
+    RateAbuse = "signature_rate_abuse" { is_transient: false }
     /// The signature does not match the request.
-    Invalid = "signature_invalid" { is_passing: false }
+    Invalid = "signature_invalid" { is_transient: false }
     /// The body does not match its digest.
-    DigestMismatch = "signature_digest_mismatch" { is_passing: false }
+    DigestMismatch = "signature_digest_mismatch" { is_transient: false }
     /// The signature was used before.
-    Replayed = "signature_replayed" { is_passing: false }
+    Replayed = "signature_replayed" { is_transient: false }
     /// The address cannot be signed, or names another host.
-    TargetMalformed = "target_uri_malformed" { is_passing: false }
+    TargetMalformed = "target_uri_malformed" { is_transient: false }
     /// The body can be read in two ways.
-    BodyMalformed = "body_malformed" { is_passing: false }
+    BodyMalformed = "body_malformed" { is_transient: false }
     /// The signer's keys cannot be fetched at the moment.
-    JwksUnavailable = "signature_jwks_unavailable" { is_passing: true }
+    JwksUnavailable = "signature_jwks_unavailable" { is_transient: true }
     /// The signer's keys are at an address from which nothing may be fetched.
-    JwksUntrusted = "signature_jwks_untrusted" { is_passing: false }
+    JwksUntrusted = "signature_jwks_untrusted" { is_transient: false }
     /// The document that names the signer's keys cannot be fetched.
-    BrandJsonUnreachable = "signature_brand_json_unreachable" { is_passing: true }
+    BrandJsonUnreachable = "signature_brand_json_unreachable" { is_transient: true }
     /// The document that names the signer's keys cannot be read.
-    BrandJsonMalformed = "signature_brand_json_malformed" { is_passing: false }
+    BrandJsonMalformed = "signature_brand_json_malformed" { is_transient: false }
     /// The document that names the signer's keys does not list the signer.
-    AgentNotInBrandJson = "signature_agent_not_in_brand_json" { is_passing: false }
+    AgentNotInBrandJson = "signature_agent_not_in_brand_json" { is_transient: false }
     /// The document that names the signer's keys lists the signer twice.
-    BrandJsonAmbiguous = "signature_brand_json_ambiguous" { is_passing: false }
+    BrandJsonAmbiguous = "signature_brand_json_ambiguous" { is_transient: false }
     /// The document that names the signer's keys belongs to another party.
-    BrandOriginMismatch = "signature_brand_origin_mismatch" { is_passing: false }
+    BrandOriginMismatch = "signature_brand_origin_mismatch" { is_transient: false }
     /// A webhook is authenticated in another way than agreed.
-    ModeMismatch = "mode_mismatch" { is_passing: false }
+    ModeMismatch = "mode_mismatch" { is_transient: false }
 }
 
 impl SignatureError {

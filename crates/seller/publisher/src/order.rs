@@ -318,10 +318,10 @@ impl Publisher {
         call: &ToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
-        if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
+        if call.tool != AdcpTool::GetProducts || !self.store.may_be_unavailable() {
             return self.carry_out(call, request).await;
         }
-        if self.recent.may_not_ask(call.elapsed)
+        if self.recent.must_not_ask(call.elapsed)
             && let Some(recalled) = self.recall(call, request).await
         {
             return Ok(recalled);
@@ -371,7 +371,7 @@ impl Publisher {
         call: &ToolCall,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
-        if call.tool != AdcpTool::GetProducts || !self.store.may_be_away() {
+        if call.tool != AdcpTool::GetProducts || !self.store.may_be_unavailable() {
             return self.look(call, job).await;
         }
         let noting = |reader: &dyn StoreRead| {

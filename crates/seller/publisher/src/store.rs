@@ -481,7 +481,7 @@ pub trait PublisherStore: Send + Sync + fmt::Debug {
 
     /// Returns true if the store is elsewhere, and may be unavailable for a while: searches are then answered
     /// from recent reads.
-    fn may_be_away(&self) -> bool {
+    fn may_be_unavailable(&self) -> bool {
         false
     }
 }

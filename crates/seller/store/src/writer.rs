@@ -61,7 +61,7 @@ where
 
     fn end(self: Box<Self>, committed: Result<(), &Arc<InternalError>>) {
         let outcome = match (self.outcome, committed) {
-            (Some(Err(fault)), _) => Err(passing(fault)),
+            (Some(Err(fault)), _) => Err(mark_transient(fault)),
             (Some(Ok(done)), Ok(())) => Ok(done),
             (Some(Ok(_)) | None, Err(fault)) => Err(InternalError::shared("committing", fault)),
             (None, Ok(())) => unreachable!("what is committed has run every job"),
@@ -237,15 +237,15 @@ fn commit(
             batch.iter_mut().try_for_each(|job| session.transaction(|| job.run(&tx)))
         }
     };
-    committed.map_err(passing)?;
+    committed.map_err(mark_transient)?;
     // Data written to a file that was deleted is not stored.
     health.intact()
 }
 
 /// Marks errors of SQLite as transient that end when another program has finished, or the disk has been repaired:
 /// nothing was stored, and a retry may succeed.
-fn passing(fault: InternalError) -> InternalError {
-    const PASSING: [ErrorCode; 6] = [
+fn mark_transient(fault: InternalError) -> InternalError {
+    const TRANSIENT: [ErrorCode; 6] = [
         ErrorCode::DatabaseBusy,
         ErrorCode::DatabaseLocked,
         ErrorCode::DiskFull,
@@ -255,7 +255,7 @@ fn passing(fault: InternalError) -> InternalError {
         ErrorCode::CannotOpen,
     ];
     match code_of(&fault) {
-        Some(code) if PASSING.contains(&code) => fault.transient(),
+        Some(code) if TRANSIENT.contains(&code) => fault.transient(),
         Some(_) | None => fault,
     }
 }
@@ -314,9 +314,11 @@ mod tests {
             (ffi::SQLITE_CONSTRAINT, false),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let fault = passing(InternalError::on::<rusqlite::Error>("writing")(error));
+            let fault = mark_transient(InternalError::on::<rusqlite::Error>("writing")(error));
             assert_eq!(fault.is_transient(), expected, "{code}");
         }
-        assert!(!passing(InternalError::new("writing", "not in the database")).is_transient());
+        assert!(
+            !mark_transient(InternalError::new("writing", "not in the database")).is_transient()
+        );
     }
 }

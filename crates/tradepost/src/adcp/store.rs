@@ -96,13 +96,13 @@ impl PublisherStore for SqlPublisherStore {
         self.store.publisher_version().ok().flatten()
     }
 
-    fn may_be_away(&self) -> bool {
+    fn may_be_unavailable(&self) -> bool {
         self.store.is_shared()
     }
 }
 
 fn broken(fault: InternalError) -> InternalError {
-    let is_passing = fault.is_transient();
+    let is_transient = fault.is_transient();
     let fault = InternalError::new("using the store", fault);
-    if is_passing { fault.transient() } else { fault }
+    if is_transient { fault.transient() } else { fault }
 }

@@ -246,7 +246,7 @@ impl Authenticity {
     ) -> Result<SignedContent<Arc<str>>, DeliveryDenied> {
         let signed = webhooks.verify(envelope, now).await.map_err(|fault| {
             // A sender that is told of a wrong signature gives up, so a transient problem has its own answer.
-            if fault.is_passing() {
+            if fault.is_transient() {
                 DeliveryDenied::Later(fault)
             } else {
                 DeliveryDenied::Signature(fault)

@@ -12,7 +12,7 @@ use super::{
     RetryWait, SCOPE_RETRIES, Spent, StopReason,
 };
 use crate::failure::{CallFailure, Defect, ProxyProblem, Unanswered, Unsent};
-use crate::refusal::{ProtocolError, RefusalForm, SellerRefusal, is_passing};
+use crate::refusal::{ProtocolError, RefusalForm, SellerRefusal, is_transient};
 use crate::text::{WORD, plain};
 
 /// Maximum number of fields that an advice lists.
@@ -140,7 +140,7 @@ fn of_http(attempt: &FailedAttempt, status: u16) -> Option<Strategy> {
         403 => Some(Strategy::Ask(AskReason::Permission)),
         404 | 405 | 410 => Some(no_agent(attempt)),
         429 => Some(Strategy::THROTTLED),
-        status if is_passing(status) => Some(Strategy::AGAIN),
+        status if is_transient(status) => Some(Strategy::AGAIN),
         _ => None,
     }
 }

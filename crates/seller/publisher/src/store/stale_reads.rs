@@ -67,7 +67,7 @@ impl RecentReads {
 
     /// Returns true when the store failed so recently that it may not be asked again yet. After the pause one caller
     /// gets false, and the others wait for what it finds.
-    pub(crate) fn may_not_ask(&self, now: Duration) -> bool {
+    pub(crate) fn must_not_ask(&self, now: Duration) -> bool {
         self.with(|recent| !recent.breaker().try_ask(now))
     }
 

@@ -47,7 +47,7 @@ impl PublisherStore for Far {
         }
     }
 
-    fn may_be_away(&self) -> bool {
+    fn may_be_unavailable(&self) -> bool {
         true
     }
 }

@@ -55,7 +55,7 @@ impl PgError {
     }
 
     /// Returns true when the error is likely to be temporary.
-    fn is_passing(&self) -> bool {
+    fn is_transient(&self) -> bool {
         match self {
             // Too few connections, too little memory or disk space; a lock that was waited for in vain; a server that
             // has just become a standby; a database that takes no connections for now (ALLOW_CONNECTIONS false).
@@ -76,9 +76,9 @@ impl PgError {
 
     /// Converts it into an internal error of the operation `what`.
     pub(super) fn while_doing(self, what: &'static str) -> InternalError {
-        let is_passing = self.is_passing();
+        let is_transient = self.is_transient();
         let fault = InternalError::new(what, self);
-        if is_passing { fault.transient() } else { fault }
+        if is_transient { fault.transient() } else { fault }
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_passes_and_what_is_tried_again() {
-        for (code, is_passing, may_be_repeated, is_gone) in [
+        for (code, is_transient, may_be_repeated, is_gone) in [
             ("40001", true, true, false),
             ("40P01", true, true, false),
             ("57P01", true, true, true),
@@ -104,9 +104,9 @@ mod tests {
             ("42P01", false, false, false),
         ] {
             let broken = PgError::Refused(SqlState::from_code(code), "said".to_owned());
-            let found = (broken.is_passing(), broken.may_be_repeated(), broken.is_gone());
-            assert_eq!(found, (is_passing, may_be_repeated, is_gone), "{code}");
-            assert_eq!(broken.while_doing("x").is_transient(), is_passing, "{code}");
+            let found = (broken.is_transient(), broken.may_be_repeated(), broken.is_gone());
+            assert_eq!(found, (is_transient, may_be_repeated, is_gone), "{code}");
+            assert_eq!(broken.while_doing("x").is_transient(), is_transient, "{code}");
         }
         for broken in [PgError::Silent, PgError::Doubtful] {
             assert!(!broken.may_be_repeated(), "it may have been done");
