@@ -147,22 +147,11 @@ impl RemoteOrders {
             return self.clear(id, &remote, begun, now).await;
         }
         let marks = remote.marks;
-        let Some(wanted) = work.wanted else {
-            self.store(id, move |order, _| order.rest(marks, None, now)).await?;
-            return Ok(false);
-        };
-        let Some(step) = next_steps(&wanted, &remote).into_iter().next() else {
+        let wanted = work.wanted;
+        let next = wanted.iter().flat_map(|wanted| next_steps(wanted, &remote)).next();
+        let Some(step) = next else {
             // A flight may have ended since, for which nothing was decided.
-            let rest = move |order: &mut RemoteOrder, _| match &wanted.untranslatable {
-                None => order.rest(marks, Some(&wanted), now),
-                Some(_) if order.marks != marks => false,
-                Some(why) => {
-                    order.rested_at = Some(now);
-                    let why = why.0.clone();
-                    order.stop(ProblemKind::Untranslatable, "create_line_item", why, now);
-                    true
-                }
-            };
+            let rest = move |order: &mut RemoteOrder, _| order.rest(marks, wanted.as_ref(), now);
             let rested = self.store(id, rest).await?;
             // A change that came meanwhile is worked on at once.
             return Ok(rested == Some(false));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::seen::SeenOrder;
-use super::wanted::{WantedOrder, WantedState};
+use super::wanted::{Untranslatable, WantedOrder, WantedState};
 use super::{
     APPROVAL_POLL, BegunStep, ProblemKind, RemoteCreative, RemoteDeal, RemoteLineItem, RemoteOrder,
     RemoteOrderObject, RemotePhase, RemoteProblem, RemoteStep,
@@ -396,6 +396,11 @@ impl RemoteOrder {
             return false;
         }
         self.rested_at = Some(now);
+        if let Some(Untranslatable(why)) = wanted.and_then(|wanted| wanted.untranslatable.as_ref())
+        {
+            self.stop(ProblemKind::Untranslatable, "create_line_item", why.clone(), now);
+            return true;
+        }
         let deals = wanted.map(|wanted| self.rest_deals(wanted, now)).unwrap_or_default();
         if deals.is_stopped {
             self.phase = RemotePhase::Stopped;

@@ -10,7 +10,7 @@ use super::progress::{StepError, StepResult};
 use super::reconcile::differences;
 use super::seen::SeenOrder;
 use super::steps::next_steps;
-use super::wanted::{WantedLineItem, WantedOrder, WantedState};
+use super::wanted::{Untranslatable, WantedLineItem, WantedOrder, WantedState};
 use super::{ProblemKind, RemoteOrder, RemotePhase, RemoteStep};
 use crate::ad_server::{
     CreativeContent, CreativeSpec, ExternalId, LineItemPricing, LineItemSpec, OrderSpec, RemoteId,
@@ -173,6 +173,20 @@ fn steps_come_in_order_and_none_is_left() {
     assert_eq!(done, expected);
     assert!(remote.rest(0, Some(&wanted()), now()));
     assert_eq!(remote.phase, RemotePhase::Settled);
+}
+
+#[test]
+fn what_cannot_be_described_stops_when_no_step_is_left() {
+    let mut remote = fresh();
+    let why = Untranslatable("package p1 is priced by \"cpa\"".to_owned());
+    let wanted = WantedOrder { untranslatable: Some(why.clone()), ..wanted() };
+    assert_eq!(next_steps(&wanted, &remote), []);
+    assert!(!remote.rest(1, Some(&wanted), now()));
+    assert_eq!((remote.phase, &remote.problem), (RemotePhase::Due, &None));
+    assert!(remote.rest(0, Some(&wanted), now()));
+    assert_eq!((remote.phase, remote.due_at), (RemotePhase::Stopped, None));
+    let problem = remote.problem.unwrap();
+    assert_eq!((problem.kind, problem.detail), (ProblemKind::Untranslatable, why.0));
 }
 
 #[test]
