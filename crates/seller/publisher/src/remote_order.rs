@@ -72,11 +72,10 @@ kept! {
         undoing?: bool,
         /// What a person has to look at; nothing is done before that.
         problem?: Option<RemoteProblem>,
-        /// Moment for which it was decided last that no step is left.
-        rested_at?: Option<Timestamp>,
-        /// Moment at which the step was begun whose refusal has stopped the work last: what had ended by then is
-        /// not tried again by itself.
-        end_tried_at?: Option<Timestamp>,
+        /// Moment for which it was decided last that no step is left, or at which the step was begun whose refusal
+        /// has stopped the work: what had ended by then is not looked at again by itself.
+        #[serde(alias = "rested_at")]
+        ends_handled_at?: Option<Timestamp>,
         /// Steps done, the oldest first.
         done?: Vec<DoneStep>,
         /// Ids of the creatives that the buy shows, by which it is found.
@@ -266,8 +265,7 @@ impl RemoteOrder {
             lost: false,
             undoing: false,
             problem: None,
-            rested_at: None,
-            end_tried_at: None,
+            ends_handled_at: None,
             done: Vec::new(),
             shows: BTreeSet::new(),
             report_due_at: None,
@@ -311,8 +309,7 @@ impl RemoteOrder {
     fn ends_next_at(&self) -> Option<Timestamp> {
         let draft = self.is_draft().then_some(self.ends_at);
         let deals = self.deals.values().flat_map(|deal| deal.ends(self.ends_at));
-        let looked_at = self.end_tried_at.max(self.rested_at);
-        let is_ahead = |end: &Timestamp| looked_at.is_none_or(|looked_at| *end > looked_at);
+        let is_ahead = |end: &Timestamp| self.ends_handled_at.is_none_or(|at| *end > at);
         draft.into_iter().chain(deals).filter(is_ahead).min()
     }
 

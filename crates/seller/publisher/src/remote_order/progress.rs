@@ -346,7 +346,7 @@ impl RemoteOrder {
             return;
         }
         // A step that was begun before an end and is refused after it was no try to end anything.
-        self.end_tried_at = Some(begun.map_or(now, |begun| begun.at));
+        self.ends_handled_at = Some(begun.map_or(now, |begun| begun.at));
         self.stop(kind, step.name(), detail, now);
     }
 
@@ -395,7 +395,7 @@ impl RemoteOrder {
         if self.marks != marks {
             return false;
         }
-        self.rested_at = Some(now);
+        self.ends_handled_at = Some(now);
         if let Some(Untranslatable(why)) = wanted.and_then(|wanted| wanted.untranslatable.as_ref())
         {
             self.stop(ProblemKind::Untranslatable, "create_line_item", why.clone(), now);

@@ -407,6 +407,22 @@ fn what_is_refused_after_an_end_was_no_try_to_end_anything() {
 }
 
 #[test]
+fn an_end_that_an_earlier_version_has_handled_stays_so() {
+    let later = at("2026-08-01T00:00:01Z");
+    let mut remote = fresh();
+    done(&wanted(), &mut remote, None, now());
+    let mut stored = json!(remote);
+    let members = stored.as_object_mut().unwrap();
+    members.shift_remove("ends_handled_at").unwrap();
+    let open: RemoteOrder = from_value(json!(members)).unwrap();
+    assert!(open.has_steps(later));
+    members.insert("rested_at".to_owned(), json!(later));
+    members.insert("end_tried_at".to_owned(), json!(now()));
+    let handled: RemoteOrder = from_value(stored).unwrap();
+    assert!(!handled.has_steps(later));
+}
+
+#[test]
 fn a_refused_change_that_is_taken_back_is_forgotten() {
     let mut remote = fresh();
     let mut wanted = wanted();
