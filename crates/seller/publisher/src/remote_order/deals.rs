@@ -194,20 +194,19 @@ impl RemoteOrder {
         }
     }
 
-    /// Stores that the receiver has refused a deal.
-    pub(super) fn refuse_deal(&mut self, package_id: &str, deal: &DealSpec, detail: &str) {
-        let id = RemoteId(deal.external_id.0.clone());
-        let known = self.deals.entry(package_id.to_owned());
-        let known = known.or_insert_with(|| RemoteDeal::unsent(id));
-        known.refused = Some(deal.clone());
-        known.refusal = Some(cut(detail));
-    }
-
-    /// Stores that the receiver has refused to close a deal.
-    pub(super) fn refuse_close(&mut self, package_id: &str, detail: &str) {
-        if let Some(deal) = self.deals.get_mut(package_id) {
-            deal.close_refused = true;
-            deal.refusal = Some(cut(detail));
+    /// Stores that the receiver has refused a deal, or to close it.
+    pub(super) fn refuse_deal(&mut self, step: &RemoteStep, detail: &str) {
+        if let RemoteStep::PutDeal { package_id, deal } = step {
+            let id = RemoteId(deal.external_id.0.clone());
+            let known = self.deals.entry(package_id.clone());
+            let known = known.or_insert_with(|| RemoteDeal::unsent(id));
+            known.refused = Some(deal.clone());
+            known.refusal = Some(cut(detail));
+        } else if let RemoteStep::CloseDeal { package_id } = step
+            && let Some(known) = self.deals.get_mut(package_id)
+        {
+            known.close_refused = true;
+            known.refusal = Some(cut(detail));
         }
     }
 

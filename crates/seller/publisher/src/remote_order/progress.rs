@@ -318,19 +318,9 @@ impl RemoteOrder {
             self.due_at = Some(now);
             return;
         }
-        // Deals are independent of each other: the others are made, or changed.
-        if let RemoteStep::PutDeal { package_id, deal } = step
-            && !is_access
-        {
-            self.refuse_deal(package_id, deal, &detail);
-            self.raise(kind, step.name(), detail, now);
-            self.due_at = Some(now);
-            return;
-        }
-        if let RemoteStep::CloseDeal { package_id } = step
-            && !is_access
-        {
-            self.refuse_close(package_id, &detail);
+        // Deals are independent of each other: the others are made, changed or closed.
+        if step.is_of_deal() && !is_access {
+            self.refuse_deal(step, &detail);
             self.raise(kind, step.name(), detail, now);
             self.due_at = Some(now);
             return;
