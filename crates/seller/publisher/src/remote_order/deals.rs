@@ -7,7 +7,7 @@ use tradepost_document::catalog::Vocabulary as _;
 
 use super::progress::{StepResult, cut};
 use super::reconcile::{Difference, DifferenceKind};
-use super::wanted::{Untranslatable, WantedOrder, WantedState};
+use super::wanted::{Untranslatable, WantedOrder, WantedState, short};
 use super::{DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemoteStep};
 use crate::account::Account;
 use crate::ad_server::{
@@ -68,7 +68,7 @@ pub(super) fn deal(
     let advertiser = account.map(|account| account.name.as_str()).unwrap_or_default();
     DealSpec {
         external_id: ExternalId::for_deal(&buy.media_buy_id, package_id),
-        name: format!("{advertiser} {} {package_id}", package.product_id).trim().to_owned(),
+        name: short(&format!("{advertiser} {} {package_id}", package.product_id)),
         inventory: inventory.to_vec(),
         price,
         currency: buy.currency.clone(),

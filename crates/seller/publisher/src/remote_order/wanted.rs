@@ -11,7 +11,7 @@ use super::deals::{WantedDeal, deal};
 use super::{PackageDeal, PackageInventory, RemoteOrder};
 use crate::account::Account;
 use crate::ad_server::{
-    CreativeContent, CreativeSize, CreativeSpec, DealSpec, ExternalId, GoalUnit, LineItemGoal,
+    CreativeContent, CreativeSize, CreativeSpec, ExternalId, GoalUnit, LineItemGoal,
     LineItemPricing, LineItemSpec, OrderSpec, RemoteId,
 };
 use crate::buy::{MediaBuy, MediaBuyStatus, Package};
@@ -130,8 +130,8 @@ pub(crate) struct PlannedOrder {
     pub(crate) order: OrderSpec,
     /// Line items of the packages that go on, by the index of the package.
     pub(crate) line_items: BTreeMap<usize, Result<LineItemSpec, Untranslatable>>,
-    /// Deals of the packages that go on, by the index of the package.
-    pub(crate) deals: BTreeMap<usize, Result<DealSpec, Untranslatable>>,
+    /// Whether packages that go on can be sent as deals, by the index of the package.
+    pub(crate) deals: BTreeMap<usize, Result<(), Untranslatable>>,
 }
 
 /// Returns the order that a media buy would become; `None` when the ad server is not concerned.
@@ -150,14 +150,10 @@ pub(crate) fn planned(
         let Some(inventory) = package.ad_server.as_ref().filter(|_| package.is_live()) else {
             continue;
         };
-        match &inventory.deal {
-            Some(of_deal) => {
-                let spec = deal(buy, package, &inventory.inventory, of_deal, account);
-                deals.insert(index, super::deals::check(package).map(|()| spec));
-            }
-            None => {
-                line_items.insert(index, line_item(buy, package, inventory, name, terms));
-            }
+        if package.is_deal() {
+            deals.insert(index, super::deals::check(package));
+        } else {
+            line_items.insert(index, line_item(buy, package, inventory, name, terms));
         }
     }
     let order = order(buy, account, name, terms);
@@ -174,10 +170,7 @@ fn is_concerned(account: Option<&Account>, terms: &OrderTerms) -> bool {
 fn order(buy: &MediaBuy, account: Option<&Account>, name: &str, terms: &OrderTerms) -> OrderSpec {
     let advertiser_name = account.map(|account| account.name.clone()).unwrap_or_default();
     let live = buy.packages.iter().filter(|package| package.is_live());
-    let has_line_item = |package: &&Package| {
-        package.ad_server.as_ref().is_some_and(|inventory| inventory.deal.is_none())
-    };
-    let carried = live.filter(has_line_item);
+    let carried = live.filter(|package| package.ad_server.is_some() && !package.is_deal());
     OrderSpec {
         external_id: ExternalId::for_order(name),
         name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
@@ -218,11 +211,10 @@ pub(super) fn wanted(
     let mut line_items = Vec::new();
     let mut deals = Vec::new();
     let mut untranslatable = None;
-    let needs_order = carried.iter().any(|(_, inventory)| inventory.deal.is_none());
+    let needs_order = carried.iter().any(|(package, _)| !package.is_deal());
     for (package, inventory) in carried {
         if let Some(of_deal) = inventory.deal.as_ref().filter(|_| state != WantedState::None) {
             let spec = deal(buy, package, &inventory.inventory, of_deal, account);
-            let spec = DealSpec { name: short(&spec.name), ..spec };
             let is_canceled = state == WantedState::Canceled || !package.is_live();
             let is_open = state == WantedState::Live && !is_canceled && now < spec.end_time;
             // A deal is closed by its id, whatever it is.
@@ -232,7 +224,7 @@ pub(super) fn wanted(
             let package_id = package.package_id.clone();
             deals.push(WantedDeal { package_id, spec, is_open, is_canceled });
         }
-        if inventory.deal.is_some() || state != WantedState::Live {
+        if package.is_deal() || state != WantedState::Live {
             continue;
         }
         let mut shown = BTreeSet::new();
@@ -411,6 +403,6 @@ fn pixels(measure: Option<MoneyAmount>) -> Option<u32> {
 }
 
 /// Returns a name that fits an ad server.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     name.trim().chars().take(MAX_NAME).collect()
 }

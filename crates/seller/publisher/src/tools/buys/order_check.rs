@@ -8,7 +8,7 @@ use tradepost_adcp::error::{AdcpCode, AdcpError};
 use super::BuyContext;
 use super::draft::BuyDraft;
 use crate::account::Account;
-use crate::ad_server::{Availability, DealSpec, GoalUnit, LineItemSpec, PackageProblem};
+use crate::ad_server::{Availability, GoalUnit, LineItemSpec, PackageProblem};
 use crate::availability;
 use crate::buy::{MediaBuy, Package};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
@@ -166,7 +166,7 @@ fn check(
 fn deal_problems(
     ad_server: &AdServerProfile,
     package: &Package,
-    deal: &Result<DealSpec, Untranslatable>,
+    deal: &Result<(), Untranslatable>,
     before: Option<&Package>,
     place: &PackagePlace,
 ) -> Vec<AdcpError> {
