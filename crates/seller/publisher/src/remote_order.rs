@@ -297,11 +297,15 @@ impl RemoteOrder {
     /// Returns the time at which something is to be done: a step, an end of a draft, or a report.
     #[must_use]
     pub fn next_at(&self) -> Option<Timestamp> {
-        let step = match self.phase {
+        [self.step_at(), self.report_due_at].into_iter().flatten().min()
+    }
+
+    /// Returns the time at which a step is to be done.
+    fn step_at(&self) -> Option<Timestamp> {
+        match self.phase {
             RemotePhase::Due | RemotePhase::Waits => self.due_at,
             RemotePhase::Stopped | RemotePhase::Settled => self.ends_next_at(),
-        };
-        [step, self.report_due_at].into_iter().flatten().min()
+        }
     }
 
     /// Returns the time at which what is open has to be ended without a change of the buy: a draft or a deal
@@ -316,12 +320,7 @@ impl RemoteOrder {
     /// Returns true if a step, and not only a report, is due.
     #[must_use]
     pub fn has_steps(&self, now: Timestamp) -> bool {
-        match self.phase {
-            RemotePhase::Due | RemotePhase::Waits => self.due_at.is_some_and(|due| due <= now),
-            RemotePhase::Stopped | RemotePhase::Settled => {
-                self.ends_next_at().is_some_and(|end| end <= now)
-            }
-        }
+        self.step_at().is_some_and(|at| at <= now)
     }
 
     /// Has it worked on again, on behalf of a person: what was refused is asked for again, and an order that

@@ -7,7 +7,7 @@ use tradepost_document::catalog::Vocabulary as _;
 
 use super::progress::{StepResult, cut};
 use super::reconcile::{Difference, DifferenceKind};
-use super::wanted::{Untranslatable, WantedOrder, WantedState, short};
+use super::wanted::{Untranslatable, WantedOrder, short};
 use super::{DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemoteStep};
 use crate::account::Account;
 use crate::ad_server::{
@@ -225,7 +225,7 @@ impl RemoteOrder {
             let Some(known) = known.filter(|known| known.sent.is_some() || known.refused.is_some())
             else {
                 // Before its end it would have been sent, so that it is too late now.
-                if !deal.is_canceled && wanted.state != WantedState::Canceled {
+                if !deal.is_canceled {
                     obstacle =
                         Some(format!("the deal of package {package_id} was not made in time"));
                 }
