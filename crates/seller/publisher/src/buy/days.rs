@@ -10,6 +10,7 @@ use tradepost_document::json::Map;
 
 use super::report::{BuyDelivery, DeliveryReport, Period};
 use super::{MediaBuy, Package};
+use crate::inventory;
 use crate::money::MoneyAmount;
 
 /// Who reports a day.
@@ -185,7 +186,7 @@ impl DeliveryDays {
         let is_final = |day: Date| {
             self.report_of(package_id, day).is_some_and(|report| report.finalized_at.is_some())
         };
-        flight.first <= flight.last && flight.days().all(is_final)
+        flight.first <= flight.last && flight.each_day().all(is_final)
     }
 
     fn report_of(&self, package_id: &str, day: Date) -> Option<&DeliveryReport> {
@@ -243,19 +244,18 @@ impl Finality {
 }
 
 impl BuyFinality {
-    /// Reads which figures of a period are final. `None` for a buy of which nothing was ever declared final: the
-    /// publisher does not distinguish it then.
+    /// Reads which figures of a period are final, from the reports of the period. It says nothing of a buy without
+    /// [final figures](BuyDelivery::has_final), whose publisher does not distinguish them.
     #[must_use]
-    pub fn of(
+    pub fn from_reports(
         buy: &MediaBuy,
-        delivery: &BuyDelivery,
+        reports: &[&DeliveryReport],
         period: Period,
         zone: &TimeZone,
-    ) -> Option<Self> {
-        delivery.reports.iter().find(|report| report.finalized_at.is_some())?;
+    ) -> Self {
         let mut by_package: BTreeMap<&str, Vec<&DeliveryReport>> = BTreeMap::new();
         let mut is_shared = false;
-        for report in delivery.within(period) {
+        for report in reports {
             match &report.package_id {
                 Some(package_id) => by_package.entry(package_id).or_default().push(report),
                 // What is divided over the packages is never declared final.
@@ -268,7 +268,7 @@ impl BuyFinality {
             if is_shared {
                 return Finality::OPEN;
             }
-            finality(reports, PackageDays::of(buy, package, zone).within(period))
+            finality(reports, PackageDays::from_package(buy, package, zone).within(period))
         });
         let has_windows = |package: &Package| {
             let terms = package.shown.members.get("measurement_terms");
@@ -277,7 +277,7 @@ impl BuyFinality {
             })
         };
         let has_windows = buy.packages.iter().any(has_windows);
-        Some(Self { packages: packages.collect(), has_windows })
+        Self { packages: packages.collect(), has_windows }
     }
 
     /// Returns whether the figures of all packages are final. `None` where a package is billed by a measurement
@@ -301,7 +301,7 @@ fn finality(reports: &[&DeliveryReport], expected: PackageDays) -> Finality {
     let are_final = reports.iter().all(|report| report.finalized_at.is_some());
     let known: BTreeSet<Date> = reports.iter().map(|report| report.day()).collect();
     // Ends at the first day without a report, so that a long flight costs no more than its reports.
-    if !are_final || !expected.days().all(|day| known.contains(&day)) {
+    if !are_final || !expected.each_day().all(|day| known.contains(&day)) {
         return Finality::OPEN;
     }
     let finalized_at = reports.iter().filter_map(|report| report.finalized_at).max();
@@ -321,7 +321,7 @@ pub struct PackageDays {
 impl PackageDays {
     /// Reads the days of a package.
     #[must_use]
-    pub fn of(buy: &MediaBuy, package: &Package, zone: &TimeZone) -> Self {
+    pub fn from_package(buy: &MediaBuy, package: &Package, zone: &TimeZone) -> Self {
         let canceled = package.cancellation.iter().chain(&buy.cancellation);
         let ended = canceled.map(|canceled| canceled.canceled_at).min();
         let end = package.end_time.unwrap_or(buy.end_time);
@@ -342,8 +342,8 @@ impl PackageDays {
     }
 
     /// Returns each day.
-    fn days(self) -> impl Iterator<Item = Date> {
-        self.first.series(1.day()).take_while(move |day| *day <= self.last)
+    fn each_day(self) -> impl Iterator<Item = Date> {
+        inventory::each_day(self.first, self.last)
     }
 
     /// Returns the days between a moment and another one, which is not included.

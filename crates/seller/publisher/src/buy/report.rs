@@ -92,6 +92,12 @@ impl BuyDelivery {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
     }
 
+    /// Returns true if figures of it were ever declared final.
+    #[must_use]
+    pub fn has_final(&self) -> bool {
+        self.reports.iter().any(|report| report.finalized_at.is_some())
+    }
+
     /// Returns the total spend.
     #[must_use]
     pub fn spent(&self) -> MoneyAmount {

@@ -102,6 +102,8 @@ struct ReportSource<'a> {
     reporting: &'a BuyReporting,
     cadence: ReportCadence,
     delivery: BuyDelivery,
+    /// True if figures of it were ever declared final.
+    has_final: bool,
     order: Option<RemoteOrder>,
     is_sandbox: bool,
     /// End of the flight, or the time of the cancellation.
@@ -149,9 +151,10 @@ fn digest(reports: &[&DeliveryReport]) -> String {
 }
 
 impl ReportSource<'_> {
-    /// Returns which figures of a period are final.
-    fn finality(&self, period: Period) -> Option<BuyFinality> {
-        BuyFinality::of(&self.buy.thing, &self.delivery, period, &self.zone)
+    /// Returns which figures of a period are final; `None` when the publisher does not say it.
+    fn finality(&self, reports: &[&DeliveryReport], period: Period) -> Option<BuyFinality> {
+        let buy = &self.buy.thing;
+        self.has_final.then(|| BuyFinality::from_reports(buy, reports, period, &self.zone))
     }
 
     /// Returns the figures of a period, those that the buyer wants.
@@ -168,7 +171,7 @@ impl ReportSource<'_> {
             None => metrics,
         };
         let shares = report::shares(buy, reports);
-        let finality = self.finality(period);
+        let finality = self.finality(reports, period);
         let mut packages = Vec::new();
         for (place, (package, share)) in buy.packages.iter().zip(&shares).enumerate() {
             let mut row = report::priced(buy, package);
@@ -239,7 +242,8 @@ impl ReportSource<'_> {
     /// final.
     fn is_pushed_and_open(&self) -> bool {
         let is_pushed = self.delivery.reports.iter().any(|report| report.pushed_at.is_some());
-        is_pushed && !self.finality(ALL_TIME).is_some_and(|finality| finality.is_final())
+        let all: Vec<_> = self.delivery.reports.iter().collect();
+        is_pushed && !self.finality(&all, ALL_TIME).is_some_and(|finality| finality.is_final())
     }
 }
 
@@ -265,11 +269,14 @@ impl ReportSender<'_> {
         }
         let canceled_at = buy.thing.cancellation.as_ref().map(|canceled| canceled.canceled_at);
         let account = Account::find_for(&buy.record, self.tx)?;
+        let delivery = self.tx.find::<BuyDelivery>(id)?;
+        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         let source = ReportSource {
             buy,
             reporting,
             cadence,
-            delivery: self.tx.find::<BuyDelivery>(id)?.map(|kept| kept.thing).unwrap_or_default(),
+            has_final: delivery.has_final(),
+            delivery,
             order: self.tx.find::<RemoteOrder>(id)?.map(|kept| kept.thing),
             is_sandbox: account.is_some_and(|account| account.thing.sandbox),
             end: canceled_at.unwrap_or(buy.thing.end_time),

@@ -250,7 +250,7 @@ impl RowReader<'_> {
         let Some(package) = book.package_of(row, problems) else { return Ok(()) };
         let package_id = package.package_id.clone();
         let budget = package.budget;
-        let flight = PackageDays::of(buy, package, &zone);
+        let flight = PackageDays::from_package(buy, package, &zone);
         check_day(row, buy, package, self.today, &zone, problems);
         if problems.len() == listed {
             book.check_closed(row, &package_id, flight, problems);

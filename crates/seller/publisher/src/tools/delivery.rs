@@ -164,9 +164,12 @@ fn row(
     // Regardless of the requested dates, because it decides whether the budget is used up.
     let spent = delivery.spent();
     let zone = &work.publisher.profile.catalogue.inventory.time_zone;
-    let finality_in = |period: Period| BuyFinality::of(buy, delivery, period, zone);
-    let finality = finality_in(period);
+    let has_final = delivery.has_final();
+    let finality_of = |of_period: &[&DeliveryReport], period: Period| {
+        has_final.then(|| BuyFinality::from_reports(buy, of_period, period, zone))
+    };
     let borrowed: Vec<_> = reports.iter().collect();
+    let finality = finality_of(&borrowed, period);
     let shares = report::shares(buy, &borrowed);
     let packages = buy.packages.iter().zip(&shares).enumerate();
     let packages = packages.map(|(place, (package, share))| {
@@ -190,7 +193,7 @@ fn row(
         "by_package": packages,
         "daily_breakdown": report::daily(reports),
         "pricing_model"?: models.first().filter(|_| models.len() == 1),
-        "windows"?: windowed.then(|| windows(reports, finality_in)),
+        "windows"?: windowed.then(|| windows(reports, finality_of)),
     });
     let whole = finality.as_ref().and_then(BuyFinality::whole);
     if let Some(row) = row.as_object_mut() {
@@ -216,10 +219,10 @@ fn standing(buy: &MediaBuy, spent: MoneyAmount, now: Timestamp) -> Option<&'stat
     }
 }
 
-/// Returns the reports as daily windows. `finality_in` says what is final in a period.
+/// Returns the reports as daily windows. `finality_of` says what is final of the reports of a period.
 fn windows(
     reports: &[DeliveryReport],
-    finality_in: impl Fn(Period) -> Option<BuyFinality>,
+    finality_of: impl Fn(&[&DeliveryReport], Period) -> Option<BuyFinality>,
 ) -> Value {
     let mut days: BTreeMap<Date, Vec<&DeliveryReport>> = BTreeMap::new();
     for report in reports {
@@ -228,7 +231,7 @@ fn windows(
     let start = |date: Date| date.to_zoned(TimeZone::UTC).map(|day| day.timestamp()).ok();
     let window = |(date, reports): (Date, Vec<&DeliveryReport>)| {
         let period = Period { start: start(date)?, end: date.tomorrow().ok().and_then(start)? };
-        let whole = finality_in(period).as_ref().and_then(BuyFinality::whole);
+        let whole = finality_of(&reports, period).as_ref().and_then(BuyFinality::whole);
         Some(object!({
             "window_start": period.start,
             "window_end": period.end,
