@@ -78,7 +78,7 @@ pub fn decide_matter(
     input: DecideMatter<'_>,
 ) -> DecisionResult<StateChange> {
     let DecideMatter { publisher, matter, id, account, step, reason, why, code, seen } = input;
-    permit(context, actor, publisher, AdminOperation::from_step(step))?;
+    permit(context, actor, publisher, AdminOperation::from_step(step), DecisionRefusal::Stranger)?;
     let by = Some(actor.name().to_owned());
     let person = actor.member().map(|(name, _)| name.to_owned());
     let decision = StaffDecision { matter, id, account, step, reason, by, why, person, code, seen };
@@ -111,22 +111,23 @@ pub fn grant_rights(
     input: GrantRights<'_>,
 ) -> DecisionResult<bool> {
     let GrantRights { publisher, account, agent, rights, why } = input;
-    permit(context, actor, publisher, AdminOperation::GrantRights)?;
+    permit(context, actor, publisher, AdminOperation::GrantRights, DecisionRefusal::Stranger)?;
     let by = Some(actor.name().to_owned());
     let change = RightsChange { account, agent, rights, by, why };
     finish(context, publisher, move |finisher| staff::grant(finisher, &change))
 }
 
-/// Checks that the actor is on the publisher's staff, and may perform an operation.
-pub(crate) fn permit(
+/// Checks that the actor is on the publisher's staff, and may perform an operation. Others get the refusal `stranger`.
+pub(crate) fn permit<R>(
     context: &AdminContext<'_>,
     actor: &Actor,
     publisher: &Publisher,
     operation: AdminOperation,
-) -> DecisionResult<()> {
+    stranger: R,
+) -> Result<(), AdminError<R>> {
     // Staff of a dealer, also of all dealers, have no permission for a publisher.
     if !actor.works_for_publisher(&publisher.profile.id) {
-        return Err(AdminError::Refused(DecisionRefusal::Stranger));
+        return Err(AdminError::Refused(stranger));
     }
     context.permit(actor, operation)
 }

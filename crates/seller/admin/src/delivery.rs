@@ -9,7 +9,7 @@ use tradepost_store::TransactionError;
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
-use crate::decisions::{DecisionRefusal, permit};
+use crate::decisions::permit;
 use crate::operation::AdminOperation;
 
 /// Refusal of reported delivery.
@@ -43,9 +43,10 @@ pub fn report_delivery(
     input: ReportDelivery<'_>,
 ) -> Result<Vec<ReportedBuy>, AdminError<DeliveryRefusal>> {
     let ReportDelivery { publisher, days, problems } = input;
-    permitted(context, actor, publisher, AdminOperation::ReportDelivery)?;
+    let check = |operation| permit(context, actor, publisher, operation, DeliveryRefusal::Stranger);
+    check(AdminOperation::ReportDelivery)?;
     if days.iter().any(|day| day.is_correction) {
-        permitted(context, actor, publisher, AdminOperation::CorrectDelivery)?;
+        check(AdminOperation::CorrectDelivery)?;
     }
     let id = publisher.profile.id.clone();
     let publisher = publisher.clone();
@@ -75,19 +76,4 @@ pub fn report_delivery(
 fn detail(buy: &ReportedBuy) -> String {
     let ReportedBuy { changed, finalized, corrected, .. } = buy;
     format!("{changed} days changed, {finalized} made final, {corrected} final ones corrected")
-}
-
-fn permitted(
-    context: &AdminContext<'_>,
-    actor: &Actor,
-    publisher: &Publisher,
-    operation: AdminOperation,
-) -> Result<(), AdminError<DeliveryRefusal>> {
-    permit(context, actor, publisher, operation).map_err(|error| match error {
-        AdminError::Forbidden(missing) => AdminError::Forbidden(missing),
-        AdminError::Broken(fault) => AdminError::Broken(fault),
-        AdminError::Refused(DecisionRefusal::Stranger | DecisionRefusal::Undecided(_)) => {
-            AdminError::Refused(DeliveryRefusal::Stranger)
-        }
-    })
 }

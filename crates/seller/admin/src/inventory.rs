@@ -9,7 +9,7 @@ use tradepost_store::TransactionError;
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
-use crate::decisions::{DecisionResult, permit};
+use crate::decisions::{DecisionRefusal, DecisionResult, permit};
 use crate::operation::AdminOperation;
 
 /// Repair of a publisher's books.
@@ -30,7 +30,7 @@ pub fn repair_inventory(
     input: RepairInventory<'_>,
 ) -> DecisionResult<Vec<BookDifference>> {
     let RepairInventory { publisher } = input;
-    permit(context, actor, publisher, AdminOperation::RepairInventory)?;
+    permit(context, actor, publisher, AdminOperation::RepairInventory, DecisionRefusal::Stranger)?;
     let id = publisher.profile.id.clone();
     let publisher = publisher.clone();
     let now = context.now;

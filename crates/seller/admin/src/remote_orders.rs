@@ -11,7 +11,7 @@ use tradepost_store::TransactionError;
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
-use crate::decisions::{DecisionRefusal, permit};
+use crate::decisions::permit;
 use crate::operation::AdminOperation;
 
 /// Refusal of an operation on an order.
@@ -46,7 +46,7 @@ pub fn list_orders(
     actor: &Actor,
     input: ListOrders<'_>,
 ) -> OrderResult<Vec<Stored<RemoteOrder>>> {
-    permitted(context, actor, input.publisher, AdminOperation::ListOrders)?;
+    permit(context, actor, input.publisher, AdminOperation::ListOrders, OrderRefusal::Stranger)?;
     let states = input.phase.map(|phase| phase.to_string()).into_iter().collect();
     let query = Query { states, limit: input.limit, ..Query::default() };
     Ok(read(context, input.publisher, |reader| reader.all::<RemoteOrder>(&query))?)
@@ -62,7 +62,7 @@ pub fn count_orders(
     publisher: &Publisher,
     phase: RemotePhase,
 ) -> OrderResult<u64> {
-    permitted(context, actor, publisher, AdminOperation::ListOrders)?;
+    permit(context, actor, publisher, AdminOperation::ListOrders, OrderRefusal::Stranger)?;
     let query = Query { states: vec![phase.to_string()], ..Query::default() };
     let tallies = read(context, publisher, |reader| reader.count(RemoteOrder::KIND, &query))?;
     Ok(tallies.iter().map(|tally| tally.things).sum())
@@ -78,7 +78,7 @@ pub fn find_order(
     publisher: &Publisher,
     media_buy_id: &str,
 ) -> OrderResult<Option<RemoteOrder>> {
-    permitted(context, actor, publisher, AdminOperation::ListOrders)?;
+    permit(context, actor, publisher, AdminOperation::ListOrders, OrderRefusal::Stranger)?;
     let found = read(context, publisher, |reader| reader.find::<RemoteOrder>(media_buy_id))?;
     Ok(found.map(|order| order.thing))
 }
@@ -114,7 +114,7 @@ pub fn orders_to_compare(
     input: ReconcileOrders<'_>,
 ) -> OrderResult<Vec<OrderComparison>> {
     let ReconcileOrders { publisher, terms, media_buy_id } = input;
-    permitted(context, actor, publisher, AdminOperation::ReconcileOrders)?;
+    permit(context, actor, publisher, AdminOperation::ReconcileOrders, OrderRefusal::Stranger)?;
     let now = context.now;
     let found = read(context, publisher, |reader| {
         let orders = match media_buy_id {
@@ -156,7 +156,7 @@ pub fn retry_order(
     input: RetryOrder<'_>,
 ) -> OrderResult<RemotePhase> {
     let RetryOrder { publisher, media_buy_id } = input;
-    permitted(context, actor, publisher, AdminOperation::RetryOrder)?;
+    permit(context, actor, publisher, AdminOperation::RetryOrder, OrderRefusal::Stranger)?;
     let publisher_id = publisher.profile.id.clone();
     let action = AuditAction::OrderRetried;
     let entry = context.entry(actor, &publisher_id, action, Some(&media_buy_id));
@@ -177,21 +177,6 @@ pub fn retry_order(
     retried.map_err(|error| match error {
         TransactionError::Refused(refusal) => AdminError::Refused(refusal),
         TransactionError::Broken(fault) => AdminError::Broken(fault),
-    })
-}
-
-fn permitted(
-    context: &AdminContext<'_>,
-    actor: &Actor,
-    publisher: &Publisher,
-    operation: AdminOperation,
-) -> OrderResult<()> {
-    permit(context, actor, publisher, operation).map_err(|error| match error {
-        AdminError::Forbidden(missing) => AdminError::Forbidden(missing),
-        AdminError::Broken(fault) => AdminError::Broken(fault),
-        AdminError::Refused(DecisionRefusal::Stranger | DecisionRefusal::Undecided(_)) => {
-            AdminError::Refused(OrderRefusal::Stranger)
-        }
     })
 }
 
