@@ -5,7 +5,7 @@ use tradepost_dealer::delivery::LeadDestination;
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole};
 use tradepost_document::fault::InternalError;
-use tradepost_store::{Store, StoreTransaction};
+use tradepost_store::{Store, StoreTransaction, TransactionError};
 
 use crate::actor::Actor;
 use crate::operation::AdminOperation;
@@ -44,6 +44,15 @@ pub enum AdminError<R> {
 impl<R> From<InternalError> for AdminError<R> {
     fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
+    }
+}
+
+impl<R> From<TransactionError<R>> for AdminError<R> {
+    fn from(error: TransactionError<R>) -> Self {
+        match error {
+            TransactionError::Refused(refusal) => Self::Refused(refusal),
+            TransactionError::Broken(fault) => Self::Broken(fault),
+        }
     }
 }
 

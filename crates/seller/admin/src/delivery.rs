@@ -52,7 +52,7 @@ pub fn report_delivery(
     let publisher = publisher.clone();
     let now = context.now;
     let entry = context.entry(actor, &id, AuditAction::DeliveryReported, None);
-    let done = context.store.decide(move |tx| {
+    let reported = context.store.decide::<_, DeliveryRefusal>(move |tx| {
         let done =
             tx.with_publisher(&id, |tx| report_days(&publisher, tx, &days, &problems, now))?;
         let reported = done.map_err(|refused| match refused {
@@ -66,11 +66,8 @@ pub fn report_delivery(
             tx.record(&NewAuditEntry { subject, detail: Some(detail(buy)), ..entry.clone() })?;
         }
         Ok(reported)
-    });
-    done.map_err(|error| match error {
-        TransactionError::Refused(refusal) => AdminError::Refused(refusal),
-        TransactionError::Broken(fault) => AdminError::Broken(fault),
-    })
+    })?;
+    Ok(reported)
 }
 
 fn detail(buy: &ReportedBuy) -> String {

@@ -161,7 +161,7 @@ pub fn retry_order(
     let action = AuditAction::OrderRetried;
     let entry = context.entry(actor, &publisher_id, action, Some(&media_buy_id));
     let now = context.now;
-    let retried = context.store.decide(move |tx| {
+    let before = context.store.decide::<_, OrderRefusal>(move |tx| {
         let retry = |tx: &dyn StoreTx| {
             let Some(mut order) = tx.find::<RemoteOrder>(&media_buy_id)? else { return Ok(None) };
             let before = order.thing.phase;
@@ -173,11 +173,8 @@ pub fn retry_order(
         let before = before.ok_or(TransactionError::Refused(OrderRefusal::Unknown))?;
         tx.record(&entry)?;
         Ok(before)
-    });
-    retried.map_err(|error| match error {
-        TransactionError::Refused(refusal) => AdminError::Refused(refusal),
-        TransactionError::Broken(fault) => AdminError::Broken(fault),
-    })
+    })?;
+    Ok(before)
 }
 
 /// Reads a publisher's data.
