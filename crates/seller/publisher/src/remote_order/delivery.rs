@@ -53,14 +53,13 @@ pub fn store_rows(
             days.report(&PackageDay::from_remote(package_id, row), now);
         }
     }
-    store_days(tx, &buy, &order.record, known, days, now)
+    store_days(tx, &buy, known, days, now)
 }
 
 /// Stores the delivery of a buy with the reports that were added to it. Nothing is written when there are none.
 pub(crate) fn store_days(
     tx: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
-    record: &EntityRecord,
     known: Option<Stored<BuyDelivery>>,
     days: DeliveryDays,
     now: Timestamp,
@@ -77,7 +76,7 @@ pub(crate) fn store_days(
             tx.change(&mut known, now)
         }
         None => {
-            let EntityRecord { id, owner, account, .. } = record;
+            let EntityRecord { id, owner, account, .. } = &buy.record;
             tx.add(New { id, owner, account: account.as_deref(), state: "", now }, &delivery)
         }
     }

@@ -196,7 +196,7 @@ pub fn report_days(
     let mut reported = Vec::new();
     for book in reader.books.into_values() {
         reported.push(book.summary());
-        store_days(tx, &book.buy, &book.buy.record, book.known, book.days, now)?;
+        store_days(tx, &book.buy, book.known, book.days, now)?;
     }
     Ok(reported)
 }
