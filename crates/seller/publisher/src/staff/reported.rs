@@ -18,9 +18,9 @@ use crate::remote_order::RemoteOrder;
 use crate::remote_order::delivery::store_days;
 use crate::store::{IndexField, Query, StoreTx};
 
-mod book;
+mod buy_rows;
 
-use book::{BuyBook, SeenDay};
+use buy_rows::{BuyRows, SeenDay};
 
 /// Maximum number of rows that are reported at once.
 pub const MAX_ROWS: usize = 10_000;
@@ -182,21 +182,21 @@ pub fn report_days(
     let zone = publisher.profile.catalogue.inventory.time_zone.clone();
     let today = now.to_zoned(zone.clone()).date();
     let mut reader =
-        RowReader { tx, zone, today, now, books: BTreeMap::new(), found: BTreeMap::new() };
+        RowReader { tx, zone, today, now, buys: BTreeMap::new(), found: BTreeMap::new() };
     for row in rows {
         reader.take(row, &mut problems)?;
     }
-    for book in reader.books.values() {
-        book.check_spend(&mut problems);
+    for buy_rows in reader.buys.values() {
+        buy_rows.check_spend(&mut problems);
     }
     if !problems.is_empty() {
         problems.sort_by_key(|problem| problem.row);
         return Err(ReportRefused::Problems(problems));
     }
     let mut reported = Vec::new();
-    for book in reader.books.into_values() {
-        reported.push(book.summary());
-        store_days(tx, &book.buy, book.known, book.days, now)?;
+    for buy_rows in reader.buys.into_values() {
+        reported.push(buy_rows.summary());
+        store_days(tx, &buy_rows.buy, buy_rows.known, buy_rows.days, now)?;
     }
     Ok(reported)
 }
@@ -208,7 +208,7 @@ struct RowReader<'a> {
     today: Date,
     now: Timestamp,
     /// Media buys that rows are about, by id.
-    books: BTreeMap<String, BuyBook>,
+    buys: BTreeMap<String, BuyRows>,
     /// Media buys by what rows name them with; `None` where there is none.
     found: BTreeMap<BuyName, Option<String>>,
 }
@@ -232,30 +232,30 @@ impl RowReader<'_> {
         let Some(id) = self.buy_of(row, problems)? else { return Ok(()) };
         let zone = self.zone.clone();
         let is_of_other = self.is_of_other(row, &id)?;
-        let Some(book) = self.books.get_mut(&id) else { return Ok(()) };
-        book.rows += 1;
+        let Some(buy_rows) = self.buys.get_mut(&id) else { return Ok(()) };
+        buy_rows.count += 1;
         if is_of_other {
             let hint = "check the ids: they have to name one package";
             let message = "belongs to another media buy";
             problems.push(RowProblem::new(row.row, ReportField::LineItem, message, hint));
             return Ok(());
         }
-        let buy = &book.buy.thing;
+        let buy = &buy_rows.buy.thing;
         if row.currency.as_ref().is_some_and(|currency| *currency != buy.currency) {
             let message = format!("the media buy is in {}", buy.currency);
             let hint = "write the spend in the currency of the media buy";
             problems.push(RowProblem::new(row.row, ReportField::Currency, &message, hint));
         }
         check_counts(row, problems);
-        let Some(package) = book.package_of(row, problems) else { return Ok(()) };
+        let Some(package) = buy_rows.package_of(row, problems) else { return Ok(()) };
         let package_id = package.package_id.clone();
         let budget = package.budget;
         let flight = PackageDays::from_package(buy, package, &zone);
         check_day(row, buy, package, self.today, &zone, problems);
         if problems.len() == listed {
-            book.check_closed(row, &package_id, flight, problems);
+            buy_rows.check_closed(row, &package_id, flight, problems);
         }
-        if book.is_pulled(&package_id, self.now) && !row.is_final {
+        if buy_rows.is_pulled(&package_id, self.now) && !row.is_final {
             problems.push(RowProblem::new(
                 row.row,
                 ReportField::Final,
@@ -264,17 +264,17 @@ impl RowReader<'_> {
             ));
         }
         let seen = SeenDay { package_id: package_id.clone(), day: row.day };
-        if let Some(first) = book.seen.get(&seen) {
+        if let Some(first) = buy_rows.seen.get(&seen) {
             let message = format!("the package and day are those of row {first}");
             let hint = "add the rows up, so that each package and day has one";
             problems.push(RowProblem::of_row(row.row, &message, hint));
             return Ok(());
         }
-        book.seen.insert(seen, row.row);
+        buy_rows.seen.insert(seen, row.row);
         if problems.len() > listed {
             return Ok(());
         }
-        book.note_spend(&package_id, budget, row);
+        buy_rows.note_spend(&package_id, budget, row);
         let origin = if row.is_correction { DayOrigin::Corrected } else { DayOrigin::Pushed };
         let day = PackageDay {
             package_id,
@@ -286,7 +286,7 @@ impl RowReader<'_> {
             is_final: row.is_final,
             origin,
         };
-        match book.days.report(&day, self.now) {
+        match buy_rows.days.report(&day, self.now) {
             DayOutcome::Stored | DayOutcome::Unchanged => {}
             DayOutcome::Closed => problems.push(RowProblem::new(
                 row.row,
@@ -298,7 +298,7 @@ impl RowReader<'_> {
         Ok(())
     }
 
-    /// Returns the id of a row's media buy, which has a book then.
+    /// Returns the id of a row's media buy, which is among `buys` then.
     fn buy_of(
         &mut self,
         row: &ReportedDay,
@@ -352,7 +352,7 @@ impl RowReader<'_> {
         Ok(found.is_some_and(|found| found != id))
     }
 
-    /// Returns the id of a media buy, which has a book then.
+    /// Returns the id of a media buy, which is among `buys` then.
     fn id_of(&mut self, name: &BuyName) -> Result<Option<String>, InternalError> {
         if let Some(found) = self.found.get(name) {
             return Ok(found.clone());
@@ -362,7 +362,7 @@ impl RowReader<'_> {
         Ok(found)
     }
 
-    /// Finds a media buy and opens its book.
+    /// Finds a media buy and begins with its rows.
     fn find(&mut self, name: &BuyName) -> Result<Option<String>, InternalError> {
         let by = |field, value: &str| Query::default().led_to_by(field, value);
         let id = match name {
@@ -377,24 +377,24 @@ impl RowReader<'_> {
             }
         };
         let Some(id) = id else { return Ok(None) };
-        if self.books.contains_key(&id) {
+        if self.buys.contains_key(&id) {
             return Ok(Some(id));
         }
         let Some(buy) = self.tx.find::<MediaBuy>(&id)? else { return Ok(None) };
         let order = self.tx.find::<RemoteOrder>(&id)?.map(|order| order.thing);
         let known = self.tx.find::<BuyDelivery>(&id)?;
         let delivery = known.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
-        let book = BuyBook {
+        let buy_rows = BuyRows {
             buy,
             order,
             known,
             days: DeliveryDays::new(delivery),
-            rows: 0,
+            count: 0,
             seen: BTreeMap::new(),
             closed: BTreeMap::new(),
             packages: BTreeMap::new(),
         };
-        self.books.insert(id.clone(), book);
+        self.buys.insert(id.clone(), buy_rows);
         Ok(Some(id))
     }
 }

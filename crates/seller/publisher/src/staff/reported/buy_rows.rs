@@ -1,4 +1,4 @@
-//! Media buy that reported rows are about: which of its packages a row means, and what the rows change.
+//! Rows about one media buy: which of its packages a row means, and what the rows change.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::money::MoneyAmount;
 use crate::remote_order::RemoteOrder;
 use crate::store::Stored;
 
-/// Media buy that rows are about.
-pub(super) struct BuyBook {
+/// Rows about one media buy.
+pub(super) struct BuyRows {
     pub(super) buy: Stored<MediaBuy>,
     pub(super) order: Option<RemoteOrder>,
     pub(super) known: Option<Stored<BuyDelivery>>,
     pub(super) days: DeliveryDays,
-    pub(super) rows: usize,
+    pub(super) count: usize,
     /// First row of each package and day.
     pub(super) seen: BTreeMap<SeenDay, usize>,
     /// Whether all days of a package's flight were final before the rows.
@@ -43,7 +43,7 @@ pub(super) struct ReportedPackage {
     pub(super) highest: MoneyAmount,
 }
 
-impl BuyBook {
+impl BuyRows {
     /// Returns the package of a row.
     pub(super) fn package_of(
         &self,
@@ -183,7 +183,7 @@ impl BuyBook {
         };
         ReportedBuy {
             media_buy_id: self.buy.thing.media_buy_id.clone(),
-            rows: self.rows,
+            rows: self.count,
             changed: changes.len(),
             finalized: final_now - corrected,
             corrected,
