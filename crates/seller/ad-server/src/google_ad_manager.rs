@@ -21,6 +21,7 @@ use tradepost_server::clock::Clock;
 use crate::check::{self, PackageProblems};
 use crate::client::{garbled, refused, typed};
 use crate::naming::{self, MAX_NAME};
+use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
@@ -121,7 +122,7 @@ impl GoogleAdManager {
                 TargetingKind::Metros,
                 TargetingKind::FrequencyCap,
             ]),
-            metro_systems: Some(BTreeSet::from([targeting::METRO_SYSTEM.to_owned()])),
+            metro_systems: Some(BTreeSet::from([METRO_SYSTEM.to_owned()])),
             line_items: true,
             deals: false,
             forecasts: true,

@@ -19,6 +19,7 @@ use tradepost_publisher::ad_server::{
 use crate::check::{self, PackageProblems};
 use crate::client::{AdServerClient, AdServerRequest, refused, segment, typed};
 use crate::naming;
+use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
     RefusalReason, StateChange,
@@ -86,7 +87,7 @@ impl KevelAdServer {
                 TargetingKind::Metros,
                 TargetingKind::FrequencyCap,
             ]),
-            metro_systems: Some(BTreeSet::from([targeting::METRO_SYSTEM.to_owned()])),
+            metro_systems: Some(BTreeSet::from([METRO_SYSTEM.to_owned()])),
             line_items: true,
             deals: false,
             forecasts: false,
