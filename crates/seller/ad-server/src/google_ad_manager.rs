@@ -4,7 +4,7 @@
 //! actions and never written.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -21,6 +21,7 @@ use tradepost_server::clock::Clock;
 use crate::check::{self, PackageProblems};
 use crate::client::{garbled, refused, typed};
 use crate::naming::{self, MAX_NAME};
+use crate::pending_reports::{PendingReports, ReportPeriod};
 use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
@@ -47,7 +48,6 @@ use answers::{Association, Inventory, LineItem, Network, Order};
 use creative::AssociationAction;
 use credentials::TokenSource;
 use geo::GeoCache;
-use report::{PendingRuns, ReportPeriod};
 use transport::GoogleClient;
 
 pub(crate) use credentials::{ServiceAccount, is_secure};
@@ -79,7 +79,7 @@ pub(crate) struct GoogleAdManager {
     capabilities: AdServerCapabilities,
     network: Mutex<Option<KeptNetwork>>,
     geo: GeoCache,
-    runs: Mutex<PendingRuns>,
+    runs: PendingReports,
 }
 
 /// The network, as it was last read.
@@ -137,7 +137,7 @@ impl GoogleAdManager {
             capabilities,
             network: Mutex::default(),
             geo: GeoCache::default(),
-            runs: Mutex::default(),
+            runs: PendingReports::default(),
         })
     }
 
@@ -411,26 +411,8 @@ impl AdServer for GoogleAdManager {
     ) -> AdServerResult<'a, Vec<RemoteDelivery>> {
         Box::pin(async move {
             let period = ReportPeriod { order: number(order, "order")?, from, to };
-            let pending = self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(period);
-            let operation = match pending {
-                Some(operation) => operation,
-                None => {
-                    let started = self.start_report(period).await?;
-                    let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-                    runs.insert(period, started.clone());
-                    started
-                }
-            };
-            let rows = self.read_report(&operation).await;
-            // A report that runs is looked at again; every other one is over.
-            if !matches!(
-                rows,
-                Err(AdServerError::NotYet { .. }
-                    | AdServerError::Unanswered
-                    | AdServerError::Unsent)
-            ) {
-                self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(period);
-            }
+            let operation = self.runs.id_or(period, self.start_report(period)).await?;
+            let rows = self.runs.ended(period, self.read_report(&operation).await);
             rows.map(report::DeliveryRows::into_rows)
         })
     }

@@ -4,7 +4,6 @@
 //! approved stays told from one that was not.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::civil::Date;
 use reqwest::Client;
@@ -19,6 +18,7 @@ use tradepost_publisher::ad_server::{
 use crate::check::{self, PackageProblems};
 use crate::client::{AdServerClient, AdServerRequest, refused, segment, typed};
 use crate::naming;
+use crate::pending_reports::{PendingReports, ReportPeriod};
 use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
@@ -36,7 +36,6 @@ mod targeting;
 
 use activity::Activity;
 use answers::{Ad, AdType, Campaign, Creative, Flight, Site, Zone};
-use report::PendingReports;
 use targeting::TargetList;
 
 /// Name of the adapter.
@@ -58,7 +57,7 @@ pub(crate) struct KevelAdServer {
     settings: AdServerSettings,
     priority: u32,
     capabilities: AdServerCapabilities,
-    reports: Mutex<PendingReports>,
+    reports: PendingReports,
 }
 
 impl std::fmt::Debug for KevelAdServer {
@@ -95,7 +94,7 @@ impl KevelAdServer {
             approvals: false,
             report_delay_minutes: REPORT_DELAY_MINUTES,
         };
-        let reports = Mutex::new(PendingReports::default());
+        let reports = PendingReports::default();
         Ok(Self { client, settings, priority, capabilities, reports })
     }
 }
@@ -374,36 +373,16 @@ impl AdServer for KevelAdServer {
         to: Date,
     ) -> AdServerResult<'a, Vec<RemoteDelivery>> {
         Box::pin(async move {
-            let period = report::ReportPeriod { campaign: number(order, "order")?, from, to };
-            let pending = self.reports.lock().unwrap_or_else(PoisonError::into_inner).get(period);
-            let id = match pending {
-                Some(id) => id,
-                None => {
-                    let body = report::request(period, &self.settings.time_zone);
-                    let request = AdServerRequest::post("/v1/report/queue", body).for_report();
-                    let answer = self.client.send(request).await?;
-                    let id = typed::<report::QueuedReport>(&answer, "queued report")?.id;
-                    let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-                    reports.insert(period, id.clone());
-                    id
-                }
-            };
+            let campaign = number(order, "order")?;
+            let period = ReportPeriod { order: campaign.into(), from, to };
+            let id = self.reports.id_or(period, self.queue_report(period)).await?;
             let path = format!("/v1/report/queue/{}", segment(&id));
             let answer = self.client.send(AdServerRequest::get(path).for_report()).await;
-            let delivery = match answer {
+            let read = match answer {
                 Ok(answer) => report::read(&answer),
                 Err(failure) => Err(failure.error),
             };
-            // A report that is not done is asked for again; every other one is over.
-            if !matches!(
-                delivery,
-                Err(AdServerError::NotYet { .. }
-                    | AdServerError::Unanswered
-                    | AdServerError::Unsent)
-            ) {
-                self.reports.lock().unwrap_or_else(PoisonError::into_inner).remove(period);
-            }
-            delivery
+            self.reports.ended(period, read)
         })
     }
 

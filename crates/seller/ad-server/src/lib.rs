@@ -14,6 +14,7 @@ mod kevel;
 mod check;
 mod client;
 mod naming;
+mod pending_reports;
 mod place_targeting;
 mod port;
 

@@ -10,10 +10,11 @@ use tradepost_publisher::ad_server::{ExternalId, LineItemSpec, RemoteId, RemoteS
 
 use super::answers::{Association, Creative, LineItem, Network, Order, Page, last_part, quoted};
 use super::line_item::{self, PlannedLineItem};
-use super::report::{self, DeliveryRows, Operation, Report, ReportPeriod};
+use super::report::{self, DeliveryRows, Operation, Report};
 use super::state::{self, BatchAction};
 use super::{GoogleAdManager, KeptNetwork, number};
 use crate::client::{AdServerRequest, garbled, refused, segment, typed};
+use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Objects of a page of a list. Google gives up to a thousand, but the targeting of line items and the sizes of ad

@@ -1,8 +1,7 @@
 //! Delivery by line item and day. There is one report of an order at Google, whose days are changed before it is run:
-//! Google keeps reports for good, and one for each request would pile up. Nobody waits here for a report that runs; the
-//! caller is told to come again, and the next call looks at the same run.
+//! Google keeps reports for good, and one for each request would pile up.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -14,50 +13,8 @@ use tradepost_publisher::money::MoneyAmount;
 
 use super::answers::Network;
 use crate::client::{garbled, refused, typed};
+use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason};
-
-/// Maximum number of runs that are remembered.
-const MAX_PENDING: usize = 1000;
-
-/// An order and days, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ReportPeriod {
-    pub(super) order: u64,
-    pub(super) from: Date,
-    pub(super) to: Date,
-}
-
-/// Runs of reports that are not read yet.
-#[derive(Debug, Default)]
-pub(super) struct PendingRuns(VecDeque<PendingRun>);
-
-#[derive(Debug)]
-struct PendingRun {
-    period: ReportPeriod,
-    operation: String,
-}
-
-impl PendingRuns {
-    /// Returns the operation that makes the report about a period.
-    pub(super) fn get(&self, period: ReportPeriod) -> Option<String> {
-        self.0.iter().find(|run| run.period == period).map(|run| run.operation.clone())
-    }
-
-    /// Remembers a run; the oldest is forgotten when there are too many.
-    pub(super) fn insert(&mut self, period: ReportPeriod, operation: String) {
-        // A report has one definition: an earlier run of the same order is not read any more.
-        self.0.retain(|run| run.period.order != period.order);
-        if self.0.len() >= MAX_PENDING {
-            self.0.pop_front();
-        }
-        self.0.push_back(PendingRun { period, operation });
-    }
-
-    /// Forgets the run about a period.
-    pub(super) fn remove(&mut self, period: ReportPeriod) {
-        self.0.retain(|run| run.period != period);
-    }
-}
 
 /// Returns the name of an order's report, by which it is found.
 pub(super) fn display_name(order: u64) -> String {

@@ -6,10 +6,12 @@ use tradepost_publisher::ad_server::{ExternalId, RemoteId, RemoteState};
 
 use super::activity::Activity;
 use super::answers::{Ad, Campaign, Creative, Flight, Page};
+use super::report::{self, QueuedReport};
 use super::targeting::{PresentTarget, TargetList};
 use super::{KevelAdServer, number};
 use crate::client::{AdServerRequest, refused, segment, typed};
 use crate::naming;
+use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason, StateChange};
 
 /// Objects of a page of a list.
@@ -192,6 +194,14 @@ impl KevelAdServer {
             now.into_iter().filter(|(name, value)| stays(name) && !value.is_null()).collect();
         body.extend(changes);
         typed(&self.put(&path, body.into()).await?, "flight")
+    }
+
+    /// Has Kevel make a report, and returns its id.
+    pub(super) async fn queue_report(&self, period: ReportPeriod) -> Result<String, AdServerError> {
+        let body = report::request(period, &self.settings.time_zone);
+        let request = AdServerRequest::post("/v1/report/queue", body).for_report();
+        let answer = self.client.send(request).await?;
+        Ok(typed::<QueuedReport>(&answer, "queued report")?.id)
     }
 
     /// Makes a list of targets of a flight what it has to be: what is missing is added before anything is

@@ -1,7 +1,6 @@
-//! Kevel's queued reports: one is asked for by day and flight, and looked at until it is done. Nobody waits
-//! for it here; the caller is told to come again, and the next call looks at the same report.
+//! Kevel's queued reports: one is asked for by day and flight, and looked at until it is done.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,55 +11,14 @@ use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
 use tradepost_publisher::money::MoneyAmount;
 
 use crate::client::{garbled, refused, typed};
+use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason};
-
-/// Maximum number of reports that are remembered while Kevel makes them.
-const MAX_PENDING: usize = 1000;
 
 /// Status of a report that is being made.
 const PENDING: u8 = 1;
 
 /// Status of a report that is done.
 const DONE: u8 = 2;
-
-/// A campaign and days, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ReportPeriod {
-    pub(super) campaign: u32,
-    pub(super) from: Date,
-    pub(super) to: Date,
-}
-
-/// Reports that Kevel is making.
-#[derive(Debug, Default)]
-pub(super) struct PendingReports(VecDeque<PendingReport>);
-
-#[derive(Debug)]
-struct PendingReport {
-    period: ReportPeriod,
-    id: String,
-}
-
-impl PendingReports {
-    /// Returns the id of the report about a period.
-    pub(super) fn get(&self, period: ReportPeriod) -> Option<String> {
-        self.0.iter().find(|report| report.period == period).map(|report| report.id.clone())
-    }
-
-    /// Remembers a report; the oldest is forgotten when there are too many.
-    pub(super) fn insert(&mut self, period: ReportPeriod, id: String) {
-        self.remove(period);
-        if self.0.len() >= MAX_PENDING {
-            self.0.pop_front();
-        }
-        self.0.push_back(PendingReport { period, id });
-    }
-
-    /// Forgets the report about a period.
-    pub(super) fn remove(&mut self, period: ReportPeriod) {
-        self.0.retain(|report| report.period != period);
-    }
-}
 
 /// Writes a request for a report by day and flight. The days are days of the time zone.
 pub(super) fn request(period: ReportPeriod, time_zone: &TimeZone) -> Value {
@@ -69,7 +27,7 @@ pub(super) fn request(period: ReportPeriod, time_zone: &TimeZone) -> Value {
         "StartDateISO": format!("{}T00:00:00Z", period.from),
         "EndDateISO": format!("{}T23:59:59Z", period.to),
         "GroupBy": ["day", "flightId"],
-        "Parameters": [{"campaignId": period.campaign}],
+        "Parameters": [{"campaignId": period.order}],
         "TimeZone"?: name,
     })
 }
