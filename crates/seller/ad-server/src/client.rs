@@ -215,6 +215,11 @@ pub(crate) fn refused(reason: RefusalReason, detail: impl Into<String>) -> AdSer
     AdServerError::Refused { reason, detail: detail.into() }
 }
 
+/// Refuses to look through more pages of a list.
+pub(crate) fn too_long(what: &str) -> AdServerError {
+    refused(RefusalReason::Unsupported, format!("a {what} is too long to look through"))
+}
+
 /// Reads a typed value of an answer.
 pub(crate) fn typed<T: DeserializeOwned>(answer: &Value, what: &str) -> Result<T, AdServerError> {
     T::deserialize(answer).map_err(|_| garbled(format!("it is no {what}")))

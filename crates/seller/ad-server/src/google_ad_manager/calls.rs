@@ -13,7 +13,7 @@ use super::line_item::{self, PlannedLineItem};
 use super::report::{self, DeliveryRows, Operation, Report};
 use super::state::{self, BatchAction};
 use super::{GoogleAdManager, KeptNetwork, number};
-use crate::client::{AdServerRequest, garbled, refused, segment, typed};
+use crate::client::{AdServerRequest, garbled, refused, segment, too_long, typed};
 use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason, StateChange};
 
@@ -71,20 +71,36 @@ impl GoogleAdManager {
             request = request.with("filter", filter);
         }
         let mut all = Vec::new();
-        let mut next = None;
-        for _ in 0..MAX_PAGES {
+        let take = |page: Vec<T>| {
+            all.extend(page);
+            Ok(())
+        };
+        let is_whole = self.each_page(&request, member, MAX_PAGES, take).await?;
+        if is_whole { Ok(all) } else { Err(too_long("list")) }
+    }
+
+    /// Reads at most `most` pages of a list, one after the other. Returns true if there are no more.
+    async fn each_page<T: DeserializeOwned>(
+        &self,
+        list: &AdServerRequest,
+        member: &str,
+        most: u32,
+        mut take: impl FnMut(Vec<T>) -> Result<(), AdServerError>,
+    ) -> Result<bool, AdServerError> {
+        let mut next: Option<String> = None;
+        for _ in 0..most {
             let page = match next {
-                Some(token) => request.clone().with("pageToken", token),
-                None => request.clone(),
+                Some(token) => list.clone().with("pageToken", token),
+                None => list.clone(),
             };
             let page: Page<T> = Page::read(&self.client.rest(page).await?, member)?;
-            all.extend(page.items);
-            match page.next {
-                Some(token) => next = Some(token),
-                None => return Ok(all),
+            take(page.items)?;
+            next = page.next;
+            if next.is_none() {
+                return Ok(true);
             }
         }
-        Err(refused(RefusalReason::Unsupported, "a list is too long to look through"))
+        Ok(false)
     }
 
     /// Returns the network, which is read once in a while.
@@ -305,20 +321,9 @@ impl GoogleAdManager {
         let request = AdServerRequest::get(path).with("pageSize", ROWS_OF_PAGE.to_string());
         let request = request.for_report();
         let mut rows = DeliveryRows::default();
-        let mut next: Option<String> = None;
-        for _ in 0..MAX_REPORT_PAGES {
-            let page = match next {
-                Some(token) => request.clone().with("pageToken", token),
-                None => request.clone(),
-            };
-            let page: Page<Value> = Page::read(&self.client.rest(page).await?, "rows")?;
-            rows.read(&Value::Array(page.items))?;
-            match page.next {
-                Some(token) => next = Some(token),
-                None => return Ok(rows),
-            }
-        }
-        Err(refused(RefusalReason::Unsupported, "a report is too long to look through"))
+        let take = |page| rows.read(page);
+        let is_whole = self.each_page(&request, "rows", MAX_REPORT_PAGES, take).await?;
+        if is_whole { Ok(rows) } else { Err(too_long("report")) }
     }
 
     /// Returns the path of an object that Google has named; names of other networks are none.

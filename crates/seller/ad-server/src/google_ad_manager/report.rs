@@ -160,12 +160,9 @@ pub(super) struct DeliveryRows(BTreeMap<LineItemDay, RemoteDelivery>);
 
 impl DeliveryRows {
     /// Adds a page of rows.
-    pub(super) fn read(&mut self, rows: &Value) -> Result<(), AdServerError> {
-        let rows: Vec<Row> = typed(rows, "page of a report")?;
-        for row in rows {
-            self.add(&row)?;
-        }
-        Ok(())
+    pub(super) fn read(&mut self, rows: Vec<Value>) -> Result<(), AdServerError> {
+        let rows: Vec<Row> = typed(&Value::Array(rows), "page of a report")?;
+        rows.iter().try_for_each(|row| self.add(row))
     }
 
     fn add(&mut self, row: &Row) -> Result<(), AdServerError> {

@@ -9,7 +9,7 @@ use super::answers::{Ad, Campaign, Creative, Flight, Page};
 use super::report::{self, QueuedReport};
 use super::targeting::{PresentTarget, TargetList};
 use super::{KevelAdServer, number};
-use crate::client::{AdServerRequest, refused, segment, typed};
+use crate::client::{AdServerRequest, refused, segment, too_long, typed};
 use crate::naming;
 use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason, StateChange};
@@ -75,7 +75,7 @@ impl KevelAdServer {
                 return Ok(Listed { wanted: None, all });
             }
         }
-        Err(refused(RefusalReason::Unsupported, "a list is too long to look through"))
+        Err(too_long("list"))
     }
 
     /// Returns the campaign with our id. Advertisers share no orders, so that one's campaigns suffice.
