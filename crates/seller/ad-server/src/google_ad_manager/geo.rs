@@ -187,29 +187,36 @@ impl GoogleAdManager {
 
     /// Returns Google's id of a place; `None` where it has none that can be targeted.
     async fn geo_id(&self, place: &GeoPlace) -> Result<Option<String>, AdServerError> {
+        match place {
+            GeoPlace::Country(code) => self.country_id(code).await,
+            GeoPlace::Region(code) => self.kept_or(place, self.region(code)).await,
+            GeoPlace::Metro(number) => self.kept_or(place, self.metro(*number)).await,
+        }
+    }
+
+    async fn country_id(&self, code: &str) -> Result<Option<String>, AdServerError> {
+        self.kept_or(&GeoPlace::Country(code.to_owned()), self.country(code)).await
+    }
+
+    /// Returns the id of a place that is kept, or the one that is looked up.
+    async fn kept_or(
+        &self,
+        place: &GeoPlace,
+        look_up: impl Future<Output = Result<Option<String>, AdServerError>>,
+    ) -> Result<Option<String>, AdServerError> {
         if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
             return Ok(kept.id);
         }
-        let found = match place {
-            GeoPlace::Country(code) => return self.country_id(code).await,
-            GeoPlace::Region(code) => self.region(code).await?,
-            GeoPlace::Metro(number) => self.metro(*number).await?,
-        };
+        let found = look_up.await?;
         self.geo.keep(place, found.clone(), self.clock.elapsed());
         Ok(found)
     }
 
-    async fn country_id(&self, code: &str) -> Result<Option<String>, AdServerError> {
-        let place = GeoPlace::Country(code.to_owned());
-        if let Some(kept) = self.geo.get(&place, self.clock.elapsed()) {
-            return Ok(kept.id);
-        }
+    async fn country(&self, code: &str) -> Result<Option<String>, AdServerError> {
         let code = quoted(code);
         let filter = format!(r#"regionCode = {code} AND (type = "Country" OR type = "COUNTRY")"#);
         let found = self.geo_targets(filter).await?;
-        let found = only(found.iter().filter(|target| target.is_of("country")));
-        self.geo.keep(&place, found.clone(), self.clock.elapsed());
-        Ok(found)
+        Ok(only(found.iter().filter(|target| target.is_of("country"))))
     }
 
     /// Looks a region up by its English name: Google's list has no codes of ISO 3166-2. What is directly below the
