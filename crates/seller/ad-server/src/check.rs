@@ -17,16 +17,25 @@ pub(crate) struct PackageProblems<'a> {
 impl PackageProblems<'_> {
     /// Reports a problem of a field.
     pub(crate) fn report(&mut self, field: &str, message: impl Into<String>) {
-        self.problems.push(PackageProblem {
-            package_id: self.line_item.package_id.clone(),
-            field: field.to_owned(),
-            message: message.into(),
-        });
+        self.problems.push(problem(self.line_item, field, message));
     }
 
     /// Reports a problem of a member of the targeting.
     pub(crate) fn report_targeting(&mut self, member: &str, message: impl Into<String>) {
         self.report(&format!("{TARGETING}.{member}"), message);
+    }
+}
+
+/// Creates a problem of a field of a line item's package.
+pub(crate) fn problem(
+    line_item: &LineItemSpec,
+    field: &str,
+    message: impl Into<String>,
+) -> PackageProblem {
+    PackageProblem {
+        package_id: line_item.package_id.clone(),
+        field: field.to_owned(),
+        message: message.into(),
     }
 }
 

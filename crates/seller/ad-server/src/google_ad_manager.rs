@@ -196,11 +196,8 @@ impl AdServer for GoogleAdManager {
             let network = self.network().await?;
             for line_item in line_items {
                 if line_item.currency != network.currency_code {
-                    problems.push(PackageProblem {
-                        package_id: line_item.package_id.clone(),
-                        field: "pricing_option_id".to_owned(),
-                        message: format!("The ad server bills in {}.", network.currency_code),
-                    });
+                    let message = format!("The ad server bills in {}.", network.currency_code);
+                    problems.push(check::problem(line_item, "pricing_option_id", message));
                 }
                 // What has a problem in its targeting already is not looked up.
                 if targeting::geography(line_item).is_ok() {

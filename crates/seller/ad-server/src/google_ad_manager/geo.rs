@@ -11,7 +11,7 @@ use super::GoogleAdManager;
 use super::answers::{last_part, quoted};
 use super::regions;
 use super::targeting::{self, GeoIds};
-use crate::check::TARGETING;
+use crate::check::{TARGETING, problem};
 use crate::client::{AdServerRequest, refused, typed};
 use crate::port::{AdServerError, RefusalReason};
 
@@ -143,14 +143,11 @@ impl GoogleAdManager {
             let new: Vec<GeoPlace> =
                 places.filter(|place| self.geo.get(place, now).is_none()).collect();
             if !new.is_empty() {
-                problems.push(PackageProblem {
-                    package_id: line_item.package_id.clone(),
-                    field: TARGETING.to_owned(),
-                    message: format!(
-                        "The ad server takes at most {MAX_UNKNOWN} places of an order that it has not \
-                         been asked for before."
-                    ),
-                });
+                let message = format!(
+                    "The ad server takes at most {MAX_UNKNOWN} places of an order that it has not been asked for \
+                     before."
+                );
+                problems.push(problem(line_item, TARGETING, message));
             }
             unknown.extend(new);
         }
@@ -168,11 +165,9 @@ impl GoogleAdManager {
         let excluded = geography.excluded.iter().map(|place| (place, "_exclude"));
         for (place, ending) in included.chain(excluded) {
             if self.geo_id(place).await?.is_none() {
-                problems.push(PackageProblem {
-                    package_id: line_item.package_id.clone(),
-                    field: format!("{TARGETING}.{}{ending}", place.member()),
-                    message: format!("The ad server cannot target {}.", place.named()),
-                });
+                let field = format!("{TARGETING}.{}{ending}", place.member());
+                let message = format!("The ad server cannot target {}.", place.named());
+                problems.push(problem(line_item, &field, message));
             }
         }
         Ok(problems)
