@@ -110,12 +110,6 @@ impl HttpAdServer {
         Ok(self.client.send(AdServerRequest::post(path, body)).await?)
     }
 
-    fn advertiser<'a>(&'a self, own: Option<&'a RemoteId>) -> Result<&'a RemoteId, AdServerError> {
-        own.or(self.settings.advertiser.as_ref()).ok_or_else(|| {
-            refused(RefusalReason::Missing, "no advertiser is set for the account or the publisher")
-        })
-    }
-
     async fn order(&self, order: &RemoteId) -> Result<OrderAnswer, AdServerError> {
         let answer = self.get(&order_path(order)).await?;
         typed(&answer, "order")
@@ -176,7 +170,7 @@ impl AdServer for HttpAdServer {
         order: &'a OrderSpec,
         line_items: &'a [LineItemSpec],
     ) -> AdServerResult<'a, Vec<PackageProblem>> {
-        let has_advertiser = self.advertiser(order.advertiser.as_ref()).is_ok();
+        let has_advertiser = self.settings.advertiser_or(order.advertiser.as_ref()).is_ok();
         let capabilities = &self.capabilities;
         let problems =
             check::problems(capabilities, order, line_items, has_advertiser, check_inventory);
@@ -221,7 +215,7 @@ impl AdServer for HttpAdServer {
 
     fn create_order<'a>(&'a self, order: &'a OrderSpec) -> AdServerResult<'a, RemoteObject> {
         Box::pin(async move {
-            let advertiser = self.advertiser(order.advertiser.as_ref())?;
+            let advertiser = self.settings.advertiser_or(order.advertiser.as_ref())?;
             let trafficker = self.settings.trafficker.as_ref();
             let answer =
                 self.post("/v1/orders", bodies::order(order, advertiser, trafficker)).await?;
@@ -235,7 +229,7 @@ impl AdServer for HttpAdServer {
         spec: &'a OrderSpec,
     ) -> AdServerResult<'a, ()> {
         Box::pin(async move {
-            let advertiser = self.advertiser(spec.advertiser.as_ref())?;
+            let advertiser = self.settings.advertiser_or(spec.advertiser.as_ref())?;
             let body = bodies::order(spec, advertiser, self.settings.trafficker.as_ref());
             let request = AdServerRequest::put(order_path(order), body);
             let answer = self.client.send(request).await.map_err(optional_route)?;
@@ -282,7 +276,7 @@ impl AdServer for HttpAdServer {
         creative: &'a CreativeSpec,
     ) -> AdServerResult<'a, RemoteObject> {
         Box::pin(async move {
-            let advertiser = self.advertiser(creative.advertiser.as_ref())?;
+            let advertiser = self.settings.advertiser_or(creative.advertiser.as_ref())?;
             let answer = self.post("/v1/creatives", bodies::creative(creative, advertiser)).await?;
             typed::<CreativeAnswer>(&answer, "creative")?.made(&creative.external_id)
         })

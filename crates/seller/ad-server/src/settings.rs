@@ -7,6 +7,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tradepost_publisher::ad_server::{RemoteId, TargetingKind};
 
+use crate::port::{AdServerError, RefusalReason};
+
 tradepost_document::words! {
     /// Adapter: the interface that an ad server speaks.
     pub enum AdServerKind {
@@ -76,6 +78,19 @@ impl AdServerSettings {
             timeout: Duration::from_secs(10),
             report_timeout: Duration::from_mins(1),
         }
+    }
+}
+
+impl AdServerSettings {
+    /// Returns the advertiser of an account, or the one of accounts that name none.
+    pub(crate) fn advertiser_or<'a>(
+        &'a self,
+        own: Option<&'a RemoteId>,
+    ) -> Result<&'a RemoteId, AdServerError> {
+        own.or(self.advertiser.as_ref()).ok_or_else(|| AdServerError::Refused {
+            reason: RefusalReason::Missing,
+            detail: "no advertiser is set for the account or the publisher".to_owned(),
+        })
     }
 }
 

@@ -273,10 +273,7 @@ impl GoogleAdManager {
 
     /// Returns the number of the advertiser of an account, or the one of the settings.
     pub(super) fn advertiser(&self, own: Option<&RemoteId>) -> Result<u64, AdServerError> {
-        let id = own.or(self.settings.advertiser.as_ref()).ok_or_else(|| {
-            refused(RefusalReason::Missing, "no advertiser is set for the account or the publisher")
-        })?;
-        number(id, "advertiser")
+        number(self.settings.advertiser_or(own)?, "advertiser")
     }
 
     /// Starts the report about a period, and returns the operation that makes it.

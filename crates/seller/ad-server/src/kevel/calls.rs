@@ -9,10 +9,10 @@ use super::answers::{Ad, Campaign, Creative, Flight, Page};
 use super::report::{self, QueuedReport};
 use super::targeting::{PresentTarget, TargetList};
 use super::{KevelAdServer, number};
-use crate::client::{AdServerRequest, refused, segment, too_long, typed};
+use crate::client::{AdServerRequest, segment, too_long, typed};
 use crate::naming;
 use crate::pending_reports::ReportPeriod;
-use crate::port::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, StateChange};
 
 /// Objects of a page of a list.
 const PAGE_SIZE: u32 = 500;
@@ -170,10 +170,7 @@ impl KevelAdServer {
 
     /// Returns the number of the advertiser of an account, or the one of the settings.
     pub(super) fn advertiser(&self, own: Option<&RemoteId>) -> Result<u32, AdServerError> {
-        let id = own.or(self.settings.advertiser.as_ref()).ok_or_else(|| {
-            refused(RefusalReason::Missing, "no advertiser is set for the account or the publisher")
-        })?;
-        number(id, "advertiser")
+        number(self.settings.advertiser_or(own)?, "advertiser")
     }
 
     pub(super) fn own_advertiser(&self) -> Option<u32> {
