@@ -8,7 +8,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use tradepost_document::http::RetryAfter;
-use tradepost_document::json::{self, Map, Value};
+use tradepost_document::json::{self, Map, Number, Value};
 use tradepost_document::text;
 
 use crate::port::{AdServerError, RefusalReason};
@@ -22,6 +22,9 @@ const MAX_REPORT: usize = 16 * 1024 * 1024;
 
 /// Maximum number of characters of an ad server's text that are kept.
 pub(crate) const MAX_DETAIL: usize = 200;
+
+/// What is wrong with a count.
+pub(crate) const NO_COUNT: &str = "a count is no whole number";
 
 /// Characters that are escaped in a segment of a path: all but those that never need to be.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -225,6 +228,11 @@ pub(crate) fn typed<T: DeserializeOwned>(answer: &Value, what: &str) -> Result<T
     T::deserialize(answer).map_err(|_| garbled(format!("it is no {what}")))
 }
 
+/// Reads a count.
+pub(crate) fn count(number: &Number) -> Result<u64, AdServerError> {
+    number.as_u64().ok_or_else(|| garbled(NO_COUNT))
+}
+
 /// Returns the members of an object; anything else has none.
 pub(crate) fn object_members(document: Value) -> Map {
     if let Value::Object(members) = document { members } else { Map::new() }
@@ -319,10 +327,15 @@ impl AdServerClient {
     /// Returns the ad server's text, fit for people and without the credential.
     fn detail(&self, status: StatusCode, body: Option<&Value>) -> String {
         let said = body.and_then(message).unwrap_or_default();
-        let said = said.replace(&self.credential, "…");
-        let said = text::plain(&said, MAX_DETAIL);
-        if said.is_empty() { format!("it answered {}", status.as_u16()) } else { said }
+        plain(&said, &self.credential, status)
     }
+}
+
+/// Returns a text of an ad server, fit for people and without a secret; where it has none, the status.
+pub(crate) fn plain(said: &str, secret: &str, status: StatusCode) -> String {
+    let said = if secret.is_empty() { said.to_owned() } else { said.replace(secret, "…") };
+    let said = text::plain(&said, MAX_DETAIL);
+    if said.is_empty() { format!("it answered {}", status.as_u16()) } else { said }
 }
 
 /// Reads a body up to a limit. A body that breaks off counts as no answer.

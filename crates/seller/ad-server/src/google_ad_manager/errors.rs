@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use tradepost_document::json::Value;
 use tradepost_document::text;
 
-use crate::client::{MAX_DETAIL, by_status};
+use crate::client::{by_status, plain};
 use crate::port::{AdServerError, RefusalReason};
 
 /// Meaning of an error of Google's.
@@ -137,13 +137,6 @@ pub(super) fn of_rest(
         }
         Some(meaning) => meaning.with(detail, retry_after),
     }
-}
-
-/// Returns a text of Google's, fit for people and without a secret.
-pub(super) fn plain(said: &str, secret: &str, status: StatusCode) -> String {
-    let said = if secret.is_empty() { said.to_owned() } else { said.replace(secret, "…") };
-    let said = text::plain(&said, MAX_DETAIL);
-    if said.is_empty() { format!("it answered {}", status.as_u16()) } else { said }
 }
 
 /// Returns the names of the API's own errors (`AdManagerError.error_code`, `ErrorInfo.reason`).

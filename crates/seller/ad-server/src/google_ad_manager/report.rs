@@ -12,7 +12,7 @@ use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
 use tradepost_publisher::money::MoneyAmount;
 
 use super::answers::Network;
-use crate::client::{garbled, refused, typed};
+use crate::client::{NO_COUNT, garbled, refused, typed};
 use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason};
 
@@ -178,9 +178,7 @@ impl DeliveryRows {
         let [impressions, clicks, views, revenue] = group.primary_values.as_slice() else {
             return Err(garbled("a row of the report has other metrics"));
         };
-        let count = |value: &ReportValue| {
-            value.count().ok_or_else(|| garbled("a count is no whole number"))
-        };
+        let count = |value: &ReportValue| value.count().ok_or_else(|| garbled(NO_COUNT));
         let spend = revenue.money().ok_or_else(|| garbled("the revenue is no amount"))?;
         let delivery = RemoteDelivery {
             line_item: RemoteId(line_item.to_string()),

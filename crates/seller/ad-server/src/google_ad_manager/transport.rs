@@ -11,7 +11,7 @@ use tradepost_document::text;
 use super::credentials::{AccessToken, TokenSource};
 use super::errors::{self, ErrorMeaning};
 use super::soap::{self, XmlElement};
-use crate::client::{AdServerRequest, RawAnswer, by_status, exchange, garbled, segment};
+use crate::client::{AdServerRequest, RawAnswer, by_status, exchange, garbled, plain, segment};
 use crate::port::{AdServerError, RefusalReason};
 use crate::settings::AdServerSettings;
 
@@ -105,7 +105,7 @@ impl GoogleClient {
                 [] => fault.text,
                 names => names.join(", "),
             };
-            let detail = errors::plain(&said, &token.text, answer.status);
+            let detail = plain(&said, &token.text, answer.status);
             let meaning = errors::of_names(fault.names.iter().map(String::as_str));
             let meaning = match meaning {
                 Some(meaning) => meaning,
@@ -121,7 +121,7 @@ impl GoogleClient {
             return Err(meaning.with(detail, answer.retry_after));
         }
         if !answer.status.is_success() {
-            let detail = errors::plain("", "", answer.status);
+            let detail = plain("", "", answer.status);
             return Err(by_status(answer.status, answer.retry_after, detail));
         }
         let body = body.ok_or_else(|| garbled("it is not UTF-8"))??;

@@ -13,7 +13,7 @@ use tradepost_publisher::ad_server::{
 use tradepost_publisher::money::MoneyAmount;
 
 use super::bodies::{AD_UNIT, PRODUCT};
-use crate::client::{garbled, refused};
+use crate::client::{count, garbled, refused};
 use crate::naming;
 use crate::port::{AdServerError, Availability, InventoryItem, RefusalReason};
 
@@ -351,8 +351,4 @@ impl DeliveryAnswer {
         });
         deliveries.collect()
     }
-}
-
-fn count(number: &Number) -> Result<u64, AdServerError> {
-    number.as_u64().ok_or_else(|| garbled("a count is no whole number"))
 }

@@ -10,7 +10,7 @@ use tradepost_document::text;
 use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
 use tradepost_publisher::money::MoneyAmount;
 
-use crate::client::{garbled, refused, typed};
+use crate::client::{count, garbled, refused, typed};
 use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason};
 
@@ -125,8 +125,4 @@ pub(super) fn read(answer: &Value) -> Result<Vec<RemoteDelivery>, AdServerError>
         }
     }
     Ok(days.into_values().collect())
-}
-
-fn count(number: &Number) -> Result<u64, AdServerError> {
-    number.as_u64().ok_or_else(|| garbled("a count is no whole number"))
 }
