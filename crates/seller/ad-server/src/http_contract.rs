@@ -110,6 +110,22 @@ impl HttpAdServer {
         Ok(self.client.send(AdServerRequest::post(path, body)).await?)
     }
 
+    /// Sends a request of a route that the contract does not require.
+    async fn send_optional(&self, request: AdServerRequest) -> Result<Value, AdServerError> {
+        self.client.send(request).await.map_err(optional_route)
+    }
+
+    /// Returns what a list has under our id. An ad server that does not filter returns more.
+    async fn find(&self, list: &str, id: &ExternalId) -> Result<Value, AdServerError> {
+        let request = AdServerRequest::get(list).with("client_request_id", &id.0);
+        Ok(self.client.send(request).await?)
+    }
+
+    async fn line_items_of(&self, order: &RemoteId) -> Result<Vec<LineItemAnswer>, AdServerError> {
+        let answer = self.get(&line_items_path(order)).await?;
+        Ok(typed::<LineItemList>(&answer, "list of line items")?.line_items)
+    }
+
     async fn order(&self, order: &RemoteId) -> Result<OrderAnswer, AdServerError> {
         let answer = self.get(&order_path(order)).await?;
         typed(&answer, "order")
@@ -130,7 +146,7 @@ impl HttpAdServer {
 
     async fn act(&self, path: &str, change: StateChange) -> Result<Value, AdServerError> {
         let request = AdServerRequest::post(format!("{path}/actions"), bodies::action(change));
-        self.client.send(request).await.map_err(optional_route)
+        self.send_optional(request).await
     }
 }
 
@@ -138,8 +154,12 @@ fn order_path(order: &RemoteId) -> String {
     format!("/v1/orders/{}", segment(&order.0))
 }
 
+fn line_items_path(order: &RemoteId) -> String {
+    format!("{}/lineitems", order_path(order))
+}
+
 fn line_item_path(order: &RemoteId, line_item: &RemoteId) -> String {
-    format!("{}/lineitems/{}", order_path(order), segment(&line_item.0))
+    format!("{}/{}", line_items_path(order), segment(&line_item.0))
 }
 
 /// Checks what only this adapter knows of a line item.
@@ -187,9 +207,7 @@ impl AdServer for HttpAdServer {
 
     fn find_order<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {
         Box::pin(async move {
-            let request = AdServerRequest::get("/v1/orders").with("client_request_id", &id.0);
-            let answer = self.client.send(request).await?;
-            let orders: OrderList = typed(&answer, "list of orders")?;
+            let orders: OrderList = typed(&self.find("/v1/orders", id).await?, "list of orders")?;
             let order = orders.orders.into_iter().find(|order| order.has_id(id));
             order.map(|order| order.object(id)).transpose()
         })
@@ -197,16 +215,14 @@ impl AdServer for HttpAdServer {
 
     fn line_items<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, Vec<RemoteObject>> {
         Box::pin(async move {
-            let answer = self.get(&format!("{}/lineitems", order_path(order))).await?;
-            let items: LineItemList = typed(&answer, "list of line items")?;
-            items.line_items.into_iter().map(LineItemAnswer::into_object).collect()
+            let items = self.line_items_of(order).await?;
+            items.into_iter().map(LineItemAnswer::into_object).collect()
         })
     }
 
     fn find_creative<'a>(&'a self, id: &'a ExternalId) -> AdServerResult<'a, Option<RemoteObject>> {
         Box::pin(async move {
-            let request = AdServerRequest::get("/v1/creatives").with("client_request_id", &id.0);
-            let answer = self.client.send(request).await?;
+            let answer = self.find("/v1/creatives", id).await?;
             let creatives: CreativeList = typed(&answer, "list of creatives")?;
             let creative = creatives.creatives.into_iter().find(|creative| creative.has_id(id));
             Ok(creative.map(CreativeAnswer::into_object))
@@ -232,16 +248,15 @@ impl AdServer for HttpAdServer {
             let advertiser = self.settings.advertiser_or(spec.advertiser.as_ref())?;
             let body = bodies::order(spec, advertiser, self.settings.trafficker.as_ref());
             let request = AdServerRequest::put(order_path(order), body);
-            let answer = self.client.send(request).await.map_err(optional_route)?;
+            let answer = self.send_optional(request).await?;
             typed::<OrderAnswer>(&answer, "order")?.object(&spec.external_id).map(drop)
         })
     }
 
     fn inspect<'a>(&'a self, order: &'a RemoteId) -> AdServerResult<'a, Vec<RemoteLineItemView>> {
         Box::pin(async move {
-            let answer = self.get(&format!("{}/lineitems", order_path(order))).await?;
-            let items: LineItemList = typed(&answer, "list of line items")?;
-            items.line_items.into_iter().map(LineItemAnswer::into_view).collect()
+            let items = self.line_items_of(order).await?;
+            items.into_iter().map(LineItemAnswer::into_view).collect()
         })
     }
 
@@ -251,8 +266,8 @@ impl AdServer for HttpAdServer {
         line_item: &'a LineItemSpec,
     ) -> AdServerResult<'a, RemoteObject> {
         Box::pin(async move {
-            let path = format!("{}/lineitems", order_path(order));
-            let answer = self.post(&path, bodies::line_item(line_item)?).await?;
+            let body = bodies::line_item(line_item)?;
+            let answer = self.post(&line_items_path(order), body).await?;
             typed::<LineItemAnswer>(&answer, "line item")?.made(&line_item.external_id)
         })
     }
@@ -266,7 +281,7 @@ impl AdServer for HttpAdServer {
         Box::pin(async move {
             let body = bodies::line_item(line_item)?;
             let request = AdServerRequest::put(line_item_path(order, id), body);
-            let answer = self.client.send(request).await.map_err(optional_route)?;
+            let answer = self.send_optional(request).await?;
             typed::<LineItemAnswer>(&answer, "line item")?.made(&line_item.external_id)
         })
     }
@@ -309,7 +324,7 @@ impl AdServer for HttpAdServer {
         Box::pin(async move {
             let path = format!("{}/creative-detach", line_item_path(order, line_item));
             let request = AdServerRequest::post(path, bodies::attachment(creative));
-            let answer = self.client.send(request).await.map_err(optional_route)?;
+            let answer = self.send_optional(request).await?;
             let item: LineItemAnswer = typed(&answer, "line item")?;
             if item.has_creative(creative) {
                 Err(garbled("the line item still has the creative"))
