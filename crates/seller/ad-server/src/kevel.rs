@@ -36,6 +36,7 @@ mod targeting;
 
 use activity::Activity;
 use answers::{Ad, AdType, Campaign, Creative, Flight, Site, Zone};
+use calls::flight_path;
 use targeting::TargetList;
 
 /// Name of the adapter.
@@ -237,7 +238,7 @@ impl AdServer for KevelAdServer {
             let geography = targeting::geography(line_item)?;
             let places = targeting::places(line_item)?;
             let changes = flight::members(line_item, self.priority)?;
-            let now = self.get(&format!("/v1/flight/{}", segment(&id.0))).await?;
+            let now = self.get(&flight_path(id)).await?;
             let geo = TargetList::Geography;
             self.replace_targets(id, geo, geography, geo.present(&now)?).await?;
             let sites = TargetList::Places;
@@ -353,7 +354,7 @@ impl AdServer for KevelAdServer {
         change: StateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(async move {
-            let answer = self.get(&format!("/v1/flight/{}", segment(&line_item.0))).await?;
+            let answer = self.get(&flight_path(line_item)).await?;
             let now = typed::<Flight>(&answer, "flight")?.activity();
             self.change_flight(line_item, now, change).await
         })
@@ -388,8 +389,8 @@ impl AdServer for KevelAdServer {
 
     fn inventory(&self) -> AdServerResult<'_, Vec<InventoryItem>> {
         Box::pin(async move {
-            let sites = self.list::<Site>(AdServerRequest::get("/v1/site"), |_| false).await?.all;
-            let zones = self.list::<Zone>(AdServerRequest::get("/v1/zone"), |_| false).await?.all;
+            let sites: Vec<Site> = self.all("/v1/site").await?;
+            let zones: Vec<Zone> = self.all("/v1/zone").await?;
             let sites = sites.into_iter().filter_map(Site::into_item);
             let zones = zones.into_iter().filter_map(Zone::into_item);
             Ok(sites.chain(zones).collect())

@@ -153,18 +153,24 @@ impl KevelAdServer {
         Ok(self.list(AdServerRequest::get(path), is_ours).await?.wanted)
     }
 
-    pub(super) async fn flights(&self, order: &RemoteId) -> Result<Vec<Flight>, AdServerError> {
-        let path = format!("/v1/campaign/{}/flight", segment(&order.0));
+    /// Returns all objects of a list.
+    pub(super) async fn all<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<Vec<T>, AdServerError> {
         Ok(self.list(AdServerRequest::get(path), |_| false).await?.all)
+    }
+
+    pub(super) async fn flights(&self, order: &RemoteId) -> Result<Vec<Flight>, AdServerError> {
+        self.all(&format!("{}/flight", campaign_path(order))).await
     }
 
     pub(super) async fn ads(&self, flight: &RemoteId) -> Result<Vec<Ad>, AdServerError> {
-        let path = format!("/v1/flight/{}/creatives", segment(&flight.0));
-        Ok(self.list(AdServerRequest::get(path), |_| false).await?.all)
+        self.all(&format!("{}/creatives", flight_path(flight))).await
     }
 
     pub(super) async fn campaign(&self, order: &RemoteId) -> Result<Campaign, AdServerError> {
-        let answer = self.get(&format!("/v1/campaign/{}", segment(&order.0))).await?;
+        let answer = self.get(&campaign_path(order)).await?;
         typed(&answer, "campaign")
     }
 
@@ -183,7 +189,7 @@ impl KevelAdServer {
         flight: &RemoteId,
         changes: Map,
     ) -> Result<Flight, AdServerError> {
-        let path = format!("/v1/flight/{}", segment(&flight.0));
+        let path = flight_path(flight);
         let answer = self.get(&path).await?;
         let now: Map = typed(&answer, "flight")?;
         let stays = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
@@ -210,7 +216,7 @@ impl KevelAdServer {
         wanted: Vec<Value>,
         present: Vec<PresentTarget>,
     ) -> Result<(), AdServerError> {
-        let path = format!("/v1/flight/{}/{}", segment(&flight.0), kind.path());
+        let path = format!("{}/{}", flight_path(flight), kind.path());
         for target in &wanted {
             if !present.iter().any(|present| present.is(target)) {
                 self.post(&path, target.clone()).await?;
@@ -223,4 +229,13 @@ impl KevelAdServer {
         }
         Ok(())
     }
+}
+
+fn campaign_path(order: &RemoteId) -> String {
+    format!("/v1/campaign/{}", segment(&order.0))
+}
+
+/// Returns the path of a flight.
+pub(super) fn flight_path(flight: &RemoteId) -> String {
+    format!("/v1/flight/{}", segment(&flight.0))
 }
