@@ -49,9 +49,7 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
         all.extend(warn_of_products_without_proposals(&pointer, &publisher.profile));
         let pointer = format!("/publishers/{index}/approvals");
         all.extend(warn_of_currencies_without_limit(&pointer, &publisher.profile));
-        all.extend(warn_of_targeting(&format!("/publishers/{index}/ad_server"), publisher));
-        let pointer = format!("/publishers/{index}/catalogue");
-        all.extend(warn_of_products_without_deals(&pointer, publisher));
+        all.extend(warn_of_products_at_ad_server(index, publisher));
     }
     all.extend(warn_of_key_file(config));
     all
@@ -94,11 +92,28 @@ fn warn_of_currencies_without_limit(
     unlimited.map(warning).collect()
 }
 
-/// Warns of targeting that the catalogue lists and the ad server does not apply: it is not offered.
-fn warn_of_targeting(pointer: &str, publisher: &PublisherConfig) -> Option<ConfigWarning> {
-    // Settings that do not fit are mistakes, and are reported as such.
-    let ad_server = ad_server::connect(publisher.ad_server.as_ref()?).ok()?;
+/// Warns of what a publisher's catalogue lists and its ad server does not do.
+fn warn_of_products_at_ad_server(index: usize, publisher: &PublisherConfig) -> Vec<ConfigWarning> {
+    let connected = publisher.ad_server.as_ref().map(ad_server::connect);
+    let Ok(connected) = connected.transpose() else {
+        // Settings that do not fit are mistakes, and are reported as such.
+        return Vec::new();
+    };
+    let ad_server = connected.as_deref();
     let profile = &publisher.profile;
+    let pointer = format!("/publishers/{index}/ad_server");
+    let targeting = ad_server.and_then(|ad_server| warn_of_targeting(&pointer, profile, ad_server));
+    let pointer = format!("/publishers/{index}/catalogue");
+    let deals = warn_of_products_without_deals(&pointer, profile, ad_server);
+    targeting.into_iter().chain(deals).collect()
+}
+
+/// Warns of targeting that the catalogue lists and the ad server does not apply: it is not offered.
+fn warn_of_targeting(
+    pointer: &str,
+    profile: &PublisherProfile,
+    ad_server: &dyn AdServer,
+) -> Option<ConfigWarning> {
     let beyond = profile.catalogue.targeting.beyond(ad_server.capabilities());
     if beyond.is_empty() {
         return None;
@@ -116,21 +131,17 @@ fn warn_of_targeting(pointer: &str, publisher: &PublisherConfig) -> Option<Confi
 /// on which every seat may bid.
 fn warn_of_products_without_deals(
     pointer: &str,
-    publisher: &PublisherConfig,
+    profile: &PublisherProfile,
+    ad_server: Option<&dyn AdServer>,
 ) -> Vec<ConfigWarning> {
-    let connected = publisher.ad_server.as_ref().map(ad_server::connect);
-    let Ok(connected) = connected.transpose() else {
-        // Settings that do not fit are mistakes, and are reported as such.
-        return Vec::new();
-    };
-    let id = &publisher.profile.id;
+    let id = &profile.id;
     let warning = |product: &Product| {
         let terms = product.terms.ad_server.as_ref()?;
-        let message = lack_of(terms, connected.as_deref())?;
+        let message = lack_of(terms, ad_server)?;
         let message = format!("publisher {id}: product {} {message}", product.id());
         Some(ConfigWarning::new(pointer, message))
     };
-    publisher.profile.catalogue.products.iter().filter_map(warning).collect()
+    profile.catalogue.products.iter().filter_map(warning).collect()
 }
 
 /// Returns what a product lacks for an ad server, or for deals.
