@@ -94,7 +94,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         context.output.raw(template.as_bytes());
         return Ok(());
     }
-    let bytes = contents(arguments.file.as_deref().unwrap_or(Path::new("-")))?;
+    let bytes = contents(arguments.file.as_deref().unwrap_or(Path::new("-")), MAX_BYTES)?;
     let Some(config) = &arguments.into else {
         let settings = TableSettings {
             domain: TRIED.to_owned(),
@@ -162,28 +162,28 @@ fn currency(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a file, or standard input.
-fn contents(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+/// Reads a file with a table, or standard input, as far as a reader of tables takes it: `most` bytes.
+pub(super) fn contents(path: &Path, most: usize) -> Result<Vec<u8>, CommandFailure> {
     let unread = |error: io::Error| {
         CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
             .hint("name a readable CSV file, or - for standard input")
     };
     let read = match path == Path::new("-") {
-        true => bounded(io::stdin().lock()),
-        false => table_file(path),
+        true => bounded(io::stdin().lock(), most),
+        false => fs::File::open(path).and_then(|file| bounded(file, most)),
     };
     read.map_err(unread)
 }
 
-/// Reads a file with a table, as far as the reader of tables takes it.
+/// Reads a file with a table of products, as far as its reader takes it.
 pub(in crate::cli) fn table_file(path: &Path) -> io::Result<Vec<u8>> {
-    bounded(fs::File::open(path)?)
+    bounded(fs::File::open(path)?, MAX_BYTES)
 }
 
-fn bounded(source: impl io::Read) -> io::Result<Vec<u8>> {
+fn bounded(source: impl io::Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One more than is taken, so that a file that is too large is noticed.
-    source.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    source.take(most as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,9 +1,7 @@
 //! `tradepost publisher delivery`: lists, shows and exports the delivery of media buys, and imports what an ad server
 //! has exported.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Subcommand;
 use tradepost_admin::delivery::{DeliveryRefusal, ReportDelivery, report_delivery};
@@ -11,6 +9,7 @@ use tradepost_document::json::object;
 use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::reported::{ReportedBuy, RowProblem};
 
+use super::catalogue::contents;
 use super::decider::Decider;
 use super::{PublisherOptions, sales};
 use crate::cli::operator::{admin, failure};
@@ -64,7 +63,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 
 fn import(arguments: &Import, context: &Context) -> Outcome {
     let Import { file, columns: choices, is_final, is_correction, decider, place } = arguments;
-    let bytes = contents(file)?;
+    let bytes = contents(file, MAX_BYTES)?;
     let table = delivery_table::read(&bytes, choices).map_err(|unread| {
         CommandFailure::usage(format!("{}; nothing was stored", unread.message)).hint(unread.hint)
     })?;
@@ -128,23 +127,4 @@ fn line(buy: &ReportedBuy) -> String {
         "{media_buy_id}: {rows} rows, {changed} days changed, {finalized} made final{corrected}; \
          {impressions} impressions and {spend} {currency} in all"
     )
-}
-
-/// Reads a file, or standard input, as far as the reader of tables takes it.
-fn contents(path: &Path) -> Result<Vec<u8>, CommandFailure> {
-    let read = match path == Path::new("-") {
-        true => bounded(io::stdin().lock()),
-        false => File::open(path).and_then(bounded),
-    };
-    read.map_err(|error: io::Error| {
-        CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
-            .hint("name a readable CSV file, or - for standard input")
-    })
-}
-
-fn bounded(source: impl io::Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // One more than is taken, so that a file that is too large is noticed.
-    source.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
