@@ -8,7 +8,7 @@ use tradepost_document::format::is_date;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff::reported::ReportField;
 
-use crate::product_table::cells::{self, CellAmount, CellMistake, quoted};
+use crate::product_table::cells::{self, CellAmount, CellMistake, compact, is_thousands, quoted};
 use crate::text_table::normalised;
 
 /// Heading that is given for a field.
@@ -287,65 +287,9 @@ pub(super) struct SpentAmount {
 
 /// Reads an amount. `mark` is the decimal mark of the column, where one is known.
 pub(super) fn amount(text: &str, mark: Option<char>) -> Result<SpentAmount, CellMistake> {
-    let compact = compact(text);
-    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
-    let digits = compact.trim_matches(|c: char| !is_number(c));
-    if mark.is_some_and(|mark| !is_grouped(digits, mark)) {
-        return Err(CellMistake::new(
-            format!("{} can be read in two ways, beside the others of the column", quoted(text)),
-            "write it without separators of thousands, and with two decimals: 1200.00 or 1.20",
-        ));
-    }
-    let pointed = match mark {
-        Some('.') => text.replace(',', ""),
-        Some(_) => text.replace('.', "").replace(',', "."),
-        None => text.to_owned(),
-    };
-    // A point with three digits is no doubt any more.
-    let plain = match (mark, pointed.rsplit_once('.')) {
-        (Some(_), Some((whole, decimals))) if digits_of(decimals) == 3 => {
-            format!("{whole}.{}", padded(decimals))
-        }
-        (Some(_) | None, Some(_) | None) => pointed,
-    };
-    let read = cells::amount(&plain).map_err(|mistake| CellMistake {
-        message: mistake.message.replace(&quoted(&plain), &quoted(text)),
-        hint: mistake.hint,
-    })?;
-    let CellAmount { number, currency } = read;
+    let CellAmount { number, currency } = cells::amount_with(text, mark)?;
     let amount = super::money(&number).unwrap_or_default();
     Ok(SpentAmount { amount, currency })
-}
-
-fn digits_of(text: &str) -> usize {
-    text.chars().filter(char::is_ascii_digit).count()
-}
-
-/// Adds a zero behind the last digit of decimals.
-fn padded(decimals: &str) -> String {
-    let end = decimals.rfind(|c: char| c.is_ascii_digit()).map_or(0, |at| at + 1);
-    let (digits, rest) = decimals.split_at(end);
-    format!("{digits}0{rest}")
-}
-
-/// Returns a number without the spaces and apostrophes that separate thousands.
-fn compact(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect()
-}
-
-/// Returns true if what stands before the decimal mark has separators of thousands where they belong, or none.
-fn is_grouped(number: &str, mark: char) -> bool {
-    let other = if mark == '.' { ',' } else { '.' };
-    let (whole, decimals) = number.split_once(mark).unwrap_or((number, ""));
-    !decimals.contains(['.', ',']) && is_thousands(whole, other)
-}
-
-/// Returns true if the separators of a whole number, if it has any, stand before three digits each.
-fn is_thousands(whole: &str, separator: char) -> bool {
-    let groups: Vec<&str> = whole.split(separator).collect();
-    let [first, rest @ ..] = groups.as_slice() else { return true };
-    let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
-    rest.is_empty() || (begins && rest.iter().all(|group| group.len() == 3))
 }
 
 /// Returns a count without decimals that are all zeros; `None` when it may be a number with decimals.

@@ -60,6 +60,11 @@ struct CurrencySign {
 
 /// Reads an amount such as 12.50, $1,200.50, 12,50 € or 24 USD.
 pub(crate) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
+    amount_with(text, None)
+}
+
+/// Reads an amount. `mark` is the decimal mark of its column, where one is known.
+pub(crate) fn amount_with(text: &str, mark: Option<char>) -> Result<CellAmount, CellMistake> {
     let mistake = || {
         CellMistake::new(format!("{} is no amount", quoted(text)), "write a number such as 12.50")
     };
@@ -84,7 +89,7 @@ pub(crate) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
             )
         })?);
     }
-    let compact: String = rest.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect();
+    let compact = compact(&rest);
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
     if compact.starts_with('-') {
         return Err(CellMistake::new(
@@ -95,14 +100,45 @@ pub(crate) fn amount(text: &str) -> Result<CellAmount, CellMistake> {
     if !compact.chars().all(is_number) || !compact.chars().any(|c| c.is_ascii_digit()) {
         return Err(mistake());
     }
-    let plain = plain_number(&compact).ok_or_else(|| {
+    let doubtful = |beside: &str| {
         CellMistake::new(
-            format!("{} can be read in two ways", quoted(text)),
+            format!("{} can be read in two ways{beside}", quoted(text)),
             "write it without separators of thousands, and with two decimals: 1200.00 or 1.20",
         )
-    })?;
+    };
+    let plain = match mark {
+        None => plain_number(&compact),
+        Some(mark) if !is_grouped(&compact, mark) => {
+            return Err(doubtful(", beside the others of the column"));
+        }
+        Some(mark) => {
+            let (whole, decimals) = compact.split_once(mark).unwrap_or((compact.as_str(), ""));
+            canonical(&whole.replace(['.', ','], ""), decimals)
+        }
+    };
+    let plain = plain.ok_or_else(|| doubtful(""))?;
     let number = json::from_str(&plain).map_err(|_| mistake())?;
     Ok(CellAmount { number, currency })
+}
+
+/// Returns a number without the spaces and apostrophes that separate thousands.
+pub(crate) fn compact(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect()
+}
+
+/// Returns true if what stands before the decimal mark has separators of thousands where they belong, or none.
+fn is_grouped(number: &str, mark: char) -> bool {
+    let other = if mark == '.' { ',' } else { '.' };
+    let (whole, decimals) = number.split_once(mark).unwrap_or((number, ""));
+    !decimals.contains(['.', ',']) && is_thousands(whole, other)
+}
+
+/// Returns true if the separators of a whole number, if it has any, stand before three digits each.
+pub(crate) fn is_thousands(whole: &str, separator: char) -> bool {
+    let groups: Vec<&str> = whole.split(separator).collect();
+    let [first, rest @ ..] = groups.as_slice() else { return true };
+    let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    rest.is_empty() || (begins && rest.iter().all(|group| group.len() == 3))
 }
 
 /// Returns a number with a decimal point and no other separator; `None` when it can be read in two ways.
@@ -154,7 +190,7 @@ pub(crate) fn count(text: &str) -> Result<u64, CellMistake> {
             "write a number such as 200000",
         )
     };
-    let compact: String = text.chars().filter(|c| !c.is_whitespace() && *c != '\'').collect();
+    let compact = compact(text);
     let lower = compact.to_lowercase();
     for CountSuffix { suffix, factor } in COUNT_SUFFIXES {
         let Some(number) = lower.strip_suffix(suffix) else { continue };
