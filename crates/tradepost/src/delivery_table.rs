@@ -12,7 +12,7 @@ use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff::reported::{MAX_ROWS, ReportField, ReportedDay, RowProblem};
 
 use crate::product_table::cells::{self, CellMistake};
-use crate::text_table::{self, TableUnreadable, TextRow, TextTable, TextTableLimits, normalised};
+use crate::text_table::{self, RowMistake, TableUnreadable, TextRow, TextTable, TextTableLimits};
 
 pub mod document;
 mod export;
@@ -25,13 +25,10 @@ pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of problems that an answer lists.
 const MAX_LISTED: usize = 1_000;
 
-/// What is read of a file: a table without a date and impressions is another one.
+/// What is read of a file.
 const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
-    columns: 256,
-    heading_length: 200,
-    known_headings: 2,
     headings_hint: "name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with \
                     --column FIELD=HEADING",
 };
@@ -180,21 +177,12 @@ impl<'t> TableReader<'t> {
             own.map(|column| column.heading.as_str()).collect()
         };
         for choice in choices {
-            let is_it = |heading: &String| normalised(heading) == normalised(&choice.heading);
-            if !self.table.headings.iter().any(is_it) {
-                let message =
-                    format!("there is no column {:?}, which --column names", choice.heading);
-                let hint = format!("the headings are {}", self.table.headings.join(", "));
-                problems.push(RowProblem::of_row(row, &message, &hint));
-            }
+            let mistake = text_table::absent(&choice.heading, &self.table.headings);
+            problems.extend(mistake.map(|mistake| row_problem(row, &mistake)));
         }
         for field in ReportField::ALL.iter().copied() {
-            if let [first, _, ..] = of(field).as_slice() {
-                let named: Vec<_> = of(field).iter().map(|name| format!("{name:?}")).collect();
-                let message = format!("the columns {} all hold {field}", named.join(", "));
-                let hint = format!("say which one counts: --column \"{field}={first}\"");
-                problems.push(RowProblem::of_row(row, &message, &hint));
-            }
+            let mistake = text_table::repeated(field.name(), &of(field));
+            problems.extend(mistake.map(|mistake| row_problem(row, &mistake)));
         }
         for field in [ReportField::Date, ReportField::Impressions, ReportField::Spend] {
             if of(field).is_empty() {
@@ -232,10 +220,8 @@ impl<'t> TableReader<'t> {
     /// Reads a row, or lists its problems.
     fn day(&self, row: &TextRow, problems: &mut Vec<RowProblem>) -> Option<ReportedDay> {
         let before = problems.len();
-        if row.is_wider(self.table.headings.len()) {
-            let message =
-                format!("has {} cells for {} headings", row.cells.len(), self.table.headings.len());
-            problems.push(RowProblem::of_row(row.number, &message, text_table::WIDE_HINT));
+        if let Some(mistake) = row.wider_than(self.table.headings.len()) {
+            problems.push(row_problem(row.number, &mistake));
             return None;
         }
         let mut reading = RowCells { reader: self, row, problems };
@@ -317,6 +303,11 @@ impl RowCells<'_> {
         }
         self.optional(field, read)
     }
+}
+
+/// Returns the problem of a row as a whole.
+fn row_problem(row: usize, mistake: &RowMistake) -> RowProblem {
+    RowProblem::of_row(row, &mistake.message, &mistake.hint)
 }
 
 /// Returns a date from its parts; `None` for a day that there is not.

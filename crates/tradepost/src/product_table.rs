@@ -10,6 +10,7 @@ use tradepost_document::json::{Map, Value};
 use tradepost_publisher::money::CURRENCIES;
 
 use self::cells::{CellAmount, CellMistake};
+use crate::text_table::RowMistake;
 
 pub(crate) mod cells;
 pub mod field;
@@ -96,6 +97,12 @@ pub struct TableProblem {
 }
 
 impl TableProblem {
+    /// Creates the problem of a whole row.
+    pub(crate) fn of_row(row: usize, mistake: RowMistake) -> Self {
+        let RowMistake { message, hint } = mistake;
+        Self { row, column: None, message, hint }
+    }
+
     /// Returns the problem as a line for people.
     #[must_use]
     pub fn line(&self) -> String {

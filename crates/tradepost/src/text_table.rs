@@ -9,8 +9,14 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Number of rows among which the headings are looked for: a title and a date may stand above them.
 const HEAD: usize = 20;
 
-/// What to do about a row with more cells than headings.
-pub(crate) const WIDE_HINT: &str = "put cells that contain the separator in \"quotation marks\"";
+/// Maximum number of columns.
+const COLUMNS: usize = 256;
+
+/// Maximum length of a heading in characters.
+const HEADING_LENGTH: usize = 200;
+
+/// Number of known headings that a row of headings has at least: one known word is any sentence.
+const KNOWN_HEADINGS: usize = 2;
 
 /// Reason why a file cannot be read as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +34,17 @@ pub(crate) struct TextTableLimits {
     pub(crate) bytes: usize,
     /// Maximum number of rows below the headings.
     pub(crate) rows: usize,
-    /// Maximum number of columns.
-    pub(crate) columns: usize,
-    /// Maximum length of a heading in characters.
-    pub(crate) heading_length: usize,
-    /// Number of known headings that a row of headings has at least.
-    pub(crate) known_headings: usize,
-    /// What to do when there is no such row.
+    /// What to do when there is no row of headings.
     pub(crate) headings_hint: &'static str,
+}
+
+/// Mistake in the headings, or in a row as a whole.
+#[derive(Debug)]
+pub(crate) struct RowMistake {
+    /// Description: a lower-case fragment without a full stop.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: String,
 }
 
 /// A table.
@@ -59,10 +68,33 @@ pub(crate) struct TextRow {
 }
 
 impl TextRow {
-    /// Returns true if something stands to the right of the last heading.
-    pub(crate) fn is_wider(&self, headings: usize) -> bool {
-        self.cells.iter().skip(headings).any(|cell| !cell.is_empty())
+    /// Returns the mistake of a row with something to the right of the last heading.
+    pub(crate) fn wider_than(&self, headings: usize) -> Option<RowMistake> {
+        let is_wider = self.cells.iter().skip(headings).any(|cell| !cell.is_empty());
+        is_wider.then(|| RowMistake {
+            message: format!("has {} cells for {headings} headings", self.cells.len()),
+            hint: "put cells that contain the separator in \"quotation marks\"".to_owned(),
+        })
     }
+}
+
+/// Returns the mistake of a heading that is chosen for a field and is not in the table.
+pub(crate) fn absent(chosen: &str, headings: &[String]) -> Option<RowMistake> {
+    let is_there = headings.iter().any(|heading| normalised(heading) == normalised(chosen));
+    (!is_there).then(|| RowMistake {
+        message: format!("there is no column {chosen:?}, which --column names"),
+        hint: format!("the headings are {}", headings.join(", ")),
+    })
+}
+
+/// Returns the mistake of several headings for one field.
+pub(crate) fn repeated(field: &str, headings: &[&str]) -> Option<RowMistake> {
+    let [first, _, ..] = headings else { return None };
+    let listed: Vec<String> = headings.iter().map(|heading| format!("{heading:?}")).collect();
+    Some(RowMistake {
+        message: format!("the columns {} all hold {field}", listed.join(", ")),
+        hint: format!("say which one counts: --column \"{field}={first}\""),
+    })
 }
 
 /// Row that may be the headings.
@@ -87,7 +119,7 @@ pub(crate) fn read(
     let most = limits.rows + HEAD + 1;
     let mut best: Option<FoundHeadings> = None;
     for separator in SEPARATORS {
-        let rows = rows(&text, separator, HEAD, limits.columns);
+        let rows = rows(&text, separator, HEAD);
         for (index, row) in rows.iter().enumerate() {
             let count = row.cells.iter().filter(|cell| is_known(cell)).count();
             if count > best.as_ref().map_or(0, |best| best.count) {
@@ -95,7 +127,7 @@ pub(crate) fn read(
             }
         }
     }
-    let found = best.filter(|best| best.count >= limits.known_headings);
+    let found = best.filter(|best| best.count >= KNOWN_HEADINGS);
     let Some(FoundHeadings { index, separator, .. }) = found else {
         // The headings may be inside of an open cell.
         let no_headings = || TableUnreadable {
@@ -107,20 +139,20 @@ pub(crate) fn read(
     if let Some(row) = open_row(&text, separator) {
         return Err(open_cell(row));
     }
-    let mut all = rows(&text, separator, most, limits.columns);
+    let mut all = rows(&text, separator, most);
     let mut below = all.split_off(index + 1);
     let (heading_row, mut headings) =
         all.pop().map(|row| (row.number, row.cells)).unwrap_or_default();
     while headings.last().is_some_and(String::is_empty) {
         headings.pop();
     }
-    if headings.len() > limits.columns {
-        let message = format!("the table has more than {} columns", limits.columns);
+    if headings.len() > COLUMNS {
+        let message = format!("the table has more than {COLUMNS} columns");
         return Err(TableUnreadable { message, hint: "export fewer columns".to_owned() });
     }
-    if headings.iter().any(|heading| heading.chars().count() > limits.heading_length) {
-        let most = limits.heading_length;
-        let message = format!("a heading of row {heading_row} has more than {most} characters");
+    if headings.iter().any(|heading| heading.chars().count() > HEADING_LENGTH) {
+        let message =
+            format!("a heading of row {heading_row} has more than {HEADING_LENGTH} characters");
         return Err(TableUnreadable { message, hint: "shorten it".to_owned() });
     }
     below.retain(|row| row.cells.iter().any(|cell| !cell.is_empty()));
@@ -175,9 +207,9 @@ fn open_row(text: &str, separator: u8) -> Option<usize> {
     None
 }
 
-/// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out. To the right of `columns`
-/// cells, the first one with something in it stands for all of them.
-fn rows(text: &str, separator: u8, most: usize, columns: usize) -> Vec<TextRow> {
+/// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out. To the right of
+/// [`COLUMNS`] cells, the first one with something in it stands for all of them.
+fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -194,7 +226,7 @@ fn rows(text: &str, separator: u8, most: usize, columns: usize) -> Vec<TextRow> 
         number += next.saturating_sub(line).saturating_sub(breaks).max(1);
         line = next;
         let mut trimmed = record.iter().map(str::trim);
-        let mut cells: Vec<String> = trimmed.by_ref().take(columns).map(str::to_owned).collect();
+        let mut cells: Vec<String> = trimmed.by_ref().take(COLUMNS).map(str::to_owned).collect();
         cells.extend(trimmed.find(|cell| !cell.is_empty()).map(str::to_owned));
         rows.push(TextRow { number, cells });
         if rows.len() >= most {

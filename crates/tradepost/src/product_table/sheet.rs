@@ -25,13 +25,10 @@ pub(super) struct SheetColumn {
     pub(super) meaning: Option<HeadingMeaning>,
 }
 
-/// What is read of a file. One known word is any sentence; a table of products has at least a name and a price.
+/// What is read of a file.
 const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
-    columns: 256,
-    heading_length: 200,
-    known_headings: 2,
     headings_hint: "name the columns as in the template, which `tradepost publisher catalogue import --template` \
                     prints, or map them with --column FIELD=HEADING",
 };
@@ -48,14 +45,8 @@ pub(super) fn read(bytes: &[u8], choices: &[ColumnChoice]) -> Result<Sheet, Tabl
     sheet.recognise(table.headings, choices);
     let width = sheet.columns.len();
     for row in &sheet.rows {
-        if row.is_wider(width) {
-            sheet.problems.push(TableProblem {
-                row: row.number,
-                column: None,
-                message: format!("has {} cells for {width} headings", row.cells.len()),
-                hint: text_table::WIDE_HINT.to_owned(),
-            });
-        }
+        let mistake = row.wider_than(width);
+        sheet.problems.extend(mistake.map(|mistake| TableProblem::of_row(row.number, mistake)));
     }
     Ok(sheet)
 }
@@ -68,18 +59,10 @@ fn is_known(cell: &str, choices: &[ColumnChoice]) -> bool {
 impl Sheet {
     /// Gives each column its meaning, and reports fields with several columns.
     fn recognise(&mut self, headings: Vec<String>, choices: &[ColumnChoice]) {
+        let row = self.heading_row;
         for choice in choices {
-            if !headings.iter().any(|heading| normalised(heading) == normalised(&choice.heading)) {
-                self.problems.push(TableProblem {
-                    row: self.heading_row,
-                    column: None,
-                    message: format!(
-                        "there is no column {:?}, which --column names",
-                        choice.heading
-                    ),
-                    hint: format!("the headings are {}", headings.join(", ")),
-                });
-            }
+            let mistake = text_table::absent(&choice.heading, &headings);
+            self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
         }
         for heading in headings {
             let found = self.meaning_of(&heading, choices);
@@ -89,17 +72,9 @@ impl Sheet {
             let is_it = |column: &&SheetColumn| {
                 column.meaning.as_ref().is_some_and(|meaning| meaning.field == *field)
             };
-            let named: Vec<String> =
-                self.columns.iter().filter(is_it).map(|column| column.heading.clone()).collect();
-            if let [first, _, ..] = named.as_slice() {
-                let listed: Vec<String> = named.iter().map(|name| format!("{name:?}")).collect();
-                self.problems.push(TableProblem {
-                    row: self.heading_row,
-                    column: None,
-                    message: format!("the columns {} all hold {}", listed.join(", "), field.name()),
-                    hint: format!("say which one counts: --column \"{}={first}\"", field.name()),
-                });
-            }
+            let named = self.columns.iter().filter(is_it).map(|column| column.heading.as_str());
+            let mistake = text_table::repeated(field.name(), &named.collect::<Vec<_>>());
+            self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
         }
     }
 
