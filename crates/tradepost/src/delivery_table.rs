@@ -33,14 +33,14 @@ const LIMITS: TextTableLimits = TextTableLimits {
                     --column FIELD=HEADING",
 };
 
-/// A table that was read.
+/// Delivery that was read.
 #[derive(Debug, Clone, Default)]
 pub struct DeliveryTable {
     /// Rows without a problem, in their order.
     pub days: Vec<ReportedDay>,
     /// Problems of the others and of the headings.
     pub problems: Vec<RowProblem>,
-    /// Columns by the field that they fill.
+    /// Columns of a table by the field that they fill.
     pub columns: Vec<FieldColumn>,
     /// Headings of the columns that fill no field.
     pub ignored_columns: Vec<String>,

@@ -11,23 +11,16 @@ use tradepost_publisher::staff::reported::{
     MAX_COUNT, MAX_ROWS, ReportField, ReportedDay, RowProblem,
 };
 
+use super::DeliveryTable;
+
 /// Maximum length of an id in characters.
 const MAX_ID: usize = 255;
 
-/// Rows of a document.
-#[derive(Debug, Clone, Default)]
-pub struct DeliveryDocument {
-    /// Rows without a problem; they are counted from 1.
-    pub days: Vec<ReportedDay>,
-    /// Problems of the others.
-    pub problems: Vec<RowProblem>,
-}
-
-/// Reads a document.
+/// Reads a document. Its rows are counted from 1, and it has no columns.
 ///
 /// # Errors
 /// Fails when it is no object with a list of rows, or has too many. Problems of rows are in the result.
-pub fn read(document: &Value) -> Result<DeliveryDocument, String> {
+pub fn read(document: &Value) -> Result<DeliveryTable, String> {
     let members = document.as_object();
     let rows = members.and_then(|members| members.get("rows")?.as_array());
     let (Some(members), Some(rows)) = (members, rows) else {
@@ -39,7 +32,7 @@ pub fn read(document: &Value) -> Result<DeliveryDocument, String> {
     if rows.len() > MAX_ROWS {
         return Err(format!("there are {} rows, and at most {MAX_ROWS} are taken", rows.len()));
     }
-    let mut read = DeliveryDocument::default();
+    let mut read = DeliveryTable::default();
     for (place, row) in rows.iter().enumerate() {
         let number = place + 1;
         let mut problems = Problems::new();

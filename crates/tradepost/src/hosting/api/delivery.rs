@@ -168,8 +168,7 @@ fn rows_of(bytes: &[u8], is_table: bool) -> Result<DeliveryTable, HostingRefusal
         return delivery_table::read(bytes, &[])
             .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));
     }
-    let rows = document::read(&read(bytes)?).map_err(invalid)?;
-    Ok(DeliveryTable { days: rows.days, problems: rows.problems, ..DeliveryTable::default() })
+    document::read(&read(bytes)?).map_err(invalid)
 }
 
 /// Returns what was reported, as JSON.
