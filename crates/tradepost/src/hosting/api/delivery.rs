@@ -44,6 +44,13 @@ enum DeliveryError {
     Rows(RefusedRows),
 }
 
+impl DeliveryError {
+    fn lacking_scope() -> Self {
+        let missing = AdminScope::DeliveryWrite.into();
+        Self::Api(ApiError::Denied(AuthRefusal::Scope { missing }))
+    }
+}
+
 impl From<ApiError> for DeliveryError {
     fn from(error: ApiError) -> Self {
         Self::Api(error)
@@ -92,8 +99,7 @@ impl Api {
             return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         }
         if !principal.scopes.permit(AdminScope::DeliveryWrite) {
-            let missing = AdminScope::DeliveryWrite.into();
-            return Err(ApiError::Denied(AuthRefusal::Scope { missing }).into());
+            return Err(DeliveryError::lacking_scope());
         }
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let id = path.split('/').filter(|part| !part.is_empty()).nth(1).unwrap_or_default();
@@ -143,8 +149,7 @@ impl Api {
                 return Err(DeliveryError::Rows(RefusedRows { problems, columns }));
             }
             Err(AdminError::Refused(DeliveryRefusal::Stranger) | AdminError::Forbidden(_)) => {
-                let message = "the key does not permit it";
-                return Err(HostingRefusal::new(HostingErrorCode::PermissionDenied, message).into());
+                return Err(DeliveryError::lacking_scope());
             }
             Err(AdminError::Broken(fault)) => {
                 return Err(ApiError::Trouble(HostingError::Broken(fault)).into());

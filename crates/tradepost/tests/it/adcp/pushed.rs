@@ -386,6 +386,9 @@ fn pushed_delivery_needs_its_scope_and_its_own_publisher() {
     assert_eq!(anonymous.status, 401);
     let nobody = house.push("nobody", &[("Content-Type", json_body)], body.as_bytes());
     assert_eq!((nobody.status, &nobody.body), (401, &anonymous.body));
+    let of_reader = [("Authorization", reads.as_str()), ("Content-Type", json_body)];
+    let lacking = house.push("gazette", &of_reader, body.as_bytes());
+    assert_eq!(lacking.json()["error"]["message"], "the key lacks the scope delivery:write");
     let large = vec![b' '; 4 * 1024 * 1024 + 1];
     for (asked, expected) in [
         (ask("gazette", &reads, json_body, body.as_bytes()), r#"403 "PERMISSION_DENIED""#),
