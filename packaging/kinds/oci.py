@@ -1,6 +1,6 @@
 """Container images from scratch, as archives of an OCI layout: of the full program and of the buyer's half. An image has
 the binary, a user, a folder for data, and nothing else. `skopeo copy oci-archive:FILE docker://…` publishes one, and
-`docker load` or `podman load` takes it, too."""
+`docker load` or `podman load` takes it, too: for a docker that reads no OCI layout there is a `manifest.json` beside it."""
 
 import json
 
@@ -67,12 +67,23 @@ def image(release, name, binaries):
     else:
         index = {"schemaVersion": 2, "mediaType": KINDS["index"], "manifests": manifests}
         top = put("index", encoded(index))
-    top = {**top, "annotations": {"org.opencontainers.image.ref.name": release.version}}
+    tag = f"{name}:{release.version}"
+    names = {"org.opencontainers.image.ref.name": release.version, "io.containerd.image.name": f"docker.io/library/{tag}"}
+    top = {**top, "annotations": names}
     layout = {"schemaVersion": 2, "mediaType": KINDS["index"], "manifests": [top]}
+    # It has one image for a name, and the most usual processor is the first.
+    first = json.loads(blobs[manifests[0]["digest"].removeprefix("sha256:")])
+    docker = [{"Config": place(first["config"]), "RepoTags": [tag], "Layers": [place(one) for one in first["layers"]]}]
     files = [("oci-layout", encoded({"imageLayoutVersion": "1.0.0"}), 0o644, 0), ("index.json", encoded(layout), 0o644, 0)]
+    files += [("manifest.json", encoded(docker), 0o644, 0)]
     files += [("blobs", None, 0o755, 0), ("blobs/sha256", None, 0o755, 0)]
     files += [(f"blobs/sha256/{digest}", data, 0o644, 0) for digest, data in sorted(blobs.items())]
     return release.write(f"{name}-{release.version}.oci.tar", tar(files, release.moment))
+
+
+def place(descriptor):
+    """Returns the path of a blob in the archive."""
+    return "blobs/" + descriptor["digest"].replace(":", "/")
 
 
 def layer_files(binary):
