@@ -10,6 +10,8 @@ use axum::http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
 use reqwest::Client;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tradepost_document::http::RetryAfter;
 use tradepost_server::egress::client;
 
@@ -35,14 +37,14 @@ impl AcmeClient {
         let read = |path: &PathBuf| {
             let read = std::fs::read(path).map_err(|error| error.kind().to_string());
             let roots = read.and_then(|pem| {
-                let of_pem = reqwest::Certificate::from_pem_bundle(&pem);
+                let of_pem = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
                 of_pem.ok().filter(|roots| !roots.is_empty()).ok_or("has no certificate".into())
             });
             roots.map_err(|why| AcmeError::of_file("server.tls.acme.ca_file", why))
         };
         let roots = settings.ca_file.as_ref().map(read).transpose()?.unwrap_or_default();
         let secure = settings.directory.starts_with("https://");
-        let client = client::trusting(REQUEST_TIMEOUT, secure, roots);
+        let client = client::trusting(REQUEST_TIMEOUT, secure, &roots);
         let client =
             client.map_err(|fault| AcmeError::new(AcmeErrorCode::Unreachable, fault.chain()))?;
         Ok(Self { client, wait: Arc::default() })

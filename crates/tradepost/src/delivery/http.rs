@@ -97,9 +97,6 @@ impl HttpCarrier {
             Err(PeerError::Untrusted(_)) => {
                 Err(AttemptVerdict::Later.failure("no TLS that can be trusted"))
             }
-            Err(PeerError::NoRoots) => {
-                Err(AttemptVerdict::Later.failure("this machine has no certificates to trust"))
-            }
         }
     }
 }

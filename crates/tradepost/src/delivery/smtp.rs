@@ -11,7 +11,9 @@ use lettre::Address;
 use lettre::message::header::{ContentTransferEncoding, ContentType};
 use lettre::message::{Body, Mailbox, Message};
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
-use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::client::{
+    AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters,
+};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::{Error, response::Response};
@@ -189,7 +191,10 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
         let certificate = Certificate::from_pem(&pem).map_err(|_| unusable)?;
         builder = builder.add_root_certificate(certificate);
     }
-    builder.build_rustls().map_err(|_| "tls: this machine has no certificates to trust".to_owned())
+    // A machine without authorities trusts those of Mozilla.
+    let bundled = builder.clone().certificate_store(CertificateStore::WebpkiRoots);
+    let parameters = builder.build_rustls().or_else(|_| bundled.build_rustls());
+    parameters.map_err(|_| unusable.to_owned())
 }
 
 /// Chooses the verdict of a reply by its first digit (RFC 5321 §4.2.1), except replies about the login

@@ -137,9 +137,5 @@ async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFin
             format!("no TLS that can be trusted: {why}"),
             "correct the certificate of the server",
         ),
-        Err(PeerError::NoRoots) => about.bad(
-            "this machine has no certificates to trust",
-            "install the system's certificates (ca-certificates)",
-        ),
     }
 }

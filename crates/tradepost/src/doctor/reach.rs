@@ -10,6 +10,7 @@ use tradepost_client::discover::is_this_machine;
 use tradepost_client::transport::innermost;
 use tradepost_document::http::date;
 use tradepost_document::json::{self, Value};
+use tradepost_server::tls::outgoing;
 use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
 
@@ -157,7 +158,7 @@ impl Examiner {
                     seen.findings.push(tls.bad(format!("not trusted: {why}"), hint));
                 }
                 // The request for the card reports it.
-                Err(PeerError::Unreachable(_) | PeerError::NoRoots) => {}
+                Err(PeerError::Unreachable(_)) => {}
             }
         } else if !is_this_machine(&host) {
             let tls = FindingSubject::new(Area::Tls, &host);
@@ -275,8 +276,9 @@ async fn fetch(
     instead: Option<SocketAddr>,
     examiner: &Examiner,
 ) -> Result<Fetched, String> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    let tls = outgoing::config(&[]).map_err(|fault| fault.chain())?;
     let mut builder = Client::builder()
+        .tls_backend_preconfigured(tls)
         .user_agent(concat!("tradepost-doctor/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .no_proxy()

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use tradepost_document::json::Value;
 
 use crate::process::{Process, data};
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailServer, Manner, Secured, tls};
 use crate::support::tls::Authority;
 use crate::support::webhook::Webhook;
 
@@ -60,12 +60,17 @@ folder = "{folder}/drop"
 }
 
 fn doctor(folder: &Path, config: &str, more: &[&str]) -> Output {
+    trusting(&folder.join("ca.pem"), folder, config, more)
+}
+
+/// Runs it on a machine whose authorities are those of a file.
+fn trusting(authorities: &Path, folder: &Path, config: &str, more: &[&str]) -> Output {
     fs::write(folder.join("doctor.toml"), config).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
     command.current_dir(folder).env_remove("TRADEPOST_SERVER__DATABASE");
-    command.env("SSL_CERT_FILE", folder.join("ca.pem")).arg("doctor").arg("--data");
-    let output = command.arg(data(folder)).args(["--config", "doctor.toml"]).args(more).output();
-    output.unwrap()
+    command.env("SSL_CERT_FILE", authorities).env("SSL_CERT_DIR", folder.join("nothing"));
+    command.arg("doctor").arg("--data").arg(data(folder));
+    command.args(["--config", "doctor.toml"]).args(more).output().unwrap()
 }
 
 /// What was found out.
@@ -239,4 +244,33 @@ fn an_untrusted_certificate_and_another_card_are_bad() {
     assert_eq!(state, "bad");
     assert!(says.starts_with("not trusted: "), "{says}");
     assert_eq!(found(&findings, "card bare").0, "bad");
+}
+
+#[test]
+fn a_server_without_certificates_trusts_the_bundled_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    furnished(folder.path());
+    let pair = Authority::new("Somebody").server();
+    let mail = MailServer::start(Secured::FirstByte(tls(&pair)), |_| Manner::Take);
+    let public = "https://localhost";
+    let served = config(folder.path(), "127.0.0.1:0", public, mail.address.port(), 1);
+    let served = Process::configured(folder.path(), &served);
+    let port = served.address.port();
+    let listen = format!("127.0.0.1:{port}");
+    let public = format!("https://localhost:{port}");
+    let known = config(folder.path(), &listen, &public, mail.address.port(), port)
+        .replace("tls = \"none\"", "tls = \"required\"")
+        .replace("url = \"http:", "url = \"https:");
+    // Nobody that Mozilla trusts has issued these. Without any authority nothing could be asked.
+    let output = trusting(&folder.path().join("nothing"), folder.path(), &known, &["--json"]);
+    let findings = findings(&output);
+    for (what, says) in [
+        ("tls localhost", "not trusted: invalid peer certificate: UnknownIssuer"),
+        ("card bare", "invalid peer certificate: UnknownIssuer"),
+        ("delivery bare/hub", "no TLS that can be trusted"),
+        ("delivery bare/crm", "no TLS that can be trusted"),
+    ] {
+        let (found, said) = found(&findings, what);
+        assert!(found == "bad" && said.contains(says), "{what}: {found} {said}");
+    }
 }

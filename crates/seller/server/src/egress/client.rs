@@ -3,10 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use reqwest::{Certificate, Client, ClientBuilder, redirect};
+use reqwest::{Client, ClientBuilder, redirect};
+use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
 
 use super::Egress;
 use crate::fault::InternalError;
+use crate::tls::outgoing;
 
 /// Maximum idle time of a connection.
 const IDLE: Duration = Duration::from_secs(30);
@@ -15,29 +18,29 @@ const IDLE: Duration = Duration::from_secs(30);
 /// each request once; a request takes at most `timeout`.
 ///
 /// # Errors
-/// When this machine has no trusted certificates.
+/// When TLS cannot be set up.
 pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, InternalError> {
-    finish(base(timeout).dns_resolver(CheckedResolver(egress.clone())), secure)
+    finish(base(timeout).dns_resolver(CheckedResolver(egress.clone())), secure, &[])
 }
 
 /// Creates a client without the guard, for addresses that the operator has configured.
 ///
 /// # Errors
-/// When this machine has no trusted certificates.
+/// When TLS cannot be set up.
 pub fn without_guard(timeout: Duration, secure: bool) -> Result<Client, InternalError> {
-    finish(base(timeout), secure)
+    finish(base(timeout), secure, &[])
 }
 
 /// Creates a client without the guard that trusts additional certificates.
 ///
 /// # Errors
-/// When there are no trusted certificates.
+/// When one of them is none.
 pub fn trusting(
     timeout: Duration,
     secure: bool,
-    roots: Vec<Certificate>,
+    roots: &[CertificateDer<'static>],
 ) -> Result<Client, InternalError> {
-    finish(base(timeout).tls_certs_merge(roots), secure)
+    finish(base(timeout), secure, roots)
 }
 
 fn base(timeout: Duration) -> ClientBuilder {
@@ -57,23 +60,27 @@ fn base(timeout: Duration) -> ClientBuilder {
         .connect_timeout(timeout)
 }
 
-fn finish(builder: ClientBuilder, secure: bool) -> Result<Client, InternalError> {
-    // An installed provider of the process stays in use.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = if secure { builder.https_only(true) } else { without_tls(builder)? };
+fn finish(
+    builder: ClientBuilder,
+    secure: bool,
+    roots: &[CertificateDer<'static>],
+) -> Result<Client, InternalError> {
+    let mut tls = if secure { outgoing::config(roots)? } else { without_tls()? };
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let builder = builder.https_only(secure).tls_backend_preconfigured(tls);
     builder.build().map_err(InternalError::on("making an HTTP client"))
 }
 
-/// Configures a client without trusted certificates, because a machine without any can still call
-/// itself.
-fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, InternalError> {
+/// Creates a configuration that trusts nobody, because reading authorities takes time, and a client for addresses
+/// without TLS needs none.
+fn without_tls() -> Result<ClientConfig, InternalError> {
     let provider = rustls::crypto::ring::default_provider();
-    let tls = rustls::ClientConfig::builder_with_provider(provider.into())
+    let tls = ClientConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
         .map_err(InternalError::on("setting TLS up"))?
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    Ok(builder.tls_backend_preconfigured(tls))
+    Ok(tls)
 }
 
 /// Resolver of the client: it returns checked addresses, and the client connects to no others.

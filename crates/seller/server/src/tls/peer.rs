@@ -4,14 +4,11 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, Error};
-use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::der;
+use super::{der, outgoing};
 
 /// Certificate of a trusted server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +24,6 @@ pub enum PeerError {
     Unreachable(String),
     /// The certificate is not trusted; with the reason.
     Untrusted(String),
-    /// This machine has no trusted certificates.
-    NoRoots,
 }
 
 /// Connects, and with `secure` performs the handshake. There is no time limit; the caller sets one.
@@ -48,20 +43,13 @@ pub async fn look(
     }
     let name = ServerName::try_from(bare.to_owned())
         .map_err(|_| PeerError::Untrusted("its name cannot be in a certificate".to_owned()))?;
-    let connector = TlsConnector::from(Arc::new(config().map_err(|_| PeerError::NoRoots)?));
+    let config = outgoing::config(&[]).map_err(|fault| PeerError::Untrusted(fault.chain()))?;
+    let connector = TlsConnector::from(Arc::new(config));
     let secured = connector.connect(name, stream).await;
     let secured = secured.map_err(|error| PeerError::Untrusted(error.to_string()))?;
     let (_, session) = secured.get_ref();
     let leaf = session.peer_certificates().and_then(<[_]>::first);
     Ok(Some(PeerCertificate { expires_at: leaf.and_then(|leaf| der::not_after(leaf)) }))
-}
-
-fn config() -> Result<ClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
-    let verifier = Verifier::new(Arc::clone(&provider))?;
-    let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions()?.dangerous();
-    Ok(builder.with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
 /// Returns true when a certificate is valid for a host.

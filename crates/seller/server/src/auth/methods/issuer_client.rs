@@ -23,7 +23,7 @@ impl IssuerClient {
     /// Creates a client for an address: over TLS, except on this machine.
     ///
     /// # Errors
-    /// When the address may not be called, or this machine has no trusted certificates.
+    /// When the address may not be called, or TLS cannot be set up.
     pub(super) fn for_address(url: &Url) -> Result<Self, InternalError> {
         let is_secure = url.scheme() == "https";
         let is_here = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
