@@ -69,6 +69,23 @@ impl AdcpRefusal {
         std::iter::once(*self.first).chain(self.others)
     }
 
+    /// Combines all reasons into one refusal. Where the request is invalid, that is its code, and what this seller does not
+    /// support comes last: a mistake in a request may look like a feature that nobody has.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn of_all_invalid_first(mut errors: Vec<AdcpError>) -> Result<(), Self> {
+        let is_invalid = |error: &AdcpError| error.code.known() == Some(AdcpCode::InvalidRequest);
+        if errors.iter().any(is_invalid) {
+            errors.sort_by_key(|error| match error.code.known() {
+                Some(AdcpCode::InvalidRequest) => 0,
+                Some(AdcpCode::UnsupportedFeature) => 2,
+                Some(_) | None => 1,
+            });
+        }
+        Self::of_all(errors)
+    }
+
     /// Combines all reasons into one refusal; `Ok` when there are none.
     ///
     /// # Errors

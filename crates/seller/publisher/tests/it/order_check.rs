@@ -106,6 +106,25 @@ fn capabilities_claim_what_the_ad_server_applies_and_bills() {
 }
 
 #[test]
+fn what_is_invalid_is_said_before_what_is_not_supported() {
+    let shop = shop();
+    let signals = json!({"operator": "all", "groups": [{"operator": "any", "signals": [
+        {"signal_ref": {"scope": "product", "signal_id": "nobody"}, "value_type": "binary", "value": true},
+    ]}]});
+    let overlay = json!({"targeting_overlay": {"signal_targeting_groups": signals}});
+    let codes = |refused: &Value| -> Vec<String> {
+        let errors = refused["errors"].as_array().unwrap_or_else(|| panic!("{refused}")).iter();
+        errors.map(|error| error["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let refused = shop.buy_of(json!([carried("carried", overlay.clone())]));
+    assert_eq!(codes(&refused), ["INVALID_REQUEST", "UNSUPPORTED_FEATURE"], "{refused}");
+    let made = shop.buy_of(json!([carried("manual", json!({}))]));
+    let buy = made["media_buy_id"].as_str().unwrap_or_else(|| panic!("{made}"));
+    let refused = shop.update(buy, json!({"new_packages": [carried("carried", overlay)]}));
+    assert_eq!(codes(&refused), ["INVALID_REQUEST", "UNSUPPORTED_FEATURE"], "{refused}");
+}
+
+#[test]
 fn targeting_that_the_ad_server_lacks_is_refused_everywhere() {
     let shop = shop();
     let overlay = json!({

@@ -130,7 +130,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     permission::check_two_persons(amending, &mut found);
     found.problems.extend(left::taken_days(amending, &found.buy)?);
     found.problems.extend(left::shortages(amending, &found.buy)?);
-    AdcpRefusal::of_all(found.problems)?;
+    AdcpRefusal::of_all_invalid_first(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
     {

@@ -75,7 +75,7 @@ pub(super) fn make(context: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<Bu
     let webhook = form.reporting_webhook.as_ref();
     let reporting =
         webhook.map(|webhook| reporting::wanted(context, webhook, &sold, &mut problems));
-    AdcpRefusal::of_all(problems)?;
+    AdcpRefusal::of_all_invalid_first(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
     let products = bought.iter().map(|one| one.product.clone()).collect();
