@@ -47,7 +47,7 @@ mod transport;
 use answers::{Association, Inventory, LineItem, Network, Order};
 use creative::AssociationAction;
 use credentials::TokenSource;
-use geo::GeoCache;
+use geo::{GeoCache, LookUpBudget};
 use transport::GoogleClient;
 
 pub(crate) use credentials::{ServiceAccount, is_secure};
@@ -188,20 +188,21 @@ impl AdServer for GoogleAdManager {
             let capabilities = &self.capabilities;
             let mut problems =
                 check::problems(capabilities, order, line_items, has_advertiser, check_line_item);
-            let too_many = self.too_many_places(line_items);
-            if !too_many.is_empty() {
-                problems.extend(too_many);
-                return Ok(problems);
-            }
             let network = self.network().await?;
             for line_item in line_items {
                 if line_item.currency != network.currency_code {
                     let message = format!("The ad server bills in {}.", network.currency_code);
                     problems.push(check::problem(line_item, "pricing_option_id", message));
                 }
-                // What has a problem in its targeting already is not looked up.
-                if targeting::geography(line_item).is_ok() {
-                    problems.extend(self.geo_problems(line_item).await?);
+            }
+            let mut budget = LookUpBudget::new();
+            // What has a problem in its targeting already is not looked up.
+            for line_item in line_items.iter().filter(|one| targeting::geography(one).is_ok()) {
+                match self.geo_problems(line_item, &mut budget, &mut problems).await {
+                    Ok(()) => {}
+                    // What is known to be wrong is said before the rest is looked up.
+                    Err(AdServerError::NotYet { .. }) if !problems.is_empty() => break,
+                    Err(error) => return Err(error),
                 }
             }
             Ok(problems)

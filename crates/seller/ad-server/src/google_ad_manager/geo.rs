@@ -1,6 +1,6 @@
 //! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,8 +18,9 @@ use crate::port::{AdServerError, RefusalReason};
 /// Maximum number of ids that are kept. There are fewer countries, regions and metro areas that can be named.
 const MAX_KEPT: usize = 2_000;
 
-/// Maximum number of places of an order that are looked up: one order must not use up the time and the quota of all.
-const MAX_UNKNOWN: usize = 50;
+/// Maximum number of places that one call looks up: one order must not use up the time and the quota of all. The call is
+/// repeated, and finds those that the earlier ones have looked up.
+const MAX_LOOKED_UP: usize = 50;
 
 /// Time after which a place that is not there is looked up again.
 const MISS_LIFE: Duration = Duration::from_hours(1);
@@ -90,6 +91,29 @@ impl GeoCache {
     }
 }
 
+/// Places that a call may still look up.
+#[derive(Debug)]
+pub(super) struct LookUpBudget {
+    left: usize,
+}
+
+impl LookUpBudget {
+    pub(super) const fn new() -> Self {
+        Self { left: MAX_LOOKED_UP }
+    }
+
+    /// Counts a look-up. Fails when there were as many as a call may have: the call has to be repeated.
+    fn take(&mut self) -> Result<(), AdServerError> {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(AdServerError::NotYet { retry_after: None }),
+        }
+    }
+}
+
 /// A geographical target of Google's.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,70 +142,62 @@ impl GeoTarget {
 }
 
 impl GoogleAdManager {
-    /// Returns the geography of a line item by Google's ids.
+    /// Returns the geography of a line item by Google's ids. Fails with [`AdServerError::NotYet`] as long as there is more to
+    /// look up than one call does.
     pub(super) async fn geo_ids(&self, line_item: &LineItemSpec) -> Result<GeoIds, AdServerError> {
         let geography = targeting::geography(line_item)?;
+        let mut budget = LookUpBudget::new();
         let mut ids = GeoIds::default();
         for place in &geography.included {
-            ids.included.push(self.known_geo_id(place).await?);
+            ids.included.push(self.known_geo_id(place, &mut budget).await?);
         }
         for place in &geography.excluded {
-            ids.excluded.push(self.known_geo_id(place).await?);
+            ids.excluded.push(self.known_geo_id(place, &mut budget).await?);
         }
         Ok(ids)
     }
 
-    /// Returns the problems of line items that together name too many places that were not looked up yet.
-    pub(super) fn too_many_places(&self, line_items: &[LineItemSpec]) -> Vec<PackageProblem> {
-        let now = self.clock.elapsed();
-        let mut unknown = BTreeSet::new();
-        let mut problems = Vec::new();
-        for line_item in line_items {
-            // What has a problem in its targeting already is not looked up.
-            let Ok(geography) = targeting::geography(line_item) else { continue };
-            let places = geography.included.into_iter().chain(geography.excluded);
-            let new: Vec<GeoPlace> =
-                places.filter(|place| self.geo.get(place, now).is_none()).collect();
-            if !new.is_empty() {
-                let message = format!(
-                    "The ad server takes at most {MAX_UNKNOWN} places of an order that it has not been asked for \
-                     before."
-                );
-                problems.push(problem(line_item, TARGETING, message));
-            }
-            unknown.extend(new);
-        }
-        if unknown.len() > MAX_UNKNOWN { problems } else { Vec::new() }
-    }
-
-    /// Returns the problems of the places that a targeting names and Google does not have.
+    /// Adds the problems of the places that a targeting names and Google does not have.
     pub(super) async fn geo_problems(
         &self,
         line_item: &LineItemSpec,
-    ) -> Result<Vec<PackageProblem>, AdServerError> {
+        budget: &mut LookUpBudget,
+        problems: &mut Vec<PackageProblem>,
+    ) -> Result<(), AdServerError> {
         let geography = targeting::geography(line_item)?;
-        let mut problems = Vec::new();
         let included = geography.included.iter().map(|place| (place, ""));
         let excluded = geography.excluded.iter().map(|place| (place, "_exclude"));
         for (place, ending) in included.chain(excluded) {
-            if self.geo_id(place).await?.is_none() {
+            if self.geo_id(place, budget).await?.is_none() {
                 let field = format!("{TARGETING}.{}{ending}", place.member());
                 let message = format!("The ad server cannot target {}.", place.named());
                 problems.push(problem(line_item, &field, message));
             }
         }
-        Ok(problems)
+        Ok(())
     }
 
-    async fn known_geo_id(&self, place: &GeoPlace) -> Result<String, AdServerError> {
-        self.geo_id(place).await?.ok_or_else(|| {
+    async fn known_geo_id(
+        &self,
+        place: &GeoPlace,
+        budget: &mut LookUpBudget,
+    ) -> Result<String, AdServerError> {
+        self.geo_id(place, budget).await?.ok_or_else(|| {
             let detail = format!("{}: it cannot target {}", place.member(), place.named());
             refused(RefusalReason::Invalid, detail)
         })
     }
 
     /// Returns Google's id of a place; `None` where it has none that can be targeted.
-    async fn geo_id(&self, place: &GeoPlace) -> Result<Option<String>, AdServerError> {
+    async fn geo_id(
+        &self,
+        place: &GeoPlace,
+        budget: &mut LookUpBudget,
+    ) -> Result<Option<String>, AdServerError> {
+        if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
+            return Ok(kept.id);
+        }
+        budget.take()?;
         match place {
             GeoPlace::Country(code) => self.country_id(code).await,
             GeoPlace::Region(code) => self.kept_or(place, self.region(code)).await,

@@ -515,7 +515,7 @@ fn targeted(targeting: &str) -> LineItemSpec {
 }
 
 #[tokio::test]
-async fn places_that_are_not_there_are_asked_for_once_and_not_without_end() {
+async fn places_that_are_not_there_are_asked_for_once() {
     let google = start(vec![route("geoTargets", 200, "{}"), route("GET", 200, NETWORK)]).await;
     let order = specs::order();
     let fields = |problems: Vec<PackageProblem>| -> Vec<String> {
@@ -532,6 +532,19 @@ async fn places_that_are_not_there_are_asked_for_once_and_not_without_end() {
     }
     // The network and the country.
     assert_eq!(google.server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn many_places_are_looked_up_in_several_steps() {
+    let metro = r#"{"name": "networks/12345/geoTargets/200500", "type": "DMA_REGION", "regionCode": "US",
+                    "targetable": true}"#;
+    let google = start(vec![
+        route("geoTargets", 200, metro),
+        route("/lineItems", 200, r#"{"name": "networks/12345/lineItems/5", "status": "DRAFT"}"#),
+        route("GET", 200, NETWORK),
+    ])
+    .await;
+    let order = specs::order();
     let metros = |numbers: std::ops::Range<u32>| {
         let values: Vec<String> = numbers.map(|number| format!("\"{number}\"")).collect();
         let values = values.join(", ");
@@ -540,10 +553,33 @@ async fn places_that_are_not_there_are_asked_for_once_and_not_without_end() {
         ))
     };
     let many = [metros(500..530), metros(520..551)];
-    let problems = google.adapter.validate(&order, &many).await.unwrap();
-    let refused = "targeting_overlay: The ad server takes at most 50 places of an order that it has not been asked for before.";
-    assert_eq!(fields(problems), [refused, refused]);
-    assert_eq!(google.server.seen().len(), 2);
+    let not_yet = AdServerError::NotYet { retry_after: None };
+    let looked_up = || {
+        google
+            .server
+            .seen()
+            .iter()
+            .filter(|one| one.starts_with("GET") && one.contains("geoTargets"))
+            .count()
+    };
+    assert_eq!(google.adapter.validate(&order, &many).await, Err(not_yet.clone()));
+    assert_eq!(looked_up(), 50);
+    assert_eq!(google.adapter.validate(&order, &many).await, Ok(Vec::new()));
+    assert_eq!(looked_up(), 51);
+    // What is wrong is said at once.
+    let mut wrong = metros(600..660);
+    wrong.currency = "EUR".to_owned();
+    let problems = google.adapter.validate(&order, &[wrong]).await.unwrap();
+    let fields: Vec<&str> = problems.iter().map(|one| one.field.as_str()).collect();
+    assert!(!fields.is_empty() && fields.iter().all(|field| *field == "pricing_option_id"));
+    assert_eq!(looked_up(), 101);
+    // A line item that is made after a restart takes several steps, too.
+    let order = RemoteId("1".to_owned());
+    let later = metros(700..760);
+    assert_eq!(google.adapter.create_line_item(&order, &later).await, Err(not_yet));
+    assert_eq!(looked_up(), 151);
+    assert!(google.adapter.create_line_item(&order, &later).await.is_ok());
+    assert_eq!(looked_up(), 161);
 }
 
 #[tokio::test]
