@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Map;
 
@@ -222,10 +223,29 @@ impl ExternalId {
         Self(format!("{media_buy_id}/{package_id}"))
     }
 
-    /// Returns the id of the deal of a package. It is the deal id in bid requests, which people copy from one
-    /// program to another, so that it has letters, digits, `_` and `-` alone.
+    /// Returns the id of the deal of a package, such as `tp-3k9wq-x0m7d-h5v2c-8rbtj`. It is the deal id in bid requests,
+    /// which people type into bidders: it is short, and has no letters that look like digits.
     #[must_use]
     pub fn for_deal(media_buy_id: &str, package_id: &str) -> Self {
+        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let digest = Sha256::digest(format!("deal\n{media_buy_id}\n{package_id}"));
+        let letters = digest
+            .iter()
+            .take(20)
+            .map(|byte| LETTERS.get(usize::from(byte % 32)).copied().map_or('0', char::from));
+        let mut id = "tp".to_owned();
+        for (place, letter) in letters.enumerate() {
+            if place.is_multiple_of(5) {
+                id.push('-');
+            }
+            id.push(letter);
+        }
+        Self(id)
+    }
+
+    /// Returns the id that deals have of which none was noted when they were sold.
+    #[must_use]
+    pub fn for_unnamed_deal(media_buy_id: &str, package_id: &str) -> Self {
         Self(format!("{media_buy_id}-{package_id}"))
     }
 

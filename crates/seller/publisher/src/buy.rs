@@ -271,7 +271,17 @@ impl Package {
     /// Returns the deal id of a package of this buy that is sold as a deal.
     #[must_use]
     pub fn deal_id(&self, buy: &MediaBuy) -> Option<ExternalId> {
-        self.is_deal().then(|| ExternalId::for_deal(&buy.media_buy_id, &self.package_id))
+        let deal = self.ad_server.as_ref()?.deal.as_ref()?;
+        let unnamed = || ExternalId::for_unnamed_deal(&buy.media_buy_id, &self.package_id);
+        Some(deal.id.clone().unwrap_or_else(unnamed))
+    }
+
+    /// Gives the package its id within a buy, and its deal the deal id, if it is sold as one.
+    pub fn name(&mut self, media_buy_id: &str, package_id: String) {
+        if let Some(deal) = self.ad_server.as_mut().and_then(|inventory| inventory.deal.as_mut()) {
+            deal.id = Some(ExternalId::for_deal(media_buy_id, &package_id));
+        }
+        self.package_id = package_id;
     }
 
     /// Returns the time until which its creatives can be changed.

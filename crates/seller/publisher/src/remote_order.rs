@@ -176,6 +176,8 @@ kept! {
     /// Terms of the deal of a package, as its product had them when it was bought.
     #[derive(Eq)]
     pub struct PackageDeal {
+        /// Its id. `None` before the package has one, and for deals that were sold before ids were noted.
+        id?: Option<ExternalId>,
         /// Auction in which bids meet, where the product says it.
         auction?: Option<DealAuction>,
         /// Seats that may bid; all when empty.

@@ -26,6 +26,7 @@ pub mod reported;
 mod row;
 pub mod show;
 mod sold;
+pub mod spent_deals;
 pub mod waiting;
 pub use crate::decision::{DecisionStep, DecisionSubject, LastDecision, SeenVersion};
 pub use crate::notifications::CreativeChangeReason;

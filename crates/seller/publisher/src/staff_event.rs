@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use crate::account::Account;
+use crate::ad_server::ExternalId;
 use crate::buy::{MediaBuy, Package};
 use crate::creative::{self, Creative};
 use crate::money::MoneyAmount;
@@ -67,6 +68,8 @@ tradepost_document::words! {
         Account = "account",
         /// A media buy that does not get ahead at the ad server.
         AdServerOrder = "ad_server_order",
+        /// A deal that has spent its budget, which no exchange knows.
+        Deal = "deal",
     }
 }
 
@@ -185,6 +188,18 @@ impl StaffEvent {
             ..self
         }
     }
+}
+
+/// What has to be done about a deal that has spent its budget.
+const SPENT_DEAL_REMEDY: &str = "Pause the deal at the exchange: pausing the media buy does that. Or agree with the buyer on a larger budget.";
+
+/// A deal that has spent its budget.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SpentDeal {
+    pub(crate) package_id: String,
+    pub(crate) deal_id: ExternalId,
+    pub(crate) budget: MoneyAmount,
+    pub(crate) spent: MoneyAmount,
 }
 
 /// Recorder of the events of one publisher at a moment.
@@ -314,6 +329,30 @@ impl StaffEventRecorder<'_> {
         let remedy = Some(remedy.to_owned());
         let event = StaffEvent { problem, remedy, ..event };
         self.keep(event, &format!("{}:{}", self.now.as_microsecond(), order.record.id))
+    }
+
+    /// Records that a deal of a media buy has spent its budget, as far as its delivery is reported.
+    pub(crate) fn note_spent_deal(
+        &self,
+        kept: &Stored<MediaBuy>,
+        deal: &SpentDeal,
+    ) -> Result<(), InternalError> {
+        let buy = &kept.thing;
+        let account = Account::find_for(&kept.record, self.tx)?;
+        let kind = StaffEventKind::Waits;
+        let subject = StaffEventSubject::Deal;
+        let event = StaffEvent::new(kind, subject, &buy.media_buy_id, &kept.record.owner);
+        let event = event.of_buy(buy).of_account(account.as_ref().map(|account| &account.thing));
+        let SpentDeal { package_id, deal_id, budget, spent } = deal;
+        let problem = format!(
+            "The deal {} of the package {package_id} has spent {spent} of {budget} {}.",
+            deal_id.0, buy.currency
+        );
+        let problem = Some(problem);
+        let remedy = Some(SPENT_DEAL_REMEDY.to_owned());
+        let event = StaffEvent { problem, remedy, ..event };
+        let at = self.now.as_microsecond();
+        self.keep(event, &format!("{at}:{package_id}:{}", buy.media_buy_id))
     }
 
     /// Records that an account waits for approval, if it does.

@@ -76,5 +76,6 @@ pub(super) fn carrier(
     let longest = config.settings.timeout.max(config.settings.report_timeout);
     orders.patience = longest.saturating_mul(REQUESTS_OF_A_STEP).max(Duration::from_secs(1));
     orders.report_every = config.report_every;
+    orders.zone = profile.catalogue.inventory.time_zone.clone();
     orders
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_ad_server::{AdServer, AdServerError};
@@ -57,6 +58,8 @@ pub struct RemoteOrders {
     pub patience: Duration,
     /// Time between two requests for the delivery of an order.
     pub report_every: SignedDuration,
+    /// Time zone of the publisher's days.
+    pub zone: TimeZone,
     stopping: AtomicBool,
     /// Held while a creative is made: two buys may show the same one.
     making: tokio::sync::Mutex<()>,
@@ -102,6 +105,7 @@ impl RemoteOrders {
             pauses: PAUSES,
             patience: Duration::from_secs(30),
             report_every: REPORT_EVERY,
+            zone: TimeZone::UTC,
             stopping: AtomicBool::new(false),
             making: tokio::sync::Mutex::default(),
         }

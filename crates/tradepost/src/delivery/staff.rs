@@ -137,6 +137,7 @@ impl StaffMessage<'_> {
             (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => {
                 "A media buy does not get ahead at the ad server"
             }
+            (StaffEventKind::Waits, StaffEventSubject::Deal) => "A deal has spent its budget",
         };
         // In front, because a sandbox media buy is not delivered, whatever the rest says.
         let test = if event.is_for_tests() { "SANDBOX, nothing is sold. " } else { "" };
@@ -165,7 +166,8 @@ impl StaffMessage<'_> {
         let publisher = self.publisher;
         let id = short(&self.event.id);
         match (self.event.event, self.event.subject) {
-            (StaffEventKind::Sold | StaffEventKind::Changed, _) => {
+            (StaffEventKind::Sold | StaffEventKind::Changed, _)
+            | (StaffEventKind::Waits, StaffEventSubject::Deal) => {
                 format!("tradepost publisher buys show {id} --publisher {publisher}")
             }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
@@ -186,7 +188,8 @@ impl StaffMessage<'_> {
     /// Returns the label of the command.
     fn command_label(&self) -> &'static str {
         match (self.event.event, self.event.subject) {
-            (StaffEventKind::Sold | StaffEventKind::Changed, _) => "Look at it",
+            (StaffEventKind::Sold | StaffEventKind::Changed, _)
+            | (StaffEventKind::Waits, StaffEventSubject::Deal) => "Look at it",
             (StaffEventKind::Waits, StaffEventSubject::Creatives) => "Look at what waits",
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy | StaffEventSubject::Account) => {
                 "Approve it"
@@ -200,7 +203,7 @@ impl StaffMessage<'_> {
         let event = self.event;
         let id = match (event.event, event.subject) {
             (StaffEventKind::Sold | StaffEventKind::Changed, _)
-            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => {
+            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder | StaffEventSubject::Deal) => {
                 Some(("Media buy", short(&event.id)))
             }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
@@ -238,7 +241,9 @@ impl StaffMessage<'_> {
     fn named(&self) -> Option<(&'static str, String)> {
         let event = self.event;
         let label = match event.subject {
-            StaffEventSubject::MediaBuy | StaffEventSubject::AdServerOrder => "Products",
+            StaffEventSubject::MediaBuy
+            | StaffEventSubject::AdServerOrder
+            | StaffEventSubject::Deal => "Products",
             StaffEventSubject::Creatives => "Creatives",
             StaffEventSubject::Account => return None,
         };
@@ -272,7 +277,9 @@ impl StaffMessage<'_> {
         );
         let (media_buy, task) = match (event.event, event.subject) {
             (StaffEventKind::Sold | StaffEventKind::Changed, _)
-            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder) => (Some(&event.id), None),
+            | (StaffEventKind::Waits, StaffEventSubject::AdServerOrder | StaffEventSubject::Deal) => {
+                (Some(&event.id), None)
+            }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => (None, Some(&event.id)),
             (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
                 (None, None)
@@ -302,7 +309,8 @@ impl StaffMessage<'_> {
             "start_time"?: event.start_time.map(rfc3339),
             "end_time"?: event.end_time.map(rfc3339),
             "products"?: (is_of(StaffEventSubject::MediaBuy)
-                || is_of(StaffEventSubject::AdServerOrder))
+                || is_of(StaffEventSubject::AdServerOrder)
+                || is_of(StaffEventSubject::Deal))
                 .then_some(&event.named),
             "creatives"?: is_of(StaffEventSubject::Creatives).then_some(&event.named),
             "count"?: (event.count > 0).then_some(event.count),

@@ -85,7 +85,7 @@ fn people_report_within_their_role_and_each_change_is_recorded() {
     assert_eq!(done.unwrap().first().map(|buy| (buy.changed, buy.finalized)), Some((2, 1)));
     // The same again changes nothing, and is no entry.
     report(&context, &sam, vec![row(1, 10)]).unwrap();
-    let correction = || ReportedDay { is_correction: true, ..row(2, 18) };
+    let correction = || ReportedDay { is_correction: true, is_final: true, ..row(2, 18) };
     let forbidden = report(&context, &sam, vec![correction()]);
     assert!(matches!(forbidden, Err(AdminError::Forbidden(_))), "{forbidden:?}");
     report(&context, &amy, vec![correction()]).unwrap();

@@ -95,6 +95,11 @@ impl PackageDay {
         figures
     }
 
+    /// Returns true if it may change figures that are final, or add to them.
+    fn is_final_correction(&self) -> bool {
+        self.is_final && self.origin == DayOrigin::Corrected
+    }
+
     fn is_pushed(&self) -> bool {
         match self.origin {
             DayOrigin::Pulled => false,
@@ -133,8 +138,8 @@ impl DeliveryDays {
     }
 
     /// Takes the report of a day. It replaces an earlier report of the same package and day, also when it says
-    /// less; a final one is replaced only by a correction, and what corrects it is final, too. Clicks and completed views
-    /// that a pushed row leaves out stay.
+    /// less; a final one is replaced only by a correction that is final, too. Clicks and completed views that a pushed row
+    /// leaves out stay.
     pub fn report(&mut self, row: &PackageDay, now: Timestamp) -> DayOutcome {
         let Some(at) = moment_of(row.day) else { return DayOutcome::Unchanged };
         let key = DayKey { at, package_id: row.package_id.clone() };
@@ -146,7 +151,7 @@ impl DeliveryDays {
         if is_same && (was_final || !row.is_final) {
             return DayOutcome::Unchanged;
         }
-        if was_final && row.origin != DayOrigin::Corrected {
+        if was_final && !row.is_final_correction() {
             return DayOutcome::Closed;
         }
         let report = DeliveryReport {
@@ -156,7 +161,7 @@ impl DeliveryDays {
             viewability: None,
             reached: Map::new(),
             measured: Vec::new(),
-            finalized_at: (row.is_final || was_final).then_some(now),
+            finalized_at: row.is_final.then_some(now),
             pushed_at: row.is_pushed().then_some(now),
         };
         let replaced = known.map(|known| std::mem::replace(known, report.clone()));
@@ -180,13 +185,24 @@ impl DeliveryDays {
         self.report_of(package_id, day).is_some()
     }
 
-    /// Returns true if every day of a flight has a final report.
+    /// Returns true if every day of a flight has a final report, and no report of another day may still change.
     #[must_use]
     pub fn is_closed(&self, package_id: &str, flight: PackageDays) -> bool {
-        let is_final = |day: Date| {
-            self.report_of(package_id, day).is_some_and(|report| report.finalized_at.is_some())
-        };
-        flight.first <= flight.last && flight.each_day().all(is_final)
+        let reports = self.delivery.reports.iter();
+        let mut own = reports.filter(|report| report.package_id.as_deref() == Some(package_id));
+        let has_report = |day: Date| self.has(package_id, day);
+        flight.first <= flight.last
+            && flight.each_day().all(has_report)
+            && own.all(|report| report.finalized_at.is_some())
+    }
+
+    /// Takes the report of a day of a package that is closed ([`is_closed`](Self::is_closed)): another day is added by a
+    /// final correction alone, because any other report would open again what buyers may be billed by.
+    pub fn report_closed(&mut self, row: &PackageDay, now: Timestamp) -> DayOutcome {
+        if !row.is_final_correction() && !self.has(&row.package_id, row.day) {
+            return DayOutcome::Closed;
+        }
+        self.report(row, now)
     }
 
     fn report_of(&self, package_id: &str, day: Date) -> Option<&DeliveryReport> {

@@ -14,7 +14,7 @@ use super::{MediaBuy, Package};
 use crate::money::MoneyAmount;
 use crate::reply::object;
 use crate::reporting;
-use crate::store::{EntityRecord, StoreTx, kept};
+use crate::store::{EntityRecord, FoundBy, StoreTx, kept};
 
 /// Names of the figures that add up (`core/delivery-metrics.json`).
 pub const ADDITIVE: &[&str] = &[
@@ -30,7 +30,7 @@ pub const ADDITIVE: &[&str] = &[
 kept! {
     /// Delivery of a media buy; its record has the id of the buy.
     #[derive(Default)]
-    pub struct BuyDelivery: Delivery then follow {
+    pub struct BuyDelivery: Delivery by found_by then follow {
         /// The media buy.
         media_buy_id: String,
         /// The reports, the oldest first.
@@ -38,6 +38,8 @@ kept! {
         reports: Vec<DeliveryReport>,
         /// Total spend, where it was set apart from the reports.
         spent?: Option<MoneyAmount>,
+        /// Packages whose deals have spent their budgets, when days were reported last.
+        spent_deals?: Vec<String>,
     }
 
     /// One report.
@@ -61,6 +63,14 @@ kept! {
         /// asked for, and in the sandbox.
         pushed_at?: Option<Timestamp>,
     }
+}
+
+/// State of the delivery of a media buy with deals that have spent their budgets.
+pub(crate) const DEAL_SPENT: &str = "deal_spent";
+
+fn found_by(delivery: &BuyDelivery, _: Timestamp) -> FoundBy {
+    let state = if delivery.spent_deals.is_empty() { "" } else { DEAL_SPENT };
+    FoundBy { state: Some(state), ..FoundBy::default() }
 }
 
 /// Has the reports of a media buy follow its delivery.

@@ -64,11 +64,15 @@ fn a_buy_stands_as_the_published_states_say() {
 #[test]
 fn extensions_of_a_package_are_the_buyers_and_ours_under_our_name() {
     let sent = json!({"acme": {"line": 7}, "tradepost": {"deal_id": "another"}});
-    let deal = Some(PackageDeal { auction: None, seats: Vec::new() });
+    let known = ExternalId("tp-1".to_owned());
+    let named = Some(PackageDeal { id: Some(known), auction: None, seats: Vec::new() });
+    let deal = Some(PackageDeal { id: None, auction: None, seats: Vec::new() });
     let table = [
         (None, sent.clone(), json!({"acme": {"line": 7}})),
         (deal.clone(), sent, json!({"acme": {"line": 7}, "tradepost": {"deal_id": "mb-p1"}})),
+        // One that was sold before ids were noted keeps its own.
         (deal, json!({}), json!({"tradepost": {"deal_id": "mb-p1"}})),
+        (named, json!({}), json!({"tradepost": {"deal_id": "tp-1"}})),
         (None, json!({"tradepost": {"deal_id": "another"}}), Value::Null),
     ];
     for (deal, sent, expected) in table {

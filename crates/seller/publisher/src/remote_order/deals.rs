@@ -59,6 +59,7 @@ pub(super) fn deal(
     account: Option<&Account>,
 ) -> DealSpec {
     let package_id = &package.package_id;
+    let unnamed = |package_id: &str| ExternalId::for_unnamed_deal(&buy.media_buy_id, package_id);
     // The bid of the buyer's is the most that it pays; the deal has what the publisher asks for.
     let (price, usual) = match package.price.price() {
         ProductPrice::Fixed(price) => (price, DealAuction::FixedPrice),
@@ -67,7 +68,7 @@ pub(super) fn deal(
     let domain = account.and_then(|account| account.brand.as_ref()?.domain.clone());
     let advertiser = account.map(|account| account.name.as_str()).unwrap_or_default();
     DealSpec {
-        external_id: ExternalId::for_deal(&buy.media_buy_id, package_id),
+        external_id: terms.id.clone().unwrap_or_else(|| unnamed(package_id)),
         name: short(&format!("{advertiser} {} {package_id}", package.product_id)),
         inventory: inventory.to_vec(),
         price,

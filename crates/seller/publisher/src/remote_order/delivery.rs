@@ -1,15 +1,16 @@
 //! Delivery that an ad server reports, in the delivery of the buy and in the books of counted inventory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tradepost_document::fault::InternalError;
 
 use super::RemoteOrder;
 use crate::ad_server::{RemoteDelivery, RemoteId};
-use crate::buy::MediaBuy;
-use crate::buy::days::{DayOrigin, DeliveryDays, PackageDay};
+use crate::buy::days::{DayOrigin, DeliveryDays, PackageDay, PackageDays};
 use crate::buy::report::BuyDelivery;
+use crate::buy::{MediaBuy, Package};
 use crate::inventory;
 use crate::store::{EntityRecord, New, StoreTx, Stored};
 
@@ -30,8 +31,8 @@ impl PackageDay {
     }
 }
 
-/// Stores the rows of a report in the delivery of the buy. Rows of line items that are none of ours are left
-/// out, and so are those of days that are final.
+/// Stores the rows of a report in the delivery of the buy, whose days are those of `zone`. Rows of line items that are
+/// none of ours are left out, and so are those of days that are final, and of further days of a flight that is.
 ///
 /// # Errors
 /// When the store fails.
@@ -39,6 +40,7 @@ pub fn store_rows(
     tx: &dyn StoreTx,
     order: &Stored<RemoteOrder>,
     rows: &[RemoteDelivery],
+    zone: &TimeZone,
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let Some(buy) = tx.find::<MediaBuy>(&order.record.id)? else { return Ok(()) };
@@ -48,9 +50,26 @@ pub fn store_rows(
     let known = tx.find::<BuyDelivery>(&order.record.id)?;
     let delivery = known.as_ref().map(|known| known.thing.clone()).unwrap_or_default();
     let mut days = DeliveryDays::new(delivery);
+    // As it was before: the days of one report close a flight together.
+    let closed: BTreeSet<String> = buy
+        .thing
+        .packages
+        .iter()
+        .filter(|package| {
+            days.is_closed(
+                &package.package_id,
+                PackageDays::from_package(&buy.thing, package, zone),
+            )
+        })
+        .map(|package| package.package_id.clone())
+        .collect();
     for row in rows {
-        if let Some(package_id) = packages.get(&row.line_item) {
-            days.report(&PackageDay::from_remote(package_id, row), now);
+        let Some(package_id) = packages.get(&row.line_item) else { continue };
+        let day = PackageDay::from_remote(package_id, row);
+        if closed.contains(*package_id) {
+            days.report_closed(&day, now);
+        } else {
+            days.report(&day, now);
         }
     }
     store_days(tx, &buy, known, days, now)
@@ -68,7 +87,13 @@ pub(crate) fn store_days(
         return Ok(());
     }
     inventory::count_delivery(tx, &buy.thing, days.changes(), now)?;
+    let spends = |package: &&Package| {
+        package.is_deal() && days.total(&package.package_id, "spend") >= package.budget
+    };
+    let spent_deals = buy.thing.packages.iter().filter(spends);
+    let spent_deals = spent_deals.map(|package| package.package_id.clone()).collect();
     let mut delivery = days.into_delivery();
+    delivery.spent_deals = spent_deals;
     delivery.media_buy_id.clone_from(&buy.thing.media_buy_id);
     match known {
         Some(mut known) => {

@@ -383,10 +383,11 @@ impl PackageInventory {
             Some(CreativeSize { width, height })
         });
         let formats = product.formats().iter().filter_map(|format| format.id.clone());
-        let deal = terms
-            .deal
-            .as_ref()
-            .map(|deal| PackageDeal { auction: deal.auction, seats: deal.seats.clone() });
+        let deal = terms.deal.as_ref().map(|deal| PackageDeal {
+            id: None,
+            auction: deal.auction,
+            seats: deal.seats.clone(),
+        });
         Some(Self {
             deal,
             formats: formats.collect(),

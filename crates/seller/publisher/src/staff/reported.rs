@@ -16,6 +16,7 @@ use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::remote_order::RemoteOrder;
 use crate::remote_order::delivery::store_days;
+use crate::staff_event::StaffEventRecorder;
 use crate::store::{IndexField, Query, StoreTx};
 
 mod buy_rows;
@@ -131,6 +132,8 @@ pub struct ReportedBuy {
     pub rows: usize,
     /// Number of days whose report is another one now.
     pub changed: usize,
+    /// Number of those that had no report before.
+    pub added: usize,
     /// Number of days that have become final.
     pub finalized: usize,
     /// Number of days that were final and are corrected.
@@ -194,8 +197,12 @@ pub fn report_days(
         return Err(ReportRefused::Problems(problems));
     }
     let mut reported = Vec::new();
+    let events = StaffEventRecorder { tx, is_sandbox: publisher.profile.sandbox, now };
     for buy_rows in reader.buys.into_values() {
         reported.push(buy_rows.summary());
+        for deal in buy_rows.spent_deals() {
+            events.note_spent_deal(&buy_rows.buy, &deal)?;
+        }
         store_days(tx, &buy_rows.buy, buy_rows.known, buy_rows.days, now)?;
     }
     Ok(reported)
@@ -288,12 +295,18 @@ impl RowReader<'_> {
         };
         match buy_rows.days.report(&day, self.now) {
             DayOutcome::Stored | DayOutcome::Unchanged => {}
-            DayOutcome::Closed => problems.push(RowProblem::new(
-                row.row,
-                ReportField::Correction,
-                "other figures of this package and day are final",
-                "leave the row out, or mark it as a correction",
-            )),
+            DayOutcome::Closed => {
+                let message = "other figures of this package and day are final";
+                let mut wrong = |field, hint| {
+                    problems.push(RowProblem::new(row.row, field, message, hint));
+                };
+                if !row.is_correction {
+                    wrong(ReportField::Correction, "leave the row out, or mark it as a correction");
+                }
+                if !row.is_final {
+                    wrong(ReportField::Final, "declare the row final, or leave it out");
+                }
+            }
         }
         Ok(())
     }

@@ -9,10 +9,11 @@ use tradepost_document::json::{Map, Value, json};
 use super::list::Subject;
 use super::{StaffView, pace, row};
 use crate::account::{Account, AccountGrant};
-use crate::buy::report::{self, Period};
+use crate::buy::report::{self, DeliveryReport, Period};
 use crate::buy::{MediaBuy, Package, health};
 use crate::creative::Creative;
 use crate::decision::LastDecision;
+use crate::money::MoneyAmount;
 use crate::proposal::Proposal;
 use crate::remote_order::{DealState, RemoteOrder};
 use crate::reply::object;
@@ -131,7 +132,7 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
             object([
                 ("product_name", name),
                 ("delivery", Some(report::metrics(share).into())),
-                ("deal", deal(buy, package, remote.as_ref())),
+                ("deal", deal(buy, package, share, remote.as_ref())),
             ]),
         );
         shown
@@ -167,14 +168,22 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
     Ok(shown)
 }
 
-/// Returns the deal of a package with its state at the receiver; `None` for a package that is not sold as a deal.
-fn deal(buy: &MediaBuy, package: &Package, remote: Option<&RemoteOrder>) -> Option<Value> {
+/// Returns the deal of a package with its state at the receiver and what it has spent as far as it is reported; `None` for a
+/// package that is not sold as a deal. The exchange knows no budget, so that people have to pause a deal that has spent it.
+fn deal(
+    buy: &MediaBuy,
+    package: &Package,
+    share: &[DeliveryReport],
+    remote: Option<&RemoteOrder>,
+) -> Option<Value> {
     let id = package.deal_id(buy)?;
     let known = remote.and_then(|remote| remote.deals.get(&package.package_id));
     let state = known.map_or(DealState::Unsent, |known| known.shown_state());
-    Some(
-        json!({"id": id, "state": state, "refusal": known.and_then(|known| known.refusal.as_ref())}),
-    )
+    let spent: MoneyAmount = share.iter().map(|report| report.figure("spend")).sum();
+    Some(json!({
+        "id": id, "state": state, "refusal": known.and_then(|known| known.refusal.as_ref()),
+        "budget": package.budget, "spent": spent, "budget_spent": spent >= package.budget,
+    }))
 }
 
 /// Returns the names of products by id.

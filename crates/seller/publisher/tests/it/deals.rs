@@ -1,17 +1,22 @@
 //! Products that are sold as deals: what the catalogue has to say, what a deal cannot be, and what the buyer
 //! learns.
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::json::{Value, json};
-use tradepost_publisher::ad_server::{AdServerCapabilities, DealAuction};
+use tradepost_publisher::ad_server::{AdServerCapabilities, DealAuction, ExternalId};
 use tradepost_publisher::catalogue::{
     AdServerTerms, Catalogue, DealTerms, ProductTerms, TargetingSupport,
 };
 use tradepost_publisher::profile::{AdServerProfile, PublisherProfile};
+use tradepost_publisher::staff::StaffView;
+use tradepost_publisher::staff::spent_deals::running_spent_deals;
 use tradepost_publisher::store::EntityKind;
 
 use crate::creatives::banner;
+use crate::reported::{report, rows};
 use crate::support::profile;
 use crate::support::shop::{Shop, errors, fixed, package, product};
 
@@ -57,9 +62,14 @@ fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
     let buy = made["media_buy_id"].as_str().unwrap();
     let packages = made["packages"].as_array().unwrap();
     for package in packages {
-        let id = format!("{buy}-{}", package["package_id"].as_str().unwrap());
+        let id = ExternalId::for_deal(buy, package["package_id"].as_str().unwrap());
         assert_eq!(package["ext"], json!({"tradepost": {"deal_id": id}}), "{package}");
     }
+    // A package that is added later is named in the same way.
+    let added = shop.update(buy, json!({"new_packages": [dealt(json!({}))]}));
+    let added = &added["affected_packages"][0];
+    let id = ExternalId::for_deal(buy, added["package_id"].as_str().unwrap_or_default());
+    assert_eq!(added["ext"]["tradepost"]["deal_id"], json!(id), "{added}");
     let listed = shop.ask(AdcpTool::GetMediaBuys, json!({"media_buy_ids": [buy]}));
     let listed = &listed["media_buys"][0]["packages"];
     assert_eq!(listed[0]["ext"], packages[0]["ext"], "{listed}");
@@ -69,6 +79,73 @@ fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
     let capabilities = shop.ask(AdcpTool::GetAdcpCapabilities, json!({}));
     assert_eq!(capabilities["media_buy"]["supported_pricing_models"], json!(["cpm"]));
     assert!(capabilities["media_buy"]["frequency_capping"].is_null(), "{capabilities}");
+}
+
+#[test]
+fn deal_ids_are_short_and_each_package_has_its_own() {
+    let random = |prefix: &str, number: u64| format!("{prefix}_{number:032x}");
+    let ids: BTreeSet<String> = (0..1_000)
+        .map(|number| ExternalId::for_deal(&random("mb", number / 10), &random("pkg", number)).0)
+        .collect();
+    assert_eq!(ids.len(), 1_000);
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    for id in ids {
+        assert!(id.len() <= 36 && id.chars().all(is_plain), "{id}");
+        // Nothing that is taken for a digit, or the other way round.
+        assert!(!id.contains(['i', 'l', 'o', 'u']), "{id}");
+    }
+    expect!["tp-69xwy-c48w6-m73j6-7verq"].assert_eq(&ExternalId::for_deal("mb", "p1").0);
+}
+
+#[test]
+fn people_are_told_when_a_deal_has_spent_its_budget() {
+    let mut shop = shop(Some(deals()));
+    let made = shop.create(json!({"packages": [dealt(json!({"budget": 1000}))]}));
+    let package = made["packages"][0].clone();
+    let told = |shop: &Shop| -> Vec<Value> {
+        let events = shop.kept(EntityKind::StaffEvent).into_iter();
+        events.filter(|event| event["subject"] == "deal").collect()
+    };
+    shop.harness.now = "2026-07-10T12:00:00Z".parse().unwrap();
+    let running = |shop: &Shop| -> Vec<String> {
+        let publisher = &shop.harness.publisher;
+        let now = shop.harness.now;
+        let deals = shop
+            .harness
+            .store
+            .look(|reader| running_spent_deals(StaffView { publisher, reader, now }));
+        deals.unwrap().into_iter().map(|deal| deal.deal_id.0).collect()
+    };
+    assert_eq!(running(&shop), Vec::<String>::new());
+    let mut spend = |day: &str, spend: u64| {
+        shop.wait(1);
+        let row = json!({"package": package["package_id"], "day": day, "spend": spend});
+        report(&shop, &rows(&[row])).unwrap();
+        told(&shop).len()
+    };
+    assert_eq!(spend("2026-07-01", 999), 0);
+    assert_eq!(spend("2026-07-02", 1), 1);
+    assert_eq!(spend("2026-07-03", 100), 1, "once");
+    assert_eq!(spend("2026-07-01", 500), 1, "a correction");
+    assert_eq!(spend("2026-07-04", 400), 2, "spent again");
+    let event = told(&shop).remove(0);
+    let id = package["ext"]["tradepost"]["deal_id"].as_str().unwrap();
+    let problem = format!(
+        "The deal {id} of the package {} has spent 1000 of 1000 USD.",
+        package["package_id"].as_str().unwrap()
+    );
+    assert_eq!(event["problem"], problem, "{event}");
+    assert_eq!((&event["event"], &event["id"]), (&json!("waits"), &made["media_buy_id"]));
+    assert!(event["remedy"].as_str().unwrap().starts_with("Pause the deal"), "{event}");
+    // It is on the list until it is paused, or may spend more.
+    assert_eq!(running(&shop), [id]);
+    let buy = made["media_buy_id"].as_str().unwrap();
+    assert_eq!(shop.update(buy, json!({"paused": true}))["status"], "completed");
+    assert_eq!(running(&shop), Vec::<String>::new());
+    let package = |budget: u64| json!([{"package_id": package["package_id"], "budget": budget}]);
+    let more = shop.update(buy, json!({"paused": false, "packages": package(1100)}));
+    assert_eq!(more["status"], "completed", "{more}");
+    assert_eq!(running(&shop), Vec::<String>::new());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::{Expect, expect};
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use tradepost_adcp::AdcpTool;
 use tradepost_adcp::error::AdcpRelease;
@@ -53,12 +54,15 @@ fn row(number: usize, changes: Value) -> ReportedDay {
     }
 }
 
-fn rows(listed: &[Value]) -> Vec<ReportedDay> {
+pub(crate) fn rows(listed: &[Value]) -> Vec<ReportedDay> {
     listed.iter().enumerate().map(|(place, changes)| row(place + 1, changes.clone())).collect()
 }
 
 /// Reports rows in one transaction.
-fn report(shop: &Shop, rows: &[ReportedDay]) -> Result<Vec<ReportedBuy>, Vec<RowProblem>> {
+pub(crate) fn report(
+    shop: &Shop,
+    rows: &[ReportedDay],
+) -> Result<Vec<ReportedBuy>, Vec<RowProblem>> {
     report_beside(shop, rows, &[])
 }
 
@@ -135,7 +139,7 @@ fn rows_are_stored_by_package_and_day_and_later_ones_replace() {
         &shop,
         &first,
         &expect![[r#"
-            [{"media_buy_id":"mb_1","rows":3,"changed":3,"finalized":0,"corrected":0,"impressions":1800,"spend":14.5,"currency":"USD"}]
+            [{"media_buy_id":"mb_1","rows":3,"changed":3,"added":3,"finalized":0,"corrected":0,"impressions":1800,"spend":14.5,"currency":"USD"}]
         "#]],
     );
     let before = totals(&shop);
@@ -143,7 +147,7 @@ fn rows_are_stored_by_package_and_day_and_later_ones_replace() {
         &shop,
         &first,
         &expect![[r#"
-            [{"media_buy_id":"mb_1","rows":3,"changed":0,"finalized":0,"corrected":0,"impressions":1800,"spend":14.5,"currency":"USD"}]
+            [{"media_buy_id":"mb_1","rows":3,"changed":0,"added":0,"finalized":0,"corrected":0,"impressions":1800,"spend":14.5,"currency":"USD"}]
         "#]],
     );
     assert_eq!(totals(&shop), before, "a repetition changes nothing");
@@ -153,7 +157,7 @@ fn rows_are_stored_by_package_and_day_and_later_ones_replace() {
         &shop,
         &lower,
         &expect![[r#"
-            [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":1200,"spend":9.2,"currency":"USD"}]
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":0,"finalized":0,"corrected":0,"impressions":1200,"spend":9.2,"currency":"USD"}]
         "#]],
     );
     expect![[r#"{"impressions":1700,"spend":13.7,"clicks":7,"ctr":0.004118,"cpm":8.058824,"cost_per_click":1.957143} [{"date":"2026-07-01","impressions":1400,"spend":11.7},{"date":"2026-07-02","impressions":300,"spend":2}]"#]]
@@ -224,8 +228,8 @@ fn spend_that_was_too_high_can_be_lowered() {
         &shop,
         &[json!({"package": "pkg_2", "spend": 1999})],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1999,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":0,"corrected":0,"impressions":100,"spend":1999,"currency":"USD"}]
+        "#]],
     );
     let smaller = json!({"packages": [{"package_id": "pkg_2", "budget": 600}]});
     assert_eq!(shop.update("mb_1", smaller)["status"], "completed");
@@ -241,8 +245,8 @@ fn spend_that_was_too_high_can_be_lowered() {
         &shop,
         &[json!({"package": "pkg_2", "spend": 1500})],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1500,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":0,"finalized":0,"corrected":0,"impressions":100,"spend":1500,"currency":"USD"}]
+        "#]],
     );
 }
 
@@ -258,8 +262,8 @@ fn final_days_change_by_corrections_alone() {
         &shop,
         &day(json!({"final": true})),
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":1,"corrected":0,"impressions":1000,"spend":8,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":1,"corrected":0,"impressions":1000,"spend":8,"currency":"USD"}]
+        "#]],
     );
     let package = |shop: &Shop| {
         let range = json!({"start_date": "2026-07-01", "end_date": "2026-07-02"});
@@ -283,24 +287,38 @@ fn final_days_change_by_corrections_alone() {
         &shop,
         &day(json!({})),
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":0,"finalized":0,"corrected":0,"impressions":1000,"spend":8,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":0,"added":0,"finalized":0,"corrected":0,"impressions":1000,"spend":8,"currency":"USD"}]
+        "#]],
     );
-    for changes in [json!({"impressions": 990}), json!({"impressions": 990, "final": true})] {
-        check(
-            &shop,
-            &day(changes),
-            &expect![[r#"
+    check(
+        &shop,
+        &day(json!({"impressions": 990})),
+        &expect![[r#"
+            1 correction: other figures of this package and day are final; leave the row out, or mark it as a correction
+            1 final: other figures of this package and day are final; declare the row final, or leave it out
+        "#]],
+    );
+    check(
+        &shop,
+        &day(json!({"impressions": 990, "final": true})),
+        &expect![[r#"
             1 correction: other figures of this package and day are final; leave the row out, or mark it as a correction
         "#]],
-        );
-    }
+    );
+    // What corrects them has to be final, too.
     check(
         &shop,
         &day(json!({"impressions": 990, "correction": true})),
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":1,"impressions":990,"spend":8,"currency":"USD"}]
+        1 final: other figures of this package and day are final; declare the row final, or leave it out
     "#]],
+    );
+    check(
+        &shop,
+        &day(json!({"impressions": 990, "correction": true, "final": true})),
+        &expect![[r#"
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":0,"finalized":0,"corrected":1,"impressions":990,"spend":8,"currency":"USD"}]
+        "#]],
     );
     expect![[r#"990 true "2026-07-10T13:00:00Z"; other false; row false"#]]
         .assert_eq(&package(&shop));
@@ -309,8 +327,8 @@ fn final_days_change_by_corrections_alone() {
         &shop,
         &[other],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":1,"corrected":0,"impressions":0,"spend":0,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":1,"corrected":0,"impressions":0,"spend":0,"currency":"USD"}]
+        "#]],
     );
     expect![[r#"990 true "2026-07-10T13:00:00Z"; other true; row true"#]]
         .assert_eq(&package(&shop));
@@ -380,7 +398,7 @@ fn a_whole_flight_is_final_when_every_day_of_it_is() {
         &shop,
         &late(json!({"correction": true, "final": true})),
         &expect![[r#"
-            [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":1,"corrected":0,"impressions":3105,"spend":32,"currency":"USD"}]
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":1,"corrected":0,"impressions":3105,"spend":32,"currency":"USD"}]
         "#]],
     );
     assert_eq!(is_final(&shop), json!([[true, true], true, "2026-08-09T00:00:00Z"]));
@@ -414,22 +432,71 @@ fn carry(shop: &Shop, is_reported: bool) {
     });
 }
 
-/// What the ad server reports of the line item.
+/// What the ad server reports of the line item on the first day.
 fn pull(shop: &Shop, impressions: u64) {
+    pull_day(shop, "2026-07-01", impressions, false);
+}
+
+fn pull_day(shop: &Shop, day: &str, impressions: u64, is_final: bool) {
     let row = RemoteDelivery {
         line_item: RemoteId("li-77".to_owned()),
-        day: "2026-07-01".parse().unwrap(),
+        day: day.parse().unwrap(),
         impressions,
         clicks: 0,
         completed_views: None,
         spend: MoneyAmount::whole(1),
-        is_final: false,
+        is_final,
     };
     let now = shop.harness.now;
     shop.harness.put(move |tx| {
         let order = tx.find::<RemoteOrder>("mb_1")?.unwrap();
-        store_rows(tx, &order, std::slice::from_ref(&row), now)
+        store_rows(tx, &order, std::slice::from_ref(&row), &TimeZone::UTC, now)
     });
+}
+
+#[test]
+fn a_late_report_of_the_ad_server_opens_nothing_that_is_final() {
+    for is_known_before in [false, true] {
+        let mut shop = july();
+        shop.harness.now = "2026-08-02T00:00:00Z".parse().unwrap();
+        carry(&shop, true);
+        if is_known_before {
+            pull_day(&shop, "2026-08-01", 7, false);
+        }
+        let first: Date = "2026-07-01".parse().unwrap();
+        let days = first.series(jiff::Span::new().days(1)).take(31);
+        let days: Vec<Value> = days
+            .flat_map(|day| ["pkg_2", "pkg_3"].map(|package| (day, package)))
+            .map(
+                |(day, package)| json!({"package": package, "day": day.to_string(), "final": true}),
+            )
+            .collect();
+        report(&shop, &rows(&days)).unwrap();
+        let state = |shop: &Shop| {
+            let shown = asked(shop, json!({}))["media_buy_deliveries"][0].clone();
+            (shown["is_final"].clone(), shown["totals"]["impressions"].clone())
+        };
+        // A day after the flight that was known to be provisional keeps it open, until it is final, too.
+        let expected = if is_known_before { (json!(false), 6_207) } else { (json!(true), 6_200) };
+        assert_eq!(state(&shop), (expected.0, json!(expected.1)));
+        for day in ["2026-07-31", "2026-08-02"] {
+            pull_day(&shop, day, 9, false);
+        }
+        pull_day(&shop, "2026-08-01", 8, true);
+        if is_known_before {
+            assert_eq!(state(&shop), (json!(false), json!(6_217)), "nothing was closed yet");
+            pull_day(&shop, "2026-08-02", 9, true);
+            assert_eq!(state(&shop), (json!(true), json!(6_217)));
+        } else {
+            assert_eq!(state(&shop), (json!(true), json!(6_200)));
+            let late = json!({
+                "package": "pkg_2", "day": "2026-08-01", "impressions": 8, "final": true,
+                "correction": true,
+            });
+            report(&shop, &rows(&[late])).unwrap();
+            assert_eq!(state(&shop), (json!(true), json!(6_208)));
+        }
+    }
 }
 
 #[test]
@@ -453,8 +520,8 @@ fn a_package_that_the_ad_server_reports_takes_final_rows_alone() {
         &shop,
         &pushed(json!({"final": true})),
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":1,"corrected":0,"impressions":950,"spend":1,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":0,"finalized":1,"corrected":0,"impressions":950,"spend":1,"currency":"USD"}]
+        "#]],
     );
     // The ad server goes on saying what it said.
     pull(&shop, 1000);
@@ -467,7 +534,7 @@ fn a_package_that_the_ad_server_reports_takes_final_rows_alone() {
         &shop,
         &pushed(json!({"final": true})),
         &expect![[r#"
-            [{"media_buy_id":"mb_1","rows":1,"changed":0,"finalized":0,"corrected":0,"impressions":950,"spend":1,"currency":"USD"}]
+            [{"media_buy_id":"mb_1","rows":1,"changed":0,"added":0,"finalized":0,"corrected":0,"impressions":950,"spend":1,"currency":"USD"}]
         "#]],
     );
     let corrected = json!({"final": true, "correction": true, "impressions": 940});
@@ -483,16 +550,16 @@ fn a_package_that_the_ad_server_reports_takes_final_rows_alone() {
         &shop,
         &second,
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":943,"spend":2,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":0,"corrected":0,"impressions":943,"spend":2,"currency":"USD"}]
+        "#]],
     );
     // The other package is set up by hand.
     check(
         &shop,
         &[json!({"buy": "mb_1", "package": "pkg_3"})],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
+        "#]],
     );
 }
 
@@ -529,8 +596,8 @@ fn an_ad_server_without_reports_is_named_by_its_line_item() {
         &shop,
         &[json!({"line_item": "li-77"})],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
+        "#]],
     );
 }
 
@@ -564,8 +631,8 @@ fn days_are_those_of_the_publishers_time_zone() {
         &shop,
         &[json!({"buy": "mb_1"})],
         &expect![[r#"
-        [{"media_buy_id":"mb_1","rows":1,"changed":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
-    "#]],
+            [{"media_buy_id":"mb_1","rows":1,"changed":1,"added":1,"finalized":0,"corrected":0,"impressions":100,"spend":1,"currency":"USD"}]
+        "#]],
     );
 }
 
@@ -676,7 +743,7 @@ fn a_reported_day_that_changes_is_adjusted_once() {
     day(&shop, json!({"impressions": 900}));
     day(&shop, json!({"impressions": 900, "final": true}));
     expect![[""]].assert_eq(&told(&mut shop, "2026-07-02T03:00:00Z", &mut seen));
-    day(&shop, json!({"impressions": 850, "correction": true}));
+    day(&shop, json!({"impressions": 850, "correction": true, "final": true}));
     day(&shop, json!({"day": "2026-07-02", "impressions": 10}));
     expect![[r#"
         "adjusted" "2026-07-01T00:00:00Z": 850 impressions, adjusted true, final true true
@@ -696,7 +763,7 @@ fn a_reported_day_that_changes_is_adjusted_once() {
     .assert_eq(&told(&mut shop, "2026-07-04T13:00:00Z", &mut seen));
     // A correction after the last report, weeks later.
     expect![[""]].assert_eq(&told(&mut shop, "2026-07-25T00:00:00Z", &mut seen));
-    day(&shop, json!({"day": "2026-07-02", "impressions": 11, "correction": true}));
+    day(&shop, json!({"day": "2026-07-02", "impressions": 11, "correction": true, "final": true}));
     expect![[r#"
         "adjusted" "2026-07-02T00:00:00Z": 11 impressions, adjusted true, final true true
     "#]]
@@ -826,7 +893,7 @@ proptest! {
                 days.iter().map(|day| (day.package, day.day)).collect();
             let is_closed = |day: &PushedDay| {
                 known.get(&(day.package, day.day)).is_some_and(|(impressions, cents, is_final)| {
-                    *is_final && !day.is_correction
+                    *is_final && !(day.is_correction && day.is_final)
                         && (*impressions, *cents) != (day.impressions, day.cents)
                 })
             };

@@ -73,12 +73,13 @@ impl RemoteOrders {
         let id = id.to_owned();
         let now = self.ground.clock.now();
         let every = self.report_every;
+        let zone = self.zone.clone();
         let job = move |tx: &dyn StoreTx| {
             let Some(mut kept) = tx.find::<RemoteOrder>(&id)? else { return Ok(()) };
             kept.thing.reported_at = Some(now);
             kept.thing.report_due_at = kept.thing.report_after(now, every);
             tx.change(&mut kept, now)?;
-            store_rows(tx, &kept, &rows, now)
+            store_rows(tx, &kept, &rows, &zone, now)
         };
         let done = self.ground.publisher_store.act::<_, InternalError>(job).await;
         done.map_err(InternalError::on("storing delivery"))

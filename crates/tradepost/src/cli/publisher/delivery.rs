@@ -113,6 +113,7 @@ fn line(buy: &ReportedBuy) -> String {
         media_buy_id,
         rows,
         changed,
+        added,
         finalized,
         corrected,
         impressions,
@@ -124,7 +125,7 @@ fn line(buy: &ReportedBuy) -> String {
         count => format!(", {count} final ones corrected"),
     };
     format!(
-        "{media_buy_id}: {rows} rows, {changed} days changed, {finalized} made final{corrected}; \
+        "{media_buy_id}: {rows} rows, {changed} days changed ({added} new), {finalized} made final{corrected}; \
          {impressions} impressions and {spend} {currency} in all"
     )
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tradepost_document::json::{Value, json};
+use tradepost_publisher::ad_server::ExternalId;
 
 use super::people::Gazette;
 use super::staff::catalogue;
@@ -127,7 +128,7 @@ fn people_see_mend_and_retry_a_deal() {
     assert_eq!(desk.json(&["status"]), json!([]));
     assert_eq!(nothing(&desk.output(&["status"])), "no media buys at an ad server\n");
     let [buy, package, deal] = desk.buy();
-    assert_eq!(deal, format!("{buy}-{package}"));
+    assert_eq!(deal, ExternalId::for_deal(&buy, &package).0);
 
     // The receiver does not accept the credential: the order stops, and says what to do.
     let row = desk.row("stopped");
@@ -181,7 +182,15 @@ fn people_see_mend_and_retry_a_deal() {
     assert!(nothing(&desk.output(&["check"])).starts_with("deals answers: "));
     let shown = desk.gazette.json(&["publisher", "buys", "show", &buy]);
     let shown = &shown["packages"][0];
-    assert_eq!(shown["deal"], json!({"id": deal, "state": "sent", "refusal": null}), "{shown}");
+    let budget = &shown["budget"];
+    assert_eq!(
+        shown["deal"],
+        json!({
+            "id": deal, "state": "sent", "refusal": null, "budget": budget, "spent": 0,
+            "budget_spent": false,
+        }),
+        "{shown}"
+    );
     let page = desk.gazette.run(&["publisher", "buys", "show", &buy]);
     assert!(page.contains("deal id") && page.contains(&deal), "{page}");
 

@@ -12,7 +12,7 @@ use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::remote_order::{DealState, ProblemKind, RemotePhase};
 
 use super::ad_server::{House, account};
-use crate::support::ad_server::Fault;
+use crate::support::ad_server::{Fault, MadeDeal};
 use crate::support::postgres::Scratch;
 use crate::support::publisher;
 
@@ -45,6 +45,13 @@ struct DealBuy {
     packages: Vec<String>,
     /// Deal ids, as the buyer reads them.
     deals: Vec<String>,
+}
+
+impl DealBuy {
+    /// Whether a deal is one of a package, by whatever id the receiver has it.
+    fn has(&self, deal: &MadeDeal) -> bool {
+        self.packages.iter().any(|package| deal.spec.name.ends_with(package))
+    }
 }
 
 impl House {
@@ -87,7 +94,7 @@ impl House {
     /// Checks that the receiver has one deal for each package, and how each stands.
     fn has_deals(&self, buy: &DealBuy, is_closed: bool) {
         self.ad_server.with(|made| {
-            let of_buy = made.deals.iter().filter(|(id, _)| id.starts_with(&buy.id));
+            let of_buy = made.deals.iter().filter(|(_, deal)| buy.has(deal));
             let ids: Vec<&String> = of_buy.clone().map(|(id, _)| id).collect();
             let mut expected: Vec<&String> = buy.deals.iter().collect();
             expected.sort();
@@ -134,7 +141,7 @@ fn is_dealt_once(house: &House) {
         if is_canceled {
             // What was never sent needs no end; what may have been sent was closed.
             house.ad_server.with(|made| {
-                let made = made.deals.iter().filter(|(id, _)| id.starts_with(&buy.id));
+                let made = made.deals.iter().filter(|(_, deal)| buy.has(deal));
                 assert!(made.clone().all(|(_, deal)| deal.is_closed), "{order:#?}");
                 closed += made.count();
             });

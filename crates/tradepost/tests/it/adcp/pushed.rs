@@ -220,6 +220,7 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
               "media_buy_id": "BUY",
               "rows": 2,
               "changed": 2,
+              "added": 2,
               "finalized": 0,
               "corrected": 0,
               "impressions": 1020,
@@ -323,7 +324,7 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
     .unwrap();
     expect_test::expect![[r#"
         0
-        BUY: 1 rows, 1 days changed, 0 made final; 950 impressions and 7.6 USD in all
+        BUY: 1 rows, 1 days changed (0 new), 0 made final; 950 impressions and 7.6 USD in all
         columns without a meaning: site
         rows with totals, left out: 1
     "#]]

@@ -33,7 +33,7 @@ fn deal(package_id: &str) -> WantedDeal {
     WantedDeal {
         package_id: package_id.to_owned(),
         spec: DealSpec {
-            external_id: ExternalId::for_deal("mb", package_id),
+            external_id: ExternalId::for_unnamed_deal("mb", package_id),
             name: package_id.to_owned(),
             inventory: Vec::new(),
             price: MoneyAmount::whole(12),

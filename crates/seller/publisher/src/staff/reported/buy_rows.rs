@@ -11,6 +11,7 @@ use crate::buy::report::{BuyDelivery, DeliveryReport};
 use crate::buy::{MediaBuy, Package};
 use crate::money::MoneyAmount;
 use crate::remote_order::RemoteOrder;
+use crate::staff_event::SpentDeal;
 use crate::store::Stored;
 
 /// Rows about one media buy.
@@ -22,7 +23,7 @@ pub(super) struct BuyRows {
     pub(super) count: usize,
     /// First row of each package and day.
     pub(super) seen: BTreeMap<SeenDay, usize>,
-    /// Whether all days of a package's flight were final before the rows.
+    /// Whether the figures of a package's flight were closed before the rows.
     pub(super) closed: BTreeMap<String, bool>,
     /// What the rows say of each package.
     pub(super) packages: BTreeMap<String, ReportedPackage>,
@@ -97,7 +98,7 @@ impl BuyRows {
         line_items.find(|(_, item)| item.id.0 == line_item).map(|(id, _)| id)
     }
 
-    /// Refuses a row that would open again what is final: one of a day without a report, when all days of the flight
+    /// Refuses a row that would open again what is closed: one of a day without a report, when all days of the flight
     /// are final.
     pub(super) fn check_closed(
         &mut self,
@@ -169,6 +170,21 @@ impl BuyRows {
         }
     }
 
+    /// Returns the deals whose budget is spent with the rows, and was not before.
+    pub(super) fn spent_deals(&self) -> Vec<SpentDeal> {
+        let buy = &self.buy.thing;
+        let sold = buy.packages.iter().filter(|package| package.is_live());
+        let spent = sold.filter_map(|package| {
+            let reported = self.packages.get(&package.package_id)?;
+            let spent = self.days.total(&package.package_id, "spend");
+            let is_new = reported.spent_before < package.budget && spent >= package.budget;
+            let deal_id = package.deal_id(buy).filter(|_| is_new)?;
+            let package_id = package.package_id.clone();
+            Some(SpentDeal { package_id, deal_id, budget: package.budget, spent })
+        });
+        spent.collect()
+    }
+
     /// Says what the rows have changed.
     pub(super) fn summary(&self) -> ReportedBuy {
         let changes = self.days.changes();
@@ -185,6 +201,7 @@ impl BuyRows {
             media_buy_id: self.buy.thing.media_buy_id.clone(),
             rows: self.count,
             changed: changes.len(),
+            added: changes.iter().filter(|change| change.replaced.is_none()).count(),
             finalized: final_now - corrected,
             corrected,
             impressions: total("impressions"),

@@ -99,8 +99,9 @@ fn take_inventory(
 
 /// Assigns ids to new packages.
 pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
-    for package in buy.packages.iter_mut().filter(|package| package.package_id.is_empty()) {
-        package.package_id = work.publisher.services.fresh_id("pkg");
+    let MediaBuy { media_buy_id, packages, .. } = buy;
+    for package in packages.iter_mut().filter(|package| package.package_id.is_empty()) {
+        package.name(media_buy_id, work.publisher.services.fresh_id("pkg"));
     }
 }
 
