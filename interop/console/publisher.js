@@ -79,9 +79,10 @@ const PAGES = {
   large: of("buys/waiting", large), creatives: "/creatives", creative: of("creatives/show", "banner"),
   tag: of("creatives/show", "tag"), running: of("creatives/show", "tag", { run: "yes" }), accounts: "/ad-accounts",
   account: of("ad-accounts/show", account.account_id), agents: "/ad-agents", products: "/products", setUp: "/set-up",
-  refusals: "/refusals", people: "/people", own: "/account", audit: "/audit",
+  delivery: of("delivery", sold), refusals: "/refusals", people: "/people", own: "/account", audit: "/audit",
 };
 const ONLY_APPROVER = ["audit"];
+const ONLY_REPORTERS = ["delivery"];
 
 for (const [role, name] of Object.entries(people)) {
   for (const screen of Object.keys(SCREENS)) {
@@ -91,7 +92,7 @@ for (const [role, name] of Object.entries(people)) {
     await signIn(page, name);
     for (const [what, path] of Object.entries(PAGES)) {
       const answer = await page.goto(`${site}${path}`);
-      const may = role === "approver" || !ONLY_APPROVER.includes(what);
+      const may = role === "approver" || (!ONLY_APPROVER.includes(what) && (role === "seller" || !ONLY_REPORTERS.includes(what)));
       check(`${role} ${may ? "may see" : "may not see"} ${what}`, answer.status() === (may ? 200 : 403), `${answer.status()}`);
       if (!may) said.splice(0);
       // The image does not exist, and what a creative logs in its own frame is its own matter.
@@ -148,6 +149,41 @@ for (const screen of ["wide", "phone"]) {
 }
 const status = await call("get_task_status", { task_id: declined, include_result: true });
 check("the buyer reads the reason", JSON.stringify(status).includes("not for shoes"));
+
+// Delivery is reported with a file, whose figures are on the page of the buy afterwards: from a desk, from a phone, and without
+// script.
+for (const [screen, options, impressions] of [["wide", {}, 1000], ["phone", {}, 2500], ["wide", { javaScriptEnabled: false }, 3000]]) {
+  const context = await browser.newContext({ ...SCREENS[screen], ...options });
+  const page = await context.newPage();
+  const said = [];
+  page.on("console", (message) => message.type() === "error" && said.push(message.text()));
+  const what = `${screen}${options.javaScriptEnabled === false ? ", without script" : ""}`;
+  const send = async (text) => {
+    await page.getByLabel(/CSV or JSON/).setInputFiles({ name: "delivery.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+    await page.getByRole("button", { name: "Report delivery" }).click();
+    await page.waitForLoadState();
+  };
+  await signIn(page, people.seller);
+  await page.goto(`${site}/buys`);
+  check(`the list leads to the form (${what})`, await page.getByRole("link", { name: "Report delivery" }).isVisible());
+  await page.goto(`${site}${PAGES.buy}`);
+  await page.getByRole("link", { name: "Report delivery" }).click();
+  const href = await page.getByRole("link", { name: "Download a CSV to fill in" }).getAttribute("href");
+  const table = await (await context.request.get(new URL(href, site).href)).text();
+  check(`the table to fill in has the buy (${what})`, table.includes(sold), table);
+  await send(table);
+  check(`an unfilled table is refused by row and column (${what})`, await page.getByRole("cell", { name: "impressions", exact: true }).isVisible());
+  if (options.javaScriptEnabled !== false) {
+    said.splice(0);
+    await look(page, said, `refused delivery (${what})`, `publisher-delivery-refused-${screen}`);
+  }
+  await send(table.replace(",,,,,USD,,", `,${impressions},,,12.5,USD,,`));
+  check(`delivery is stored (${what})`, await page.getByText("delivery.csv is stored.").isVisible());
+  if (options.javaScriptEnabled !== false) await look(page, said, `stored delivery (${what})`, `publisher-delivery-${screen}`);
+  await page.getByRole("link", { name: sold }).first().click();
+  check(`the figures are on the page of the buy (${what})`, await page.getByText(impressions.toLocaleString("en-US"), { exact: true }).first().isVisible());
+  await context.close();
+}
 
 // Two people, the second with a page from before the first.
 {

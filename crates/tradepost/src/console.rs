@@ -49,6 +49,7 @@ mod calendar_feeds;
 mod calendar_place;
 mod confirm;
 mod factor;
+mod file_form;
 mod lead_work;
 mod listing_warnings;
 pub mod metrics;
@@ -69,7 +70,10 @@ pub const PATH: &str = "/console";
 /// Timeout for reading a form.
 const FORM_TIME: Duration = Duration::from_secs(10);
 
-/// Maximum memory in bytes of all requests in progress.
+/// Timeout for reading a form with a file, which a phone may send.
+const FILE_TIME: Duration = Duration::from_secs(60);
+
+/// Maximum memory in bytes of all requests in progress, and as much again of those with a file.
 const FORMS_BYTES: usize = 16 * 1024 * 1024;
 
 /// Number of requests that are answered concurrently; beyond it, client addresses are scheduled fairly.
@@ -100,6 +104,7 @@ pub struct Console {
     second_factor: SecondFactorPolicy,
     trust_forwarded_for: bool,
     forms: BodyReader,
+    file_forms: BodyReader,
     turns: FairScheduler,
     sign_in_turns: FairScheduler,
     /// Address for browsers, without a slash at the end.
@@ -124,6 +129,8 @@ enum PageError {
     Stale,
     /// The input is not usable, with the reason.
     Unusable(&'static str),
+    /// The file of a form is larger than what is read.
+    FileTooLarge,
     /// The input has problems, which depend on it.
     Invalid(String),
     /// The present state, such as another person's change, prevents it, with the reason.
@@ -172,6 +179,7 @@ impl Console {
             trust_forwarded_for: server.trust_forwarded_for,
             ..http::HttpSettings::default()
         };
+        let file_limits = http::HttpSettings { read_timeout: FILE_TIME, ..limits.clone() };
         Ok(Self {
             provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
@@ -187,6 +195,7 @@ impl Console {
             offers: listing_warnings::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
+            file_forms: BodyReader::new(&file_limits, route::FILE_FORM),
             turns: FairScheduler::new(PAGES_AT_ONCE),
             sign_in_turns: FairScheduler::new(SIGN_INS_AT_ONCE),
             base,
@@ -392,6 +401,8 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
         return early(console.stopped(&asked, PageError::NotFound).into_response(), &parts, body);
     };
     let id: Arc<str> = id.into();
+    // Counted until the answer is there, because files are limited in all.
+    let mut held = None;
     if row.form_bytes() > 0 {
         // Checked again after the form is read: the session may have ended in the meantime.
         let named = Arc::clone(&id);
@@ -403,6 +414,19 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
         let judged =
             judged.unwrap_or_else(|stop| Err(console.stopped(&asked, stop).into_response()));
         match judged {
+            Ok(true) if row.takes_file() => {
+                match console.file_forms.read(&parts, &mut body, row.form_bytes()).await {
+                    Ok(form) => {
+                        asked = Arc::new(asked.with_file_form(&form));
+                        held = Some(form);
+                    }
+                    Err(BodyError::TooLarge(_)) => {
+                        let reply = console.stopped(&asked, PageError::FileTooLarge);
+                        return early(reply.into_response(), &parts, body);
+                    }
+                    Err(unread) => return early(unreadable(unread), &parts, body),
+                }
+            }
             Ok(true) => match console.forms.read(&parts, &mut body, row.form_bytes()).await {
                 Ok(form) => asked = Arc::new(asked.with_form(&form)),
                 Err(unread) => return early(unreadable(unread), &parts, body),
@@ -420,6 +444,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
         let answered = console.in_turn(&asked, answer).await;
         answered.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
     };
+    drop(held);
     early(response, &parts, body)
 }
 

@@ -23,7 +23,7 @@ pub use export::HeadingChoice;
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Maximum number of problems that an answer lists.
-const MAX_LISTED: usize = 1_000;
+pub const MAX_LISTED: usize = 1_000;
 
 /// What is read of a file.
 const LIMITS: TextTableLimits = TextTableLimits {
@@ -85,6 +85,26 @@ pub fn read(bytes: &[u8], choices: &[HeadingChoice]) -> Result<DeliveryTable, Ta
     Ok(read)
 }
 
+/// Reads a file with a table or a JSON document. No table begins with a brace or a bracket.
+///
+/// # Errors
+/// Fails when the file is neither, or too large. Problems of rows are in the result.
+pub fn read_file(
+    bytes: &[u8],
+    choices: &[HeadingChoice],
+) -> Result<DeliveryTable, TableUnreadable> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let is_document = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+    if bytes.len() > MAX_BYTES || !is_document {
+        return read(bytes, choices);
+    }
+    let rows = document::read_file(text).map_err(|message| TableUnreadable {
+        message,
+        hint: "send {\"rows\": [...]} with the fields of a row as members".to_owned(),
+    })?;
+    Ok(DeliveryTable { days: rows.days, problems: rows.problems, ..DeliveryTable::default() })
+}
+
 /// Returns problems as JSON, at most a thousand of them, and the number of the others. `columns` are those of the
 /// table, if it was one: a problem then names the heading.
 #[must_use]
@@ -114,7 +134,9 @@ pub fn problem_line(problem: &RowProblem, columns: &[FieldColumn]) -> String {
     format!("row {row}{}: {message}; {hint}", column.unwrap_or_default())
 }
 
-fn heading_of(field: ReportField, columns: &[FieldColumn]) -> String {
+/// Returns the heading of a field's column, or the field's name.
+#[must_use]
+pub fn heading_of(field: ReportField, columns: &[FieldColumn]) -> String {
     let column = columns.iter().find(|column| column.field == field.name());
     column.map_or_else(|| field.name().to_owned(), |column| column.heading.clone())
 }

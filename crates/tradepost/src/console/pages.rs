@@ -219,6 +219,11 @@ impl Console {
                 let page = Stopped { title: "Not possible", text: why.into(), error_id: None };
                 return ConsoleReply::page(&page).with_status(StatusCode::UNPROCESSABLE_ENTITY);
             }
+            PageError::FileTooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "The file is too large",
+                "A file has at most 4 MiB. Nothing was stored. Go back, and split it into several files.",
+            ),
             PageError::Busy => return ConsoleReply::busy(),
             PageError::SignIn => {
                 // The action of a form is not repeated after signing in.

@@ -9,6 +9,8 @@ use subtle::ConstantTimeEq as _;
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_server::http::intake;
 
+use super::file_form::{self, FormFile};
+
 /// Form field with the proof that the console issued the form.
 pub const PROOF: &str = "proof";
 
@@ -29,6 +31,10 @@ pub struct ConsoleRequest {
     query: Vec<(String, String)>,
     /// Form fields.
     form: Vec<(String, String)>,
+    /// File of the form.
+    file: Option<FormFile>,
+    /// Media type of the body, as sent.
+    content_type: String,
     /// Address of the client.
     pub address: IpAddr,
     /// User agent, shortened.
@@ -55,6 +61,8 @@ impl ConsoleRequest {
             path: path.to_owned(),
             query: pairs(parts.uri.query().unwrap_or_default().as_bytes()),
             form: Vec::new(),
+            file: None,
+            content_type: text("content-type").unwrap_or_default().to_owned(),
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
             browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
             is_by_itself: headers.contains_key(BY_ITSELF),
@@ -69,6 +77,22 @@ impl ConsoleRequest {
     #[must_use]
     pub fn with_form(&self, body: &[u8]) -> Self {
         Self { form: pairs(body), ..self.clone() }
+    }
+
+    /// Returns the request with the fields and the file of a form that has one. A body that is cut off has neither, and so
+    /// no proof.
+    #[must_use]
+    pub fn with_file_form(&self, body: &[u8]) -> Self {
+        if !file_form::is_one(&self.content_type) {
+            return self.with_form(body);
+        }
+        let read = file_form::read(&self.content_type, body).unwrap_or_default();
+        Self { form: read.fields, file: read.file, ..self.clone() }
+    }
+
+    /// Returns the file of the form.
+    pub(super) fn file(&self) -> Option<&FormFile> {
+        self.file.as_ref()
     }
 
     /// Returns true when the request is a sign-in form with a password or a code.

@@ -9,6 +9,7 @@ use tradepost_admin::{AdminOperation, StaffPermission};
 use super::request::ConsoleRequest;
 use super::sign_in::Visitor;
 use super::{Answer, Console};
+use crate::delivery_table::MAX_BYTES;
 
 /// A row of the route table.
 #[derive(Debug)]
@@ -206,6 +207,13 @@ pub const TABLE: &[ConsoleRoute] = &[
     perform("buys/resume", AdminOperation::Resume, Console::resume_buy),
     perform("buys/cancel", AdminOperation::CancelBuy, Console::cancel_buy),
     perform("buys/retry", AdminOperation::RetryOrder, Console::retry_order),
+    get("delivery", AdminOperation::ReportDelivery.permission(), Console::delivery),
+    get(
+        "delivery/template",
+        AdminOperation::ReportDelivery.permission(),
+        Console::delivery_template,
+    ),
+    perform("delivery", AdminOperation::ReportDelivery, Console::report_delivery),
     get("creatives", StaffPermission::ViewPublisher, Console::creatives),
     get("creatives/show", StaffPermission::ViewPublisher, Console::creative),
     get("creatives/preview", StaffPermission::ViewPublisher, Console::preview_creative),
@@ -255,6 +263,9 @@ const SMALL_FORM: usize = 4 * 1024;
 /// takes three in a form.
 pub(super) const LARGE_FORM: usize = 64 * 1024;
 
+/// Maximum size in bytes of a form with a file: the file, and fields beside it.
+pub(super) const FILE_FORM: usize = MAX_BYTES + LARGE_FORM;
+
 /// Returns the part of a path behind `/console/`. `None` for any path that is not exactly `/console`,
 /// `/console/` or a plain path below: paths with escapes, empty or dotted segments, or other letter cases
 /// would not be recognised by a proxy in front, so they are not accepted as second names.
@@ -298,6 +309,8 @@ impl ConsoleRoute {
     pub(super) fn form_bytes(&self) -> usize {
         if !self.changes() {
             0
+        } else if self.takes_file() {
+            FILE_FORM
         } else if self.path.ends_with("/notes")
             || matches!(self.path, "leads/stage" | "leads/assign")
         {
@@ -306,6 +319,11 @@ impl ConsoleRoute {
         } else {
             SMALL_FORM
         }
+    }
+
+    /// Returns true when the route's form has a file.
+    pub(super) fn takes_file(&self) -> bool {
+        self.changes() && self.path == "delivery"
     }
 
     /// Returns true when the route changes something, and so requires the proof of a form.

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::is_date;
-use tradepost_document::json::Value;
+use tradepost_document::json::{self, ReadLimits, Value};
 use tradepost_document::parse::{boolean, integer, of_text, read_object, text_of, wrong_type};
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_publisher::money::MoneyAmount;
@@ -15,6 +15,24 @@ use super::DeliveryTable;
 
 /// Maximum length of an id in characters.
 const MAX_ID: usize = 255;
+
+/// Limits of a document.
+const LIMITS: ReadLimits =
+    ReadLimits { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
+
+/// Reads a file with a document.
+///
+/// # Errors
+/// Fails when it is no JSON that can be read in one way, or as [`read`] does.
+pub fn read_file(bytes: &[u8]) -> Result<DeliveryTable, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_owned())?;
+    let read = json::document(text, LIMITS);
+    let (value, problems) = read.map_err(|_| "the file is no JSON that can be read".to_owned())?;
+    if !problems.is_empty() {
+        return Err("the file has members twice, and can be read in two ways".to_owned());
+    }
+    self::read(&value)
+}
 
 /// Reads a document. Its rows are counted from 1, and it has no columns.
 ///

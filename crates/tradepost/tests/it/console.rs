@@ -15,6 +15,7 @@ mod preview;
 mod probe;
 mod publisher;
 mod refusals;
+mod reported;
 mod sales;
 mod sessions;
 mod staff_work;
@@ -215,6 +216,36 @@ impl Fixture {
         client::request(self.address, "POST", path, &all, form.finish().as_bytes())
     }
 
+    /// Sends a form with a file, as browsers do; a file input without a choice has neither name nor content.
+    fn send_file(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        fields: &[(&str, &str)],
+        file: Option<(&str, &[u8])>,
+    ) -> Response {
+        const BOUNDARY: &str = "----WebKitFormBoundary7MA4YWxk";
+        let mut body = Vec::new();
+        for (name, value) in fields {
+            let part = format!(
+                "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+            );
+            body.extend_from_slice(part.as_bytes());
+        }
+        let (name, content) = file.unwrap_or_default();
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        );
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+        let media_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        let mut all = vec![("Content-Type", media_type.as_str())];
+        all.extend(headers);
+        client::request(self.address, "POST", path, &all, &body)
+    }
+
     /// What is recorded of a dealer, the first entry first: who, what, and more about it.
     fn record(&self, chain: &str) -> Vec<(String, String, Option<String>)> {
         let entries = self.server.store.entries(chain, i64::MAX, 1_000).unwrap();
@@ -239,6 +270,13 @@ impl Browser<'_> {
         let mut all = vec![("proof", self.proof.clone())];
         all.extend(fields.iter().map(|(name, value)| (*name, (*value).to_owned())));
         self.fixture.send(path, &self.cookie, &[], &all)
+    }
+
+    /// Sends a form with a file.
+    fn upload(&self, path: &str, fields: &[(&str, &str)], file: Option<(&str, &[u8])>) -> Response {
+        let mut all = vec![("proof", self.proof.as_str())];
+        all.extend(fields);
+        self.fixture.send_file(path, &[("Cookie", &self.cookie)], &all, file)
     }
 
     /// Does something that leads back to a page, which says so.

@@ -19,6 +19,7 @@ pub(in crate::console) mod agents;
 mod buy;
 mod buys;
 mod creatives;
+mod delivery;
 mod inbox;
 mod pace;
 mod preview;

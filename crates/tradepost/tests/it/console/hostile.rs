@@ -109,6 +109,9 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
         POST /buys/resume     303  403  403  403  403  403
         POST /buys/cancel     303  403  403  403  403  403
         POST /buys/retry      303  403  403  403  403  403
+        GET  /delivery        303  403  403  403  403  403
+        GET  /delivery/template 303  403  403  403  403  403
+        POST /delivery        303  403  403  403  403  403
         GET  /creatives       303  403  403  403  403  403
         GET  /creatives/show  303  403  403  403  403  403
         GET  /creatives/preview 303  403  403  403  403  403
@@ -206,7 +209,7 @@ fn a_form_that_is_not_ours_changes_nothing() {
     let mut posts = asked(&lead);
     // Forms of publishers are not for her, whatever their proof.
     let is_hers = |path: &str| {
-        let of_publishers = ["/buys/", "/creatives/", "/ad-", "/set-up/"];
+        let of_publishers = ["/buys/", "/creatives/", "/delivery", "/ad-", "/set-up/"];
         !of_publishers.iter().any(|start| path.starts_with(&format!("/console{start}")))
     };
     posts.retain(|(method, path)| *method == "POST" && is_hers(path));

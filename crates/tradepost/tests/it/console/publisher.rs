@@ -86,6 +86,9 @@ fn a_publishers_people_see_theirs_and_nothing_of_dealers() {
         POST /buys/resume     403  404  404
         POST /buys/cancel     403  403  422
         POST /buys/retry      403  404  404
+        GET  /delivery        403  404  404
+        GET  /delivery/template 403  404  404
+        POST /delivery        403  404  404
         GET  /creatives       404  404  404
         GET  /creatives/show  404  404  404
         GET  /creatives/preview 404  404  404

@@ -71,12 +71,12 @@ fn catalogue() -> Value {
 }
 
 /// A console of publishers, with a buyer.
-struct Gazette {
-    fixture: Fixture,
+pub(super) struct Gazette {
+    pub(super) fixture: Fixture,
 }
 
 impl Gazette {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with("")
     }
 
@@ -94,7 +94,7 @@ impl Gazette {
         Self { fixture }
     }
 
-    fn enter(&self, name: &str) -> Browser<'_> {
+    pub(super) fn enter(&self, name: &str) -> Browser<'_> {
         self.fixture.enter(name)
     }
 
@@ -129,14 +129,14 @@ impl Gazette {
     }
 
     /// Opens an account, and has it approved.
-    fn account(&self) -> String {
+    pub(super) fn account(&self) -> String {
         let id = self.open_account();
         let form = [("id", id.as_str()), ("seen", "pending_approval")];
         assert_eq!(self.enter("amy").do_it("/console/ad-accounts/approve", &form), "approved");
         id
     }
 
-    fn buy(&self, account: &str, product: &str, budget: u32, key: &str) -> Value {
+    pub(super) fn buy(&self, account: &str, product: &str, budget: u32, key: &str) -> Value {
         self.call(
             "create_media_buy",
             &json!({
@@ -157,7 +157,7 @@ impl Gazette {
         answer["task_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    fn sold(&self, account: &str) -> String {
+    pub(super) fn sold(&self, account: &str) -> String {
         let answer = self.buy(account, "back", 1_000, "sold");
         answer["media_buy_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
@@ -182,7 +182,7 @@ impl Gazette {
     }
 }
 
-fn show(page: &str, id: &str) -> String {
+pub(super) fn show(page: &str, id: &str) -> String {
     format!(
         "/console/{page}?{}",
         form_urlencoded::Serializer::new(String::new()).append_pair("id", id).finish()
@@ -208,7 +208,7 @@ fn every_page_of_a_publisher_is_for_its_own_people() {
     let mut table =
         String::from("                      nobody viewer seller other manager group approver\n");
     let is_of_publishers = |path: &str| {
-        ["buys", "creatives", "ad-", "products", "set-up"]
+        ["buys", "delivery", "creatives", "ad-", "products", "set-up"]
             .iter()
             .any(|start| path.starts_with(start))
     };
@@ -266,6 +266,9 @@ fn every_page_of_a_publisher_is_for_its_own_people() {
         POST buys/resume              303  403  303  404  403  403  409
         POST buys/cancel              303  403  403  404  403  403  303
         POST buys/retry               303  403  404  404  403  403  404
+        GET delivery                 303  403  200  404  403  403  200
+        GET delivery/template        303  403  200  404  403  403  200
+        POST delivery                 303  403  422  422  403  403  422
         GET creatives                303  200  200  200  403  403  200
         GET creatives/show           303  200  200  404  403  403  200
         GET creatives/preview        303  200  200  404  403  403  200

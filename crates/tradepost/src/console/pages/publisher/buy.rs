@@ -9,7 +9,7 @@ use tradepost_publisher::staff::DecisionSubject;
 use tradepost_publisher::staff::list::Subject;
 
 use super::super::{
-    Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, headed,
+    Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, headed, link,
 };
 use super::pace::PaceChart;
 use super::remote::{LineItemRow, RemoteSection};
@@ -27,6 +27,8 @@ struct BuyPage {
     seen: String,
     held: Option<HeldBuy>,
     may: BuyForms,
+    /// Address for reporting its delivery, if the visitor may.
+    report_href: Option<String>,
     figures: Vec<Fact>,
     chart: Option<PaceChart>,
     packages: Vec<PackageRow>,
@@ -124,6 +126,8 @@ impl Console {
         let is_over = matches!(state.as_str(), "completed" | "rejected" | "canceled");
         let is_held = fields.get("held_since").is_some();
         let may = |operation: AdminOperation| operation.permission().is_of(role) && !is_over;
+        let reports =
+            AdminOperation::ReportDelivery.permission().is_of(role) && state != "rejected";
         let chart = PaceChart::new(fields, here.now);
         let delivery = fields.get("delivery").map(Fields::new);
         let impressions = delivery.and_then(|delivery| delivery.text("impressions"));
@@ -158,6 +162,7 @@ impl Console {
                 resume: may(AdminOperation::Resume) && is_held,
                 cancel: may(AdminOperation::CancelBuy),
             },
+            report_href: reports.then(|| link("delivery", [("id", Some(id.as_str()))])),
             figures,
             chart,
             packages: packages(fields, remote.as_ref()),
@@ -320,7 +325,7 @@ fn packages(fields: Fields<'_>, remote: Option<&RemoteOrder>) -> Vec<PackageRow>
             delivered: delivered.unwrap_or_default(),
             targeting: package.text("targeting"),
             creatives: creatives.collect(),
-            line_item: LineItemRow::of_deal(package).or_else(|| {
+            line_item: LineItemRow::of_deal(package, &currency).or_else(|| {
                 remote.and_then(|order| LineItemRow::of_package(order, &package.or_empty("id")))
             }),
         }

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use jiff::tz::TimeZone;
+use tradepost_admin::AdminOperation;
 use tradepost_publisher::staff::DecisionSubject;
 use tradepost_publisher::staff::list::Subject;
 
@@ -14,6 +15,7 @@ struct BuysPage {
     frame: PageFrame,
     tabs: Vec<StateTab>,
     rows: Vec<BuyRow>,
+    may_report: bool,
     first: Option<String>,
     next: Option<String>,
 }
@@ -56,6 +58,7 @@ impl Console {
         });
         Ok(ConsoleReply::page(&BuysPage {
             rows: rows.collect(),
+            may_report: AdminOperation::ReportDelivery.permission().is_of(visitor.member.role),
             tabs: state_tabs(visitor, "buys", &Subject::Buys.states()),
             first: first_page(visitor, "buys"),
             next: next_page(visitor, "buys", &listing),

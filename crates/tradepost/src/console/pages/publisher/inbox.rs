@@ -2,6 +2,7 @@
 
 use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
+use tradepost_publisher::staff::spent_deals::{RunningSpentDeal, running_spent_deals};
 use tradepost_publisher::staff::waiting::{WaitingCursor, WaitingItem, WaitingPage, waiting};
 use tradepost_publisher::staff::{DecisionSubject, StaffView};
 
@@ -9,7 +10,7 @@ use super::super::{
     Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, counted, link,
 };
 use super::remote::StoppedBuy;
-use super::{Fields, ON_A_PAGE, flight, show_link};
+use super::{Fields, ON_A_PAGE, amount, flight, show_link};
 use jiff::tz::TimeZone;
 
 #[derive(Debug, Template)]
@@ -19,6 +20,7 @@ struct PublisherInboxPage {
     items: Vec<WaitingRow>,
     failed: Vec<FailedMessage>,
     stopped: Vec<StoppedBuy>,
+    spent_deals: Vec<SpentDealRow>,
     first: Option<String>,
     next: Option<String>,
     /// Address of this page, from which its news come.
@@ -35,12 +37,33 @@ struct WaitingRow {
     when: ShownMoment,
 }
 
+/// A deal that has spent its budget and still runs.
+#[derive(Debug)]
+struct SpentDealRow {
+    id: String,
+    href: String,
+    text: String,
+}
+
 /// Message to the staff that was given up.
 #[derive(Debug)]
 struct FailedMessage {
     title: String,
     detail: String,
     when: ShownMoment,
+}
+
+impl SpentDealRow {
+    fn new(deal: RunningSpentDeal) -> Self {
+        let RunningSpentDeal { media_buy_id, deal_id, budget, spent, currency, .. } = deal;
+        let spent = amount(&spent.to_string());
+        let budget = amount(&budget.to_string());
+        Self {
+            href: show_link(DecisionSubject::Buy, &media_buy_id, None, None),
+            text: format!("{spent} of {budget} {currency} spent · Pause the deal at the exchange"),
+            id: deal_id.0,
+        }
+    }
 }
 
 impl Console {
@@ -50,6 +73,7 @@ impl Console {
         let after = after.map_err(|_| PageError::NotFound)?;
         let mut page = WaitingPage::default();
         let mut stopped = Vec::new();
+        let mut spent_deals = Vec::new();
         // The staff of a publisher that is not configured any more still signs in.
         if let Ok(agent) = self.publisher(visitor) {
             let publisher = agent.publisher();
@@ -59,6 +83,10 @@ impl Console {
             })?;
             if after.is_none() {
                 stopped = self.stopped_buys(visitor, &publisher, &here)?;
+                let spent = agent.publisher_store().look(|reader| {
+                    running_spent_deals(StaffView { publisher: &publisher, reader, now })
+                })?;
+                spent_deals = spent.into_iter().map(SpentDealRow::new).collect();
             }
         }
         let failed =
@@ -75,6 +103,7 @@ impl Console {
             items: page.items.iter().map(|item| row(item, &here)).collect(),
             failed,
             stopped,
+            spent_deals,
             first: after.map(|_| address(None)),
             next: page.next.map(|next| address(cursor(next))),
             here: address(after.and_then(cursor)),

@@ -8,7 +8,7 @@ use tradepost_publisher::remote_order::{RemoteOrder, RemotePhase, RemoteProblem}
 use tradepost_publisher::staff::DecisionSubject;
 
 use super::super::{Console, Local, PageError, ShownMoment, Visitor, headed};
-use super::{Fields, MAX_COUNTED, show_link, state_class};
+use super::{Fields, MAX_COUNTED, amount, show_link, state_class};
 
 /// A media buy at the ad server.
 #[derive(Debug)]
@@ -61,6 +61,10 @@ pub(super) struct LineItemRow {
     pub(super) id: String,
     pub(super) state: Option<String>,
     pub(super) class: &'static str,
+    /// What a deal has spent of its budget.
+    pub(super) spent: Option<String>,
+    /// True when that is all of it, and bids for it are still made.
+    pub(super) has_to_be_paused: bool,
 }
 
 /// A media buy that the ad server does not take until a person acts.
@@ -134,11 +138,13 @@ impl LineItemRow {
             id: line_item.id.0.clone(),
             state: state.map(headed),
             class: state.map(state_class).unwrap_or_default(),
+            spent: None,
+            has_to_be_paused: false,
         })
     }
 
-    /// Returns the deal of a package that is sold as one.
-    pub(super) fn of_deal(package: Fields<'_>) -> Option<Self> {
+    /// Returns the deal of a package that is sold as one, in this currency.
+    pub(super) fn of_deal(package: Fields<'_>, currency: &str) -> Option<Self> {
         let deal = Fields::new(package.get("deal")?);
         let state = deal.or_empty("state");
         let class = match state.as_str() {
@@ -147,7 +153,18 @@ impl LineItemRow {
             "closed" => "",
             other => state_class(other),
         };
-        Some(Self { kind: "deal", id: deal.or_empty("id"), state: Some(headed(&state)), class })
+        let is_running =
+            !matches!(state.as_str(), "paused" | "completed" | "rejected" | "refused" | "closed");
+        let spent = amount(&deal.or_empty("spent"));
+        let budget = amount(&deal.or_empty("budget"));
+        Some(Self {
+            kind: "deal",
+            id: deal.or_empty("id"),
+            state: Some(headed(&state)),
+            class,
+            spent: Some(format!("{spent} of {budget} {currency} spent")),
+            has_to_be_paused: deal.is("budget_spent") && is_running,
+        })
     }
 }
 
