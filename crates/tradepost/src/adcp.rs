@@ -56,7 +56,7 @@ const NOTICE_TIMEOUT: Duration = Duration::from_secs(15);
 /// where the process listens: the card names it when the configuration has no public address.
 ///
 /// # Errors
-/// Fails when the store fails, a key cannot be read, or this machine has no root certificates.
+/// Fails when the store fails, a key cannot be read, or the machine's certificates cannot be read.
 pub fn open(
     config: PublisherConfig,
     store: &Arc<Store>,

@@ -60,7 +60,7 @@ opaque!(Exporter);
 /// Creates a queue, and the exporter that has to be run to empty it.
 ///
 /// # Errors
-/// Fails when the secret cannot be read, or this machine has no root certificates.
+/// Fails when the secret cannot be read, or the machine's certificates cannot be read.
 pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError> {
     const WHAT: &str = "setting up traces";
     let header = settings.bearer.as_ref().map(|secret| {

@@ -23,7 +23,8 @@ pub fn connect(settings: AdServerSettings) -> Result<Box<dyn AdServer>, ConnectE
     let is_secure = scheme(&settings.url).as_deref() == Some("https");
     let longest = settings.timeout.max(settings.report_timeout);
     let client = client::without_guard(longest, is_secure).map_err(|_| {
-        let message = "https needs trusted certificates, and this machine has none";
+        let message =
+            "https needs the certificates of authorities, and those of this machine cannot be read";
         ConnectError(vec![SettingProblem { setting: "url", message }])
     })?;
     Ok(match settings.kind {

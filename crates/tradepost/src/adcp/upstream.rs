@@ -63,7 +63,7 @@ impl SoldOutClient {
     /// Creates a client with these settings.
     ///
     /// # Errors
-    /// Fails when this machine has no root certificates.
+    /// Fails when the machine's certificates cannot be read.
     pub fn new(settings: config::UpstreamConfig, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
         let client = client::without_guard(timeout, settings.url.starts_with("https://"))?;

@@ -17,8 +17,11 @@ use lettre::transport::smtp::client::{
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::{Error, response::Response};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
+use tradepost_server::tls::outgoing;
 
 use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMessage};
 use crate::config::delivery::{Smtp, SmtpTls};
@@ -188,13 +191,19 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
         let pem = fs::read(path).map_err(|error| {
             format!("ca_file: cannot read {}: {}", path.display(), error.kind())
         })?;
+        // A file without certificates would be no restriction.
+        CertificateDer::from_pem_slice(&pem).map_err(|_| unusable)?;
         let certificate = Certificate::from_pem(&pem).map_err(|_| unusable)?;
         builder = builder.add_root_certificate(certificate);
     }
-    // A machine without authorities trusts those of Mozilla.
     let bundled = builder.clone().certificate_store(CertificateStore::WebpkiRoots);
-    let parameters = builder.build_rustls().or_else(|_| bundled.build_rustls());
-    parameters.map_err(|_| unusable.to_owned())
+    if let Ok(parameters) = builder.build_rustls() {
+        return Ok(parameters);
+    }
+    // A machine without authorities trusts those of Mozilla, unless the operator has chosen some.
+    outgoing::check_for_none().map_err(|fault| fault.chain())?;
+    let parameters = if smtp.ca_file.is_none() { bundled.build_rustls().ok() } else { None };
+    parameters.ok_or_else(|| unusable.to_owned())
 }
 
 /// Chooses the verdict of a reply by its first digit (RFC 5321 §4.2.1), except replies about the login

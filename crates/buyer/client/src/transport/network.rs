@@ -4,6 +4,7 @@
 //! private networks never go through a proxy, whatever the variables say: the proxy would resolve them in its
 //! own network, and could read requests that are sent in clear text only because they stay local.
 
+use std::env;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -185,13 +186,13 @@ impl Network {
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, Box<dyn StdError>> {
-        let of_machine = Verifier::new(Arc::clone(provider));
-        if let Ok(verifier) = of_machine {
-            if self.authorities.is_empty() {
-                return Ok(Arc::new(verifier));
+        match Verifier::new(Arc::clone(provider)) {
+            Ok(verifier) if self.authorities.is_empty() => return Ok(Arc::new(verifier)),
+            Ok(_) => {
+                let added = self.authorities.iter().cloned();
+                return Ok(Arc::new(Verifier::new_with_extra_roots(added, Arc::clone(provider))?));
             }
-            let added = self.authorities.iter().cloned();
-            return Ok(Arc::new(Verifier::new_with_extra_roots(added, Arc::clone(provider))?));
+            Err(_) => check_for_none()?,
         }
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         for certificate in &self.authorities {
@@ -200,6 +201,20 @@ impl Network {
         let verifier =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
         Ok(verifier.build()?)
+    }
+}
+
+/// Checks that the machine has no authorities because nobody has given it any: those that somebody has named are not
+/// replaced by Mozilla's, which are more.
+fn check_for_none() -> Result<(), Box<dyn StdError>> {
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        if env::var_os(name).is_some_and(|set| !set.is_empty()) {
+            return Err(format!("{name} names no certificate that can be read").into());
+        }
+    }
+    match rustls_native_certs::load_native_certs().errors.into_iter().next() {
+        Some(why) => Err(format!("the machine's certificates cannot be read: {why}").into()),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! TLS of the connections that this process makes: which authorities it trusts.
 
+use std::env;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -13,12 +14,15 @@ use crate::fault::InternalError;
 
 const WHAT: &str = "setting TLS up";
 
+/// Environment variables that name the machine's authorities.
+const NAMES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
 /// Creates a configuration that trusts the machine's authorities and `added`. On a machine without any,
 /// such as a minimal container, it trusts Mozilla's authorities, which are built into the program, and
 /// `added`.
 ///
 /// # Errors
-/// When a certificate of `added` is none.
+/// When the machine's authorities cannot be read, or an entry of `added` is not a certificate.
 pub fn config(added: &[CertificateDer<'static>]) -> Result<ClientConfig, InternalError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = verifier(added, &provider)?;
@@ -37,13 +41,14 @@ fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, InternalError> {
     // With `added` it would take a machine without authorities for one with these alone.
-    if let Ok(verifier) = Verifier::new(Arc::clone(provider)) {
-        if added.is_empty() {
-            return Ok(Arc::new(verifier));
+    match Verifier::new(Arc::clone(provider)) {
+        Ok(verifier) if added.is_empty() => return Ok(Arc::new(verifier)),
+        Ok(_) => {
+            let added = added.iter().cloned();
+            let verifier = Verifier::new_with_extra_roots(added, Arc::clone(provider));
+            return Ok(Arc::new(verifier.map_err(InternalError::on(WHAT))?));
         }
-        let added = added.iter().cloned();
-        let verifier = Verifier::new_with_extra_roots(added, Arc::clone(provider));
-        return Ok(Arc::new(verifier.map_err(InternalError::on(WHAT))?));
+        Err(_) => check_for_none()?,
     }
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for certificate in added {
@@ -51,4 +56,45 @@ fn verifier(
     }
     let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
     Ok(verifier.build().map_err(InternalError::on(WHAT))?)
+}
+
+/// Checks that the machine has no authorities because nobody has given it any.
+///
+/// # Errors
+/// When somebody has named them, or some cannot be read: to trust Mozilla's in their place would be to trust more than the
+/// operator wants.
+pub fn check_for_none() -> Result<(), InternalError> {
+    let named = NAMES.into_iter().find(|name| env::var_os(name).is_some_and(|set| !set.is_empty()));
+    let unread = rustls_native_certs::load_native_certs().errors;
+    judge(named, unread.first().map(ToString::to_string))
+}
+
+fn judge(named: Option<&str>, unread: Option<String>) -> Result<(), InternalError> {
+    let cause = match (named, unread) {
+        (Some(name), _) => format!("{name} names no certificate that can be read"),
+        (None, Some(why)) => format!("the machine's certificates cannot be read: {why}"),
+        (None, None) => return Ok(()),
+    };
+    Err(InternalError::new(WHAT, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities_that_somebody_has_named_are_not_replaced() {
+        let judged = |named: Option<&str>, unread: Option<&str>| {
+            judge(named, unread.map(str::to_owned)).map_err(|fault| fault.chain())
+        };
+        assert_eq!(judged(None, None), Ok(()));
+        for (named, unread, why) in [
+            (Some("SSL_CERT_FILE"), None, "SSL_CERT_FILE names no certificate that can be read"),
+            (Some("SSL_CERT_DIR"), Some("denied"), "SSL_CERT_DIR names no certificate that can be"),
+            (None, Some("denied"), "the machine's certificates cannot be read: denied"),
+        ] {
+            let said = judged(named, unread).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
+    }
 }
