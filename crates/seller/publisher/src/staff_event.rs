@@ -200,6 +200,8 @@ pub(crate) struct SpentDeal {
     pub(crate) deal_id: ExternalId,
     pub(crate) budget: MoneyAmount,
     pub(crate) spent: MoneyAmount,
+    /// End of its flight.
+    pub(crate) end: Timestamp,
 }
 
 /// Recorder of the events of one publisher at a moment.
@@ -343,7 +345,7 @@ impl StaffEventRecorder<'_> {
         let subject = StaffEventSubject::Deal;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, &kept.record.owner);
         let event = event.of_buy(buy).of_account(account.as_ref().map(|account| &account.thing));
-        let SpentDeal { package_id, deal_id, budget, spent } = deal;
+        let SpentDeal { package_id, deal_id, budget, spent, .. } = deal;
         let problem = format!(
             "The deal {} of the package {package_id} has spent {spent} of {budget} {}.",
             deal_id.0, buy.currency

@@ -38,8 +38,10 @@ kept! {
         reports: Vec<DeliveryReport>,
         /// Total spend, where it was set apart from the reports.
         spent?: Option<MoneyAmount>,
-        /// Packages whose deals have spent their budgets, when days were reported last.
+        /// Packages whose deals have spent their budgets and were running, when days were reported or the buy was changed last.
         spent_deals?: Vec<String>,
+        /// Time at which the last of them ends.
+        spent_until?: Option<Timestamp>,
     }
 
     /// One report.
@@ -65,12 +67,12 @@ kept! {
     }
 }
 
-/// State of the delivery of a media buy with deals that have spent their budgets.
+/// State of the delivery of a media buy with running deals that have spent their budgets.
 pub(crate) const DEAL_SPENT: &str = "deal_spent";
 
 fn found_by(delivery: &BuyDelivery, _: Timestamp) -> FoundBy {
     let state = if delivery.spent_deals.is_empty() { "" } else { DEAL_SPENT };
-    FoundBy { state: Some(state), ..FoundBy::default() }
+    FoundBy { state: Some(state), changes_at: delivery.spent_until, ..FoundBy::default() }
 }
 
 /// Has the reports of a media buy follow its delivery.

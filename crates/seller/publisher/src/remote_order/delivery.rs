@@ -8,9 +8,9 @@ use tradepost_document::fault::InternalError;
 
 use super::RemoteOrder;
 use crate::ad_server::{RemoteDelivery, RemoteId};
+use crate::buy::MediaBuy;
 use crate::buy::days::{DayOrigin, DeliveryDays, PackageDay, PackageDays};
 use crate::buy::report::BuyDelivery;
-use crate::buy::{MediaBuy, Package};
 use crate::inventory;
 use crate::store::{EntityRecord, New, StoreTx, Stored};
 
@@ -87,13 +87,7 @@ pub(crate) fn store_days(
         return Ok(());
     }
     inventory::count_delivery(tx, &buy.thing, days.changes(), now)?;
-    let spends = |package: &&Package| {
-        package.is_deal() && days.total(&package.package_id, "spend") >= package.budget
-    };
-    let spent_deals = buy.thing.packages.iter().filter(spends);
-    let spent_deals = spent_deals.map(|package| package.package_id.clone()).collect();
     let mut delivery = days.into_delivery();
-    delivery.spent_deals = spent_deals;
     delivery.media_buy_id.clone_from(&buy.thing.media_buy_id);
     match known {
         Some(mut known) => {

@@ -16,6 +16,7 @@ use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::remote_order::RemoteOrder;
 use crate::remote_order::delivery::store_days;
+use crate::staff::spent_deals::follow_deal_budgets;
 use crate::staff_event::StaffEventRecorder;
 use crate::store::{IndexField, Query, StoreTx};
 
@@ -200,10 +201,8 @@ pub fn report_days(
     let events = StaffEventRecorder { tx, is_sandbox: publisher.profile.sandbox, now };
     for buy_rows in reader.buys.into_values() {
         reported.push(buy_rows.summary());
-        for deal in buy_rows.spent_deals() {
-            events.note_spent_deal(&buy_rows.buy, &deal)?;
-        }
         store_days(tx, &buy_rows.buy, buy_rows.known, buy_rows.days, now)?;
+        follow_deal_budgets(&events, &buy_rows.buy)?;
     }
     Ok(reported)
 }

@@ -1,6 +1,8 @@
 //! Deals that have spent their budgets and still run, as far as their delivery is reported: no exchange knows a budget, so
 //! that people have to pause them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
@@ -9,10 +11,11 @@ use crate::ad_server::ExternalId;
 use crate::buy::report::{BuyDelivery, DEAL_SPENT};
 use crate::buy::{MediaBuy, Package};
 use crate::money::MoneyAmount;
-use crate::store::{Order, Query};
+use crate::staff_event::{SpentDeal, StaffEventRecorder};
+use crate::store::{Changes, Order, Query, Stored};
 
-/// Maximum number of media buys that are examined, the newest first. Those whose flight is over stay among them.
-const MAX_LOOKED_AT: usize = 200;
+/// Maximum number of media buys that are listed, the newest first.
+const MAX_LISTED: usize = 200;
 
 /// A deal that has spent its budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,35 +39,76 @@ pub struct RunningSpentDeal {
 /// # Errors
 /// When the store fails.
 pub fn running_spent_deals(view: StaffView<'_>) -> Result<Vec<RunningSpentDeal>, InternalError> {
-    let states = vec![DEAL_SPENT.to_owned()];
-    let query = Query { states, order: Order::Newest, limit: MAX_LOOKED_AT, ..Query::default() };
+    let query = Query {
+        states: vec![DEAL_SPENT.to_owned()],
+        // Those whose flight is over are not read, however many there are.
+        changes: Some(Changes::After(view.now)),
+        order: Order::Newest,
+        limit: MAX_LISTED,
+        ..Query::default()
+    };
+    let deliveries = view.reader.all::<BuyDelivery>(&query)?;
+    let ids: BTreeSet<String> =
+        deliveries.iter().map(|delivery| delivery.record.id.clone()).collect();
+    let buys = view.reader.find_many::<MediaBuy>(&ids)?.into_iter();
+    let buys: BTreeMap<String, MediaBuy> =
+        buys.map(|buy| (buy.record.id.clone(), buy.thing)).collect();
     let mut found = Vec::new();
-    for delivery in view.reader.all::<BuyDelivery>(&query)? {
-        let Some(buy) = view.reader.find::<MediaBuy>(&delivery.record.id)? else { continue };
-        let buy = buy.thing;
-        let is_over = buy.status_at(view.now).is_terminal();
-        for package in buy.packages.iter().filter(|_| !is_over && !buy.is_paused()) {
-            let reports = delivery.thing.reports.iter();
-            let own =
-                reports.filter(|report| report.package_id.as_ref() == Some(&package.package_id));
-            let spent: MoneyAmount = own.map(|report| report.figure("spend")).sum();
-            let is_running = is_running(&buy, package, view.now) && spent >= package.budget;
-            found.extend(package.deal_id(&buy).filter(|_| is_running).map(|deal_id| {
-                RunningSpentDeal {
-                    media_buy_id: buy.media_buy_id.clone(),
-                    package_id: package.package_id.clone(),
-                    deal_id,
-                    budget: package.budget,
-                    spent,
-                    currency: buy.currency.clone(),
-                }
-            }));
-        }
+    for delivery in deliveries {
+        let Some(buy) = buys.get(&delivery.record.id) else { continue };
+        found.extend(spent_deals(buy, &delivery.thing, view.now).into_iter().map(|deal| {
+            let SpentDeal { package_id, deal_id, budget, spent, .. } = deal;
+            let media_buy_id = buy.media_buy_id.clone();
+            let currency = buy.currency.clone();
+            RunningSpentDeal { media_buy_id, package_id, deal_id, budget, spent, currency }
+        }));
     }
     Ok(found)
 }
 
-fn is_running(buy: &MediaBuy, package: &Package, now: Timestamp) -> bool {
-    let end = package.end_time.unwrap_or(buy.end_time);
-    package.is_live() && !package.paused && now < end
+/// Compares the deals of a media buy with their budgets, after its delivery or the buy itself was changed: notes which have
+/// spent them, and tells people of those that had not before.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn follow_deal_budgets(
+    events: &StaffEventRecorder<'_>,
+    buy: &Stored<MediaBuy>,
+) -> Result<(), InternalError> {
+    if !buy.thing.packages.iter().any(Package::is_deal) {
+        return Ok(());
+    }
+    let Some(mut delivery) = events.tx.find::<BuyDelivery>(&buy.record.id)? else { return Ok(()) };
+    let spent = spent_deals(&buy.thing, &delivery.thing, events.now);
+    let known = &delivery.thing.spent_deals;
+    for deal in spent.iter().filter(|deal| !known.contains(&deal.package_id)) {
+        events.note_spent_deal(buy, deal)?;
+    }
+    let packages: Vec<String> = spent.iter().map(|deal| deal.package_id.clone()).collect();
+    let until = spent.iter().map(|deal| deal.end).max();
+    if delivery.thing.spent_deals != packages || delivery.thing.spent_until != until {
+        delivery.thing.spent_deals = packages;
+        delivery.thing.spent_until = until;
+        events.tx.change(&mut delivery, events.now)?;
+    }
+    Ok(())
+}
+
+/// Returns the running deals of a media buy whose budgets are spent.
+fn spent_deals(buy: &MediaBuy, delivery: &BuyDelivery, now: Timestamp) -> Vec<SpentDeal> {
+    if buy.is_paused() || buy.status_at(now).is_terminal() {
+        return Vec::new();
+    }
+    let running = buy.packages.iter().filter(|package| package.is_live() && !package.paused);
+    let spent = running.filter_map(|package| {
+        let end = package.end_time.unwrap_or(buy.end_time);
+        let deal_id = package.deal_id(buy).filter(|_| now < end)?;
+        let reports = delivery.reports.iter();
+        let own = reports.filter(|report| report.package_id.as_ref() == Some(&package.package_id));
+        let spent: MoneyAmount = own.map(|report| report.figure("spend")).sum();
+        let package_id = package.package_id.clone();
+        let budget = package.budget;
+        (spent >= budget).then_some(SpentDeal { package_id, deal_id, budget, spent, end })
+    });
+    spent.collect()
 }

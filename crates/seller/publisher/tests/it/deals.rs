@@ -90,7 +90,7 @@ fn deal_ids_are_short_and_each_package_has_its_own() {
     assert_eq!(ids.len(), 1_000);
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     for id in ids {
-        assert!(id.len() <= 36 && id.chars().all(is_plain), "{id}");
+        assert!(id.len() == 26 && id.chars().all(is_plain), "{id}");
         // Nothing that is taken for a digit, or the other way round.
         assert!(!id.contains(['i', 'l', 'o', 'u']), "{id}");
     }
@@ -273,4 +273,54 @@ fn a_catalogue_says_what_its_deals_are() {
         ]
     "#]]
     .assert_debug_eq(&found);
+}
+
+fn spend(shop: &mut Shop, made: &Value, spend: u64) {
+    shop.wait(1);
+    let buy = &made["media_buy_id"];
+    let row = json!({"buy": buy, "package": null, "day": "2026-07-01", "spend": spend});
+    report(shop, &rows(&[row])).unwrap();
+}
+
+#[test]
+fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read() {
+    let mut shop = shop(Some(deals()));
+    let long = shop.create(json!({"packages": [dealt(json!({"budget": 1000}))]}));
+    let short = json!({"budget": 1000, "end_time": "2026-07-08T00:00:00Z"});
+    let others: Vec<Value> =
+        (0..3).map(|_| shop.create(json!({"packages": [dealt(short.clone())]}))).collect();
+    let told = |shop: &Shop| -> usize {
+        let events = shop.kept(EntityKind::StaffEvent).into_iter();
+        events.filter(|event| event["subject"] == "deal").count()
+    };
+    shop.harness.now = "2026-07-05T12:00:00Z".parse().unwrap();
+    for other in &others {
+        spend(&mut shop, other, 1000);
+    }
+    spend(&mut shop, &long, 600);
+    assert_eq!(told(&shop), 3);
+    let buy = long["media_buy_id"].as_str().unwrap();
+    let lower =
+        json!({"packages": [{"package_id": long["packages"][0]["package_id"], "budget": 600}]});
+    let lowered = shop.update(buy, lower);
+    assert_eq!(lowered["status"], "completed", "{lowered}");
+    assert_eq!(told(&shop), 4);
+    spend(&mut shop, &long, 650);
+    assert_eq!(told(&shop), 4, "once");
+    let listed = |shop: &Shop, now: &str| -> usize {
+        let publisher = &shop.harness.publisher;
+        let now = now.parse().unwrap();
+        let listed = shop
+            .harness
+            .store
+            .look(|reader| running_spent_deals(StaffView { publisher, reader, now }));
+        listed.unwrap().len()
+    };
+    assert_eq!(listed(&shop, "2026-07-06T00:00:00Z"), 4);
+    assert_eq!(listed(&shop, "2026-07-09T00:00:00Z"), 1);
+    // Nobody has to pause what is over.
+    shop.harness.now = "2026-07-09T12:00:00Z".parse().unwrap();
+    spend(&mut shop, others.first().unwrap(), 900);
+    spend(&mut shop, others.first().unwrap(), 1000);
+    assert_eq!(told(&shop), 4);
 }

@@ -11,7 +11,6 @@ use crate::buy::report::{BuyDelivery, DeliveryReport};
 use crate::buy::{MediaBuy, Package};
 use crate::money::MoneyAmount;
 use crate::remote_order::RemoteOrder;
-use crate::staff_event::SpentDeal;
 use crate::store::Stored;
 
 /// Rows about one media buy.
@@ -168,21 +167,6 @@ impl BuyRows {
                 ));
             }
         }
-    }
-
-    /// Returns the deals whose budget is spent with the rows, and was not before.
-    pub(super) fn spent_deals(&self) -> Vec<SpentDeal> {
-        let buy = &self.buy.thing;
-        let sold = buy.packages.iter().filter(|package| package.is_live());
-        let spent = sold.filter_map(|package| {
-            let reported = self.packages.get(&package.package_id)?;
-            let spent = self.days.total(&package.package_id, "spend");
-            let is_new = reported.spent_before < package.budget && spent >= package.budget;
-            let deal_id = package.deal_id(buy).filter(|_| is_new)?;
-            let package_id = package.package_id.clone();
-            Some(SpentDeal { package_id, deal_id, budget: package.budget, spent })
-        });
-        spent.collect()
     }
 
     /// Says what the rows have changed.

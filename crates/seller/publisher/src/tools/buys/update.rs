@@ -17,6 +17,7 @@ use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
 use crate::refusals::{ToolError, at};
 use crate::reply::{ToolReply, object};
+use crate::staff::spent_deals::follow_deal_budgets;
 use crate::store::Stored;
 use crate::tool_context::WriteContext;
 
@@ -80,7 +81,9 @@ pub(in crate::tools) fn perform(
         exclusive::rebook_buy(work.tx, &kept.thing, &offer, sandbox, now)?;
         let profile = &work.publisher.profile;
         InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &kept.thing)?;
-        work.staff_events().note_changed(&before, &kept, &by)?;
+        let events = work.staff_events();
+        events.note_changed(&before, &kept, &by)?;
+        follow_deal_budgets(&events, &kept)?;
     }
     let products = kept.thing.products(&offer);
     let actions = action::permitted(&kept.thing, &products, now);
