@@ -195,15 +195,12 @@ impl AdServer for GoogleAdManager {
                     problems.push(check::problem(line_item, "pricing_option_id", message));
                 }
             }
-            let mut budget = LookUpBudget::new();
+            let mut budget = LookUpBudget::new(self.clock.elapsed());
             // What has a problem in its targeting already is not looked up.
             for line_item in line_items.iter().filter(|one| targeting::geography(one).is_ok()) {
-                match self.geo_problems(line_item, &mut budget, &mut problems).await {
-                    Ok(()) => {}
-                    // What is known to be wrong is said before the rest is looked up.
-                    Err(AdServerError::NotYet { .. }) if !problems.is_empty() => break,
-                    Err(error) => return Err(error),
-                }
+                // Nothing is said before all is looked up: the caller drops problems that a change did not cause, and would
+                // take what is left for a complete answer.
+                self.geo_problems(line_item, &mut budget, &mut problems).await?;
             }
             Ok(problems)
         })

@@ -22,6 +22,10 @@ const MAX_KEPT: usize = 2_000;
 /// repeated, and finds those that the earlier ones have looked up.
 const MAX_LOOKED_UP: usize = 50;
 
+/// Time for the look-ups of one call. A question before a sale has five seconds, and counts as a failure of the ad server
+/// when they are over.
+const LOOK_UP_TIME: Duration = Duration::from_secs(2);
+
 /// Time after which a place that is not there is looked up again.
 const MISS_LIFE: Duration = Duration::from_hours(1);
 
@@ -95,21 +99,23 @@ impl GeoCache {
 #[derive(Debug)]
 pub(super) struct LookUpBudget {
     left: usize,
+    /// Time of the clock at which no further look-up begins.
+    end: Duration,
 }
 
 impl LookUpBudget {
-    pub(super) const fn new() -> Self {
-        Self { left: MAX_LOOKED_UP }
+    pub(super) fn new(now: Duration) -> Self {
+        Self { left: MAX_LOOKED_UP, end: now + LOOK_UP_TIME }
     }
 
-    /// Counts a look-up. Fails when there were as many as a call may have: the call has to be repeated.
-    fn take(&mut self) -> Result<(), AdServerError> {
+    /// Counts a look-up. Fails when there were as many as a call may have, or its time is over: the call has to be repeated.
+    fn take(&mut self, now: Duration) -> Result<(), AdServerError> {
         match self.left.checked_sub(1) {
-            Some(left) => {
+            Some(left) if now < self.end => {
                 self.left = left;
                 Ok(())
             }
-            None => Err(AdServerError::NotYet { retry_after: None }),
+            Some(_) | None => Err(AdServerError::NotYet { retry_after: None }),
         }
     }
 }
@@ -146,7 +152,7 @@ impl GoogleAdManager {
     /// look up than one call does.
     pub(super) async fn geo_ids(&self, line_item: &LineItemSpec) -> Result<GeoIds, AdServerError> {
         let geography = targeting::geography(line_item)?;
-        let mut budget = LookUpBudget::new();
+        let mut budget = LookUpBudget::new(self.clock.elapsed());
         let mut ids = GeoIds::default();
         for place in &geography.included {
             ids.included.push(self.known_geo_id(place, &mut budget).await?);
@@ -197,7 +203,7 @@ impl GoogleAdManager {
         if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
             return Ok(kept.id);
         }
-        budget.take()?;
+        budget.take(self.clock.elapsed())?;
         match place {
             GeoPlace::Country(code) => self.country_id(code).await,
             GeoPlace::Region(code) => self.kept_or(place, self.region(code)).await,

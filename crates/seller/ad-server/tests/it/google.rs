@@ -562,24 +562,33 @@ async fn many_places_are_looked_up_in_several_steps() {
             .filter(|one| one.starts_with("GET") && one.contains("geoTargets"))
             .count()
     };
-    assert_eq!(google.adapter.validate(&order, &many).await, Err(not_yet.clone()));
-    assert_eq!(looked_up(), 50);
-    assert_eq!(google.adapter.validate(&order, &many).await, Ok(Vec::new()));
+    // A slow machine may need more steps, because a call looks things up for two seconds at most.
+    let validated = async |line_items: &[LineItemSpec]| {
+        let before = looked_up();
+        assert_eq!(google.adapter.validate(&order, line_items).await, Err(not_yet.clone()));
+        assert!(looked_up() - before <= 50);
+        loop {
+            match google.adapter.validate(&order, line_items).await {
+                Err(AdServerError::NotYet { .. }) => {}
+                answered => return answered,
+            }
+        }
+    };
+    assert_eq!(validated(&many).await, Ok(Vec::new()));
     assert_eq!(looked_up(), 51);
-    // What is wrong is said at once.
+    // What is wrong is said when everything is known: the caller drops problems that are none of its own.
     let mut wrong = metros(600..660);
     wrong.currency = "EUR".to_owned();
-    let problems = google.adapter.validate(&order, &[wrong]).await.unwrap();
+    let problems = validated(&[wrong]).await.unwrap();
     let fields: Vec<&str> = problems.iter().map(|one| one.field.as_str()).collect();
     assert!(!fields.is_empty() && fields.iter().all(|field| *field == "pricing_option_id"));
-    assert_eq!(looked_up(), 101);
+    assert_eq!(looked_up(), 111);
     // A line item that is made after a restart takes several steps, too.
     let order = RemoteId("1".to_owned());
     let later = metros(700..760);
-    assert_eq!(google.adapter.create_line_item(&order, &later).await, Err(not_yet));
-    assert_eq!(looked_up(), 151);
-    assert!(google.adapter.create_line_item(&order, &later).await.is_ok());
-    assert_eq!(looked_up(), 161);
+    assert_eq!(google.adapter.create_line_item(&order, &later).await, Err(not_yet.clone()));
+    while google.adapter.create_line_item(&order, &later).await == Err(not_yet.clone()) {}
+    assert_eq!(looked_up(), 171);
 }
 
 #[tokio::test]
