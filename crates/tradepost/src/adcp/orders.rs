@@ -241,11 +241,11 @@ impl RemoteOrders {
                 Ok(found) => order.resolve(&begun.step, found, now),
                 // Whatever the look-up came to: what was begun is still in doubt.
                 Err(StepError::Refused { kind, detail }) => {
-                    order.ends_handled_at = Some(looked_at);
+                    order.note_ends(looked_at);
                     order.stop(kind, begun.step.name(), detail, now);
                 }
                 Err(StepError::Conflict { detail }) => {
-                    order.ends_handled_at = Some(looked_at);
+                    order.note_ends(looked_at);
                     order.stop(ProblemKind::Refused, begun.step.name(), detail, now);
                 }
                 Err(StepError::Missing { .. }) => order.resolve(&begun.step, None, now),

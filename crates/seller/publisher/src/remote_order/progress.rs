@@ -336,8 +336,13 @@ impl RemoteOrder {
             return;
         }
         // A step that was begun before an end and is refused after it was no try to end anything.
-        self.ends_handled_at = Some(begun.map_or(now, |begun| begun.at));
+        self.note_ends(begun.map_or(now, |begun| begun.at));
         self.stop(kind, step.name(), detail, now);
+    }
+
+    /// Stores that what had ended at a moment was handled. Another process, whose clock is behind, takes nothing of it back.
+    pub fn note_ends(&mut self, at: Timestamp) {
+        self.ends_handled_at = self.ends_handled_at.max(Some(at));
     }
 
     fn refuse_creative(&mut self, step: &RemoteStep, detail: &str) {
@@ -385,7 +390,7 @@ impl RemoteOrder {
         if self.marks != marks {
             return false;
         }
-        self.ends_handled_at = Some(now);
+        self.note_ends(now);
         if let Some(Untranslatable(why)) = wanted.and_then(|wanted| wanted.untranslatable.as_ref())
         {
             self.stop(ProblemKind::Untranslatable, "create_line_item", why.clone(), now);
