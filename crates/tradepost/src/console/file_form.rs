@@ -7,6 +7,8 @@ use futures_util::{FutureExt as _, future, stream};
 use multer::Multipart;
 use tradepost_document::http::MediaType;
 
+use super::route::LARGE_FORM;
+
 /// Maximum number of parts that are read: a form of the console has a handful.
 const MAX_PARTS: usize = 32;
 
@@ -19,7 +21,7 @@ pub(super) struct FormFile {
     /// Name at the sender's, without its folder and shortened.
     pub(super) name: String,
     /// Its content.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
 }
 
 /// Fields of a form, and its first file.
@@ -36,7 +38,7 @@ pub(super) fn is_one(content_type: &str) -> bool {
 
 /// Reads a form. `None` when the body is none, or is cut off.
 pub(super) fn read(content_type: &str, body: &[u8]) -> Option<FileForm> {
-    let boundary = multer::parse_boundary(content_type).ok()?;
+    let boundary = multer::parse_boundary(content_type).ok().filter(|named| !named.is_empty())?;
     let body = Bytes::copy_from_slice(body);
     let body = stream::once(future::ready(Ok::<_, Infallible>(body)));
     // All of the body is here, so that there is nothing to wait for.
@@ -46,6 +48,7 @@ pub(super) fn read(content_type: &str, body: &[u8]) -> Option<FileForm> {
 async fn read_parts(mut parts: Multipart<'_>) -> Option<FileForm> {
     let mut form = FileForm::default();
     let mut count = 0;
+    let mut text_bytes = 0;
     while let Some(part) = parts.next_field().await.ok()? {
         count += 1;
         if count > MAX_PARTS {
@@ -57,11 +60,17 @@ async fn read_parts(mut parts: Multipart<'_>) -> Option<FileForm> {
         match file_name {
             // A file input in which nothing was chosen sends a file without name and content.
             Some(named) if !named.is_empty() || !content.is_empty() => {
-                let file = FormFile { name: plain_name(&named), bytes: content.to_vec() };
+                let file = FormFile { name: plain_name(&named), bytes: content };
                 form.file.get_or_insert(file);
             }
             Some(_) => {}
-            None => form.fields.push((name, String::from_utf8_lossy(&content).into_owned())),
+            None => {
+                text_bytes += content.len();
+                if text_bytes > LARGE_FORM {
+                    return None;
+                }
+                form.fields.push((name, String::from_utf8_lossy(&content).into_owned()));
+            }
         }
     }
     Some(form)
@@ -95,7 +104,7 @@ mod tests {
             assert_eq!(form.fields, [field("proof", "abc"), field("columns", "")]);
             let file = form.file.unwrap();
             assert_eq!(
-                (file.name.as_str(), file.bytes.as_slice()),
+                (file.name.as_str(), file.bytes.as_ref()),
                 ("j\".csv", &b"a,b\r\n\r\n--1,2\r\n"[..])
             );
         }
@@ -108,7 +117,7 @@ mod tests {
         assert_eq!(read(TYPE, empty.as_bytes()), Some(FileForm::default()));
         let named = empty.replace("filename=\"\"", "filename=\"a.csv\"");
         let file = read(TYPE, named.as_bytes()).and_then(|form| form.file);
-        assert_eq!(file, Some(FormFile { name: "a.csv".to_owned(), bytes: Vec::new() }));
+        assert_eq!(file, Some(FormFile { name: "a.csv".to_owned(), bytes: Bytes::new() }));
     }
 
     #[test]
@@ -121,6 +130,8 @@ mod tests {
         let part = whole.strip_suffix("--").unwrap();
         let many = format!("{}--", part.repeat(MAX_PARTS + 1).replace("----x----x", "----x"));
         assert_eq!(read(TYPE, many.as_bytes()), None);
+        let long = whole.replace("\r\n1\r\n", &format!("\r\n{}\r\n", "1".repeat(LARGE_FORM + 1)));
+        assert_eq!(read(TYPE, long.as_bytes()), None);
         for content_type in ["text/plain", "multipart/form-data", "multipart/form-data; boundary="]
         {
             assert_eq!(read(content_type, whole.as_bytes()), None, "{content_type}");

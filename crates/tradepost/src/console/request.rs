@@ -10,6 +10,7 @@ use tradepost_dealer::consent::Sha256Hash;
 use tradepost_server::http::intake;
 
 use super::file_form::{self, FormFile};
+use super::route::LARGE_FORM;
 
 /// Form field with the proof that the console issued the form.
 pub const PROOF: &str = "proof";
@@ -84,7 +85,8 @@ impl ConsoleRequest {
     #[must_use]
     pub fn with_file_form(&self, body: &[u8]) -> Self {
         if !file_form::is_one(&self.content_type) {
-            return self.with_form(body);
+            // Only a file makes a form large.
+            return self.with_form(if body.len() > LARGE_FORM { &[] } else { body });
         }
         let read = file_form::read(&self.content_type, body).unwrap_or_default();
         Self { form: read.fields, file: read.file, ..self.clone() }

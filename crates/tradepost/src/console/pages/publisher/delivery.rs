@@ -125,6 +125,15 @@ impl Console {
             Ok(table) => self.store_file(visitor, &agent, table)?,
             Err(unusable) => DeliveryOutcome::Unusable(unusable),
         };
+        let filled = match outcome {
+            // The boxes are about one file: the next one must not be declared final by mistake.
+            DeliveryOutcome::Stored(_) => {
+                FilledDelivery { is_final: false, is_correction: false, ..filled }
+            }
+            DeliveryOutcome::Unsent
+            | DeliveryOutcome::Unusable(_)
+            | DeliveryOutcome::Refused(_) => filled,
+        };
         self.delivery_page(visitor, &agent, filled, outcome)
     }
 
