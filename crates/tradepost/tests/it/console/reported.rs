@@ -105,7 +105,7 @@ fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
         <div class="scroll" tabindex="0" role="region" aria-label="What was stored">
         <table class="ids">
         <caption class="unseen">Days that were stored, by media buy</caption>
-        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Final ones corrected</th><th scope="col" class="number">Impressions in all</th><th scope="col" class="number">Spend in all</th></tr></thead>
+        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Corrected</th><th scope="col" class="number">Impressions</th><th scope="col" class="number">Spend</th></tr></thead>
         <tbody>
         <tr><th scope="row"><a href="/console/buys/show?id=BUY">BUY</a></th><td class="number">2</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">3,000</td><td class="number">24.5 USD</td></tr>
         </tbody>
@@ -127,7 +127,7 @@ fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
         <div class="scroll" tabindex="0" role="region" aria-label="What was stored">
         <table class="ids">
         <caption class="unseen">Days that were stored, by media buy</caption>
-        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Final ones corrected</th><th scope="col" class="number">Impressions in all</th><th scope="col" class="number">Spend in all</th></tr></thead>
+        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Corrected</th><th scope="col" class="number">Impressions</th><th scope="col" class="number">Spend</th></tr></thead>
         <tbody>
         <tr><th scope="row"><a href="/console/buys/show?id=BUY">BUY</a></th><td class="number">1</td><td class="number">1</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">3,105</td><td class="number">25.34 USD</td></tr>
         </tbody>
@@ -147,7 +147,7 @@ fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
         <div class="scroll" tabindex="0" role="region" aria-label="What was stored">
         <table class="ids">
         <caption class="unseen">Days that were stored, by media buy</caption>
-        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Final ones corrected</th><th scope="col" class="number">Impressions in all</th><th scope="col" class="number">Spend in all</th></tr></thead>
+        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Corrected</th><th scope="col" class="number">Impressions</th><th scope="col" class="number">Spend</th></tr></thead>
         <tbody>
         <tr><th scope="row"><a href="/console/buys/show?id=BUY">BUY</a></th><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">3,105</td><td class="number">25.34 USD</td></tr>
         </tbody>
@@ -350,7 +350,7 @@ fn the_form_is_for_those_who_report_and_comes_from_the_console() {
         <div class="scroll" tabindex="0" role="region" aria-label="What was stored">
         <table class="ids">
         <caption class="unseen">Days that were stored, by media buy</caption>
-        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Final ones corrected</th><th scope="col" class="number">Impressions in all</th><th scope="col" class="number">Spend in all</th></tr></thead>
+        <thead><tr><th scope="col">Media buy</th><th scope="col" class="number">New days</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Unchanged</th><th scope="col" class="number">Made final</th><th scope="col" class="number">Corrected</th><th scope="col" class="number">Impressions</th><th scope="col" class="number">Spend</th></tr></thead>
         <tbody>
         <tr><th scope="row"><a href="/console/buys/show?id=BUY">BUY</a></th><td class="number">0</td><td class="number">1</td><td class="number">0</td><td class="number">0</td><td class="number">1</td><td class="number">990</td><td class="number">8 USD</td></tr>
         </tbody>
