@@ -306,7 +306,7 @@ fn authorities_that_are_named_and_missing_are_not_replaced() {
     for more in [&["discover", &url][..], &["discover", &url, "--ca", &dealer.ca]] {
         let (exit, _, said) = bare(more);
         let why = "SSL_CERT_FILE names no certificate that can be read";
-        assert!(exit == 10 && said.contains(why), "{exit} {said}");
+        assert!(exit == 1 && said.contains(why), "{exit} {said}");
     }
     for (file, why) in [("key.pem", "has no certificate "), ("nothing", "")] {
         let path = dealer.folder.path().join(file);
