@@ -213,9 +213,7 @@ impl DeliveryDays {
     /// Returns the figures of a package, over all days.
     #[must_use]
     pub fn total(&self, package_id: &str, figure: &str) -> MoneyAmount {
-        let reports = self.delivery.reports.iter();
-        let own = reports.filter(|report| report.package_id.as_deref() == Some(package_id));
-        own.map(|report| report.figure(figure)).sum()
+        self.delivery.package_total(package_id, figure)
     }
 
     /// Returns the delivery with all reports, the oldest first.

@@ -99,6 +99,12 @@ pub struct Period {
 pub(crate) const ALL_TIME: Period = Period { start: Timestamp::MIN, end: Timestamp::MAX };
 
 impl BuyDelivery {
+    /// Returns a figure of a package, over all its own reports.
+    pub(crate) fn package_total(&self, package_id: &str, figure: &str) -> MoneyAmount {
+        let own = self.reports.iter().filter(|one| one.package_id.as_deref() == Some(package_id));
+        own.map(|report| report.figure(figure)).sum()
+    }
+
     /// Returns the reports of a period.
     pub fn within(&self, period: Period) -> impl Iterator<Item = &DeliveryReport> {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))

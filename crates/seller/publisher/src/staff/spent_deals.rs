@@ -103,9 +103,7 @@ fn spent_deals(buy: &MediaBuy, delivery: &BuyDelivery, now: Timestamp) -> Vec<Sp
     let spent = running.filter_map(|package| {
         let end = package.end_time.unwrap_or(buy.end_time);
         let deal_id = package.deal_id(buy).filter(|_| now < end)?;
-        let reports = delivery.reports.iter();
-        let own = reports.filter(|report| report.package_id.as_ref() == Some(&package.package_id));
-        let spent: MoneyAmount = own.map(|report| report.figure("spend")).sum();
+        let spent = delivery.package_total(&package.package_id, "spend");
         let package_id = package.package_id.clone();
         let budget = package.budget;
         (spent >= budget).then_some(SpentDeal { package_id, deal_id, budget, spent, end })
