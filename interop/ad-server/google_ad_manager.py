@@ -169,17 +169,17 @@ def validation():
     assert found == [
         "pk_1 targeting_overlay.geo_postal_areas: The ad server cannot apply this targeting.",
         "pk_1 budget: The ad server bills viewable impressions and completed views of guaranteed products.",
+        "pk_1 targeting_overlay.geo_countries: The ad server cannot target KP.",
         "pk_2 pricing_option_id: The ad server bills an order in one currency.",
         "pk_2 targeting_overlay.daypart_targets: The ad server cannot apply this targeting.",
         "pk_2 product_id: The ad server needs the sizes of the product's formats.",
         "pk_2 product_id: The inventory is named as ad_unit/ID or placement/ID.",
-        "pk_4 budget: The ad server has flat rates of guaranteed products.",
-        "pk_4 targeting_overlay.geo_countries_exclude: A place is both targeted and excluded.",
-        "pk_1 targeting_overlay.geo_countries: The ad server cannot target KP.",
         "pk_2 pricing_option_id: The ad server bills in USD.",
         "pk_2 targeting_overlay.geo_regions: The ad server cannot target US-XX.",
         "pk_3 targeting_overlay.geo_metros: The ad server cannot target 999.",
         "pk_3 targeting_overlay.geo_metros: The ad server cannot target 5.",
+        "pk_4 budget: The ad server has flat rates of guaranteed products.",
+        "pk_4 targeting_overlay.geo_countries_exclude: A place is both targeted and excluded.",
     ], "\n".join(found)
     assert driver.ok("validate", order=order(), line_items=[line_item(targeting=TARGETING)]) == []
 

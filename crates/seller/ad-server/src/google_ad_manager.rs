@@ -202,6 +202,10 @@ impl AdServer for GoogleAdManager {
                 // take what is left for a complete answer.
                 self.geo_problems(line_item, &mut budget, &mut problems).await?;
             }
+            // What was found in several passes is told package by package.
+            problems.sort_by_key(|problem| {
+                line_items.iter().position(|one| one.package_id == problem.package_id)
+            });
             Ok(problems)
         })
     }
