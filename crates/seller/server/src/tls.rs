@@ -1,5 +1,4 @@
-//! TLS of the server: its own certificate, and the accepted client certificates (A2A 1.0 §7.1). `outgoing` is that of
-//! the connections that it makes.
+//! TLS of the server: its own certificate, and the accepted client certificates (A2A 1.0 §7.1).
 //!
 //! Versions 1.2 and 1.3 are supported, with the cipher suites of rustls and ring. A running server
 //! has an [`ServerIdentity`], which follows the files.
@@ -26,7 +25,6 @@ use crate::limit::{FAILURES, LimitKey, Limiter};
 
 pub mod challenge;
 pub mod client;
-pub mod outgoing;
 pub mod peer;
 
 mod der;

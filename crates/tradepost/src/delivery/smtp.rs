@@ -21,7 +21,6 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
-use tradepost_server::tls::outgoing;
 
 use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMessage};
 use crate::config::delivery::{Smtp, SmtpTls};
@@ -201,7 +200,7 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
         return Ok(parameters);
     }
     // A machine without authorities trusts those of Mozilla, unless the operator has chosen some.
-    outgoing::check_for_none().map_err(|fault| fault.chain())?;
+    tradepost_tls::check_bundled_apply().map_err(|error| error.to_string())?;
     let parameters = if smtp.ca_file.is_none() { bundled.build_rustls().ok() } else { None };
     parameters.ok_or_else(|| unusable.to_owned())
 }

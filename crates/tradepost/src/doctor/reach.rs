@@ -10,7 +10,6 @@ use tradepost_client::discover::is_this_machine;
 use tradepost_client::transport::innermost;
 use tradepost_document::http::date;
 use tradepost_document::json::{self, Value};
-use tradepost_server::tls::outgoing;
 use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
 
@@ -276,7 +275,7 @@ async fn fetch(
     instead: Option<SocketAddr>,
     examiner: &Examiner,
 ) -> Result<Fetched, String> {
-    let tls = outgoing::config(&[]).map_err(|fault| fault.chain())?;
+    let tls = tradepost_tls::client_config(&[]).map_err(|error| error.to_string())?;
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls)
         .user_agent(concat!("tradepost-doctor/", env!("CARGO_PKG_VERSION")))

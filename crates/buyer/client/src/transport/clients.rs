@@ -70,12 +70,12 @@ impl HttpTransport {
     }
 
     fn build(&self, version: HttpVersion, is_secure: bool) -> Result<Client, String> {
-        // A machine without certificates can still talk to a local agent.
-        let mut tls = if is_secure || self.network.is_plain_proxy_secure() {
-            self.network.tls()?
-        } else {
-            trusting_nobody()?
+        let needs_authorities = is_secure || self.network.is_plain_proxy_secure();
+        let tls = match needs_authorities {
+            true => self.network.tls(),
+            false => tradepost_tls::client_config_without_authorities(),
         };
+        let mut tls = tls.map_err(|error| error.to_string())?;
         let (builder, protocol) = match version {
             HttpVersion::One => (builder(self.limits).http1_only(), "http/1.1"),
             HttpVersion::Two => (builder(self.limits).http2_prior_knowledge(), "h2"),
@@ -101,14 +101,4 @@ fn builder(limits: TransportLimits) -> ClientBuilder {
         .no_proxy()
         .timeout(limits.timeout)
         .connect_timeout(limits.connect.min(limits.timeout))
-}
-
-/// Returns a TLS configuration that trusts no certificate, for clients that connect without TLS.
-fn trusting_nobody() -> Result<rustls::ClientConfig, String> {
-    let provider = rustls::crypto::ring::default_provider();
-    let builder = rustls::ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    let roots = rustls::RootCertStore::empty();
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }

@@ -4,7 +4,6 @@
 //! private networks never go through a proxy, whatever the variables say: the proxy would resolve them in its
 //! own network, and could read requests that are sent in clear text only because they stay local.
 
-use std::env;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -12,13 +11,10 @@ use std::sync::Arc;
 
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Proxy, Url};
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
+use tradepost_tls::TlsError;
 
 use super::{ExchangeNumber, TrafficLog};
 use crate::discover::is_local;
@@ -165,56 +161,12 @@ impl Network {
         proxy.is_some_and(|proxy| proxy.scheme() == "https")
     }
 
-    /// Returns the TLS configuration. It trusts the machine's authorities and those that were added. On a
-    /// machine without any, such as a minimal container, it trusts Mozilla's authorities, which are built
-    /// into the program.
+    /// Returns the TLS configuration, which trusts the machine's authorities and those that were added.
     ///
     /// # Errors
-    /// The reason why no verifier could be set up, in words.
-    pub(super) fn tls(&self) -> Result<ClientConfig, String> {
-        let provider = Arc::new(ring::default_provider());
-        let verifier = self.verifier(&provider).map_err(|error| error.to_string())?;
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?;
-        // This verifier checks as much as rustls's own: it is that of the platform, or rustls's.
-        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
-        Ok(builder.with_no_client_auth())
-    }
-
-    fn verifier(
-        &self,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, Box<dyn StdError>> {
-        match Verifier::new(Arc::clone(provider)) {
-            Ok(verifier) if self.authorities.is_empty() => return Ok(Arc::new(verifier)),
-            Ok(_) => {
-                let added = self.authorities.iter().cloned();
-                return Ok(Arc::new(Verifier::new_with_extra_roots(added, Arc::clone(provider))?));
-            }
-            Err(_) => check_for_none()?,
-        }
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        for certificate in &self.authorities {
-            roots.add(certificate.clone())?;
-        }
-        let verifier =
-            WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
-        Ok(verifier.build()?)
-    }
-}
-
-/// Checks that the machine has no authorities because nobody has given it any: those that somebody has named are not
-/// replaced by Mozilla's, which are more.
-fn check_for_none() -> Result<(), Box<dyn StdError>> {
-    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
-        if env::var_os(name).is_some_and(|set| !set.is_empty()) {
-            return Err(format!("{name} names no certificate that can be read").into());
-        }
-    }
-    match rustls_native_certs::load_native_certs().errors.into_iter().next() {
-        Some(why) => Err(format!("the machine's certificates cannot be read: {why}").into()),
-        None => Ok(()),
+    /// When the machine's authorities cannot be read.
+    pub(super) fn tls(&self) -> Result<ClientConfig, TlsError> {
+        tradepost_tls::client_config(&self.authorities)
     }
 }
 

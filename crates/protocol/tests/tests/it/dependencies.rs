@@ -97,6 +97,16 @@ const SENTENCES: &[Sentence] = &[
         ],
         unsaid: &["std::env::", "std::process", "std::thread", "TcpStream", "::now()"],
     },
+    // Which authorities a connection trusts.
+    Sentence {
+        folder: "protocol/tls",
+        knows: &[],
+        without: &[
+            "tokio", "axum", "tower", "hyper", "reqwest", "rmcp", "rusqlite", "sqlx", "postgres",
+            "tonic", "tracing", "clap",
+        ],
+        unsaid: &["std::process", "std::thread", "TcpStream", "::now()"],
+    },
     // What failed in an answer, and what to do about it. Has neither network nor clock, so that it runs anywhere.
     Sentence {
         folder: "buyer/recovery",
@@ -107,7 +117,7 @@ const SENTENCES: &[Sentence] = &[
     // Acts on the network for a buyer, and keeps nothing. It receives push deliveries (axum).
     Sentence {
         folder: "buyer/client",
-        knows: &["a2a", "aap", "adcp", "document", "keys", "mcp", "recovery"],
+        knows: &["a2a", "aap", "adcp", "document", "keys", "mcp", "recovery", "tls"],
         without: &["rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap"],
         unsaid: FILES,
     },
@@ -159,7 +169,7 @@ const SENTENCES: &[Sentence] = &[
     // dealer, a publisher or a database.
     Sentence {
         folder: "seller/server",
-        knows: &["a2a", "document", "keys", "mcp"],
+        knows: &["a2a", "document", "keys", "mcp", "tls"],
         without: &["rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap", "tracing-subscriber"],
         unsaid: &[
             "std::env::",
@@ -178,7 +188,7 @@ const SENTENCES: &[Sentence] = &[
     // What servers, dealers and publishers ask to be kept. Their SQL is here and nowhere else.
     Sentence {
         folder: "seller/store",
-        knows: &["a2a", "aap", "dealer", "document", "keys", "publisher", "server"],
+        knows: &["a2a", "aap", "dealer", "document", "keys", "publisher", "server", "tls"],
         without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
@@ -248,6 +258,7 @@ const SENTENCES: &[Sentence] = &[
             "sandbox",
             "server",
             "store",
+            "tls",
             "ucp",
         ],
         without: &["openssl", "native-tls", "rusqlite", "postgres", "sqlx"],

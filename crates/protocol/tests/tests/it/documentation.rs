@@ -16,6 +16,7 @@ const LIBRARIES: &[&str] = &[
     "protocol/adcp",
     "protocol/ucp",
     "protocol/keys",
+    "protocol/tls",
     "buyer/recovery",
     "buyer/client",
     "buyer/probe",

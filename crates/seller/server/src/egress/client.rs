@@ -4,12 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, redirect};
-use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 
 use super::Egress;
 use crate::fault::InternalError;
-use crate::tls::outgoing;
 
 /// Maximum idle time of a connection.
 const IDLE: Duration = Duration::from_secs(30);
@@ -65,22 +63,14 @@ fn finish(
     secure: bool,
     roots: &[CertificateDer<'static>],
 ) -> Result<Client, InternalError> {
-    let mut tls = if secure { outgoing::config(roots)? } else { without_tls()? };
+    let tls = match secure {
+        true => tradepost_tls::client_config(roots),
+        false => tradepost_tls::client_config_without_authorities(),
+    };
+    let mut tls = tls.map_err(InternalError::on("setting TLS up"))?;
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     let builder = builder.https_only(secure).tls_backend_preconfigured(tls);
     builder.build().map_err(InternalError::on("making an HTTP client"))
-}
-
-/// Creates a configuration that trusts nobody, because reading authorities takes time, and a client for addresses
-/// without TLS needs none.
-fn without_tls() -> Result<ClientConfig, InternalError> {
-    let provider = rustls::crypto::ring::default_provider();
-    let tls = ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .map_err(InternalError::on("setting TLS up"))?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    Ok(tls)
 }
 
 /// Resolver of the client: it returns checked addresses, and the client connects to no others.

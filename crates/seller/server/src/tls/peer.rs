@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{der, outgoing};
+use super::der;
 
 /// Certificate of a trusted server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,8 @@ pub async fn look(
     }
     let name = ServerName::try_from(bare.to_owned())
         .map_err(|_| PeerError::Untrusted("its name cannot be in a certificate".to_owned()))?;
-    let config = outgoing::config(&[]).map_err(|fault| PeerError::Untrusted(fault.chain()))?;
+    let config = tradepost_tls::client_config(&[])
+        .map_err(|error| PeerError::Untrusted(error.to_string()))?;
     let connector = TlsConnector::from(Arc::new(config));
     let secured = connector.connect(name, stream).await;
     let secured = secured.map_err(|error| PeerError::Untrusted(error.to_string()))?;

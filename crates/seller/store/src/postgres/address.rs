@@ -4,14 +4,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
-use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls_platform_verifier::Verifier;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -100,22 +96,13 @@ impl DatabaseUrl {
         if !self.is_encrypted {
             return Ok(None);
         }
-        let provider = Arc::new(ring::default_provider());
         let roots = match &self.roots {
             Some(file) => CertificateDer::pem_file_iter(file)
-                .and_then(Iterator::collect)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
                 .map_err(InternalError::on("reading the certificates of sslrootcert"))?,
             None => Vec::new(),
         };
-        let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
-            .map_err(InternalError::on(WHAT))?;
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(InternalError::on(WHAT))?
-            // rustls calls every verifier but its own dangerous; this is the system's.
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+        let config = tradepost_tls::client_config(&roots).map_err(InternalError::on(WHAT))?;
         Ok(Some(MakeRustlsConnect::new(config)))
     }
 }
