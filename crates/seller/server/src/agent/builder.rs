@@ -89,6 +89,7 @@ pub struct AgentBuilder {
     egress: Option<Egress>,
     max_file_bytes: Option<usize>,
     is_older: bool,
+    compares_ids: bool,
 }
 
 impl AgentBuilder {
@@ -105,6 +106,7 @@ impl AgentBuilder {
             egress: None,
             max_file_bytes: None,
             is_older: false,
+            compares_ids: true,
         }
     }
 
@@ -145,8 +147,16 @@ impl AgentBuilder {
         Self { is_older: true, ..self }
     }
 
+    /// Treats each message as a new one, for clients that use a `messageId` more than once. A message that is sent again
+    /// because its answer was lost begins another task then.
+    #[must_use]
+    pub fn without_repeat_detection(self) -> Self {
+        Self { compares_ids: false, ..self }
+    }
+
     /// Builds the agent with a function that decides about each message. A message that an authenticated caller repeats
-    /// gets the task of the first ([`TaskService::recording_once`]), and the function does not see it again.
+    /// gets the task of the first ([`TaskService::recording_once`]), and the function does not see it again, unless
+    /// [`Self::without_repeat_detection`] was called.
     ///
     /// # Errors
     /// When the card disagrees with the authentication, with every difference, when that is of an agent with another
@@ -155,7 +165,8 @@ impl AgentBuilder {
         self,
         decide: impl Fn(MessageCall<'_>) -> Result<MessagePlan, A2aRefusal> + Send + Sync + 'static,
     ) -> Result<BuiltAgent, AgentError> {
-        let Self { id, mut card, auth, clock, log, egress, max_file_bytes, is_older } = self;
+        let Self { id, mut card, auth, clock, log, egress, max_file_bytes, is_older, compares_ids } =
+            self;
         let auth = auth.unwrap_or_else(|| Authenticator::open_to_all(&id));
         if auth.agent_id() != id {
             return Err(AgentError::OtherId { agent: id, auth: auth.agent_id().to_owned() });
@@ -171,7 +182,10 @@ impl AgentBuilder {
         };
         check_card(&card, &auth)?;
         let log = log.unwrap_or_else(|| Arc::new(MemoryStore::default()));
-        let mut tasks = TaskService::open(log, clock, &id)?.recording_once();
+        let mut tasks = TaskService::open(log, clock, &id)?;
+        if compares_ids {
+            tasks = tasks.recording_once();
+        }
         if let Some(egress) = egress {
             tasks = tasks.calling(egress);
         }

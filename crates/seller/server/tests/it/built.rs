@@ -1,6 +1,7 @@
 //! An agent from the builder: what it knows of a call, messages that are sent twice, files, and the signal that work is
 //! no longer wanted.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,6 +31,11 @@ struct Seen {
 
 /// Starts an agent that accepts two callers and everybody else.
 async fn start() -> (Client, Arc<Seen>) {
+    start_with(|builder| builder).await
+}
+
+/// As [`start`], with further settings.
+async fn start_with(settings: impl FnOnce(AgentBuilder) -> AgentBuilder) -> (Client, Arc<Seen>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut card = card::describe("Built", "Does as told.", &format!("http://{address}"));
@@ -39,9 +45,10 @@ async fn start() -> (Client, Arc<Seen>) {
         .allow("of bob", Principal::new("bob", Scopes::All));
     let seen = Arc::new(Seen::default());
     let kept = Arc::clone(&seen);
-    let agent = AgentBuilder::new("built", card)
+    let builder = AgentBuilder::new("built", card)
         .with_auth(Authenticator::open_to_all("built").with_method(tokens))
-        .with_max_file_bytes(4)
+        .with_max_file_bytes(4);
+    let agent = settings(builder)
         .build(move |call| {
             *kept.decisions.lock().unwrap() += 1;
             kept.signals.lock().unwrap().push(call.context.cancellation.clone());
@@ -130,6 +137,18 @@ async fn a_message_sent_twice_gets_one_task() {
     let anonymous = send(&client, None, &say("m", "hello")).await;
     let anonymous_again = send(&client, None, &say("m", "hello")).await;
     assert_ne!(id(&anonymous), id(&anonymous_again), "nobody knows who is the same");
+}
+
+#[tokio::test]
+async fn each_message_is_new_without_repeat_detection() {
+    let (client, seen) = start_with(AgentBuilder::without_repeat_detection).await;
+    let mut ids = BTreeSet::new();
+    for text in ["hello", "hello", "something else"] {
+        let answer = send(&client, Some("ada"), &say("m", text)).await;
+        let id = answer["result"]["task"]["id"].as_str().map(str::to_owned);
+        assert!(ids.insert(id.unwrap()), "{answer}");
+    }
+    assert_eq!((ids.len(), *seen.decisions.lock().unwrap()), (3, 3));
 }
 
 #[tokio::test]
