@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use crate::account::Account;
-use crate::ad_server::ExternalId;
 use crate::buy::{MediaBuy, Package};
 use crate::creative::{self, Creative};
 use crate::money::MoneyAmount;
 use crate::remote_order::RemoteOrder;
+use crate::staff::spent_deals::SpentDeal;
 use crate::store::{New, StoreTx, Stored, kept};
 use crate::task::SubmittedTask;
 
@@ -193,17 +193,6 @@ impl StaffEvent {
 /// What has to be done about a deal that has spent its budget.
 const SPENT_DEAL_REMEDY: &str = "Pause the deal at the exchange: pausing the media buy does that. Or agree with the buyer on a larger budget.";
 
-/// A deal that has spent its budget.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SpentDeal {
-    pub(crate) package_id: String,
-    pub(crate) deal_id: ExternalId,
-    pub(crate) budget: MoneyAmount,
-    pub(crate) spent: MoneyAmount,
-    /// End of its flight.
-    pub(crate) end: Timestamp,
-}
-
 /// Recorder of the events of one publisher at a moment.
 #[derive(Clone, Copy)]
 pub struct StaffEventRecorder<'s> {
@@ -345,10 +334,10 @@ impl StaffEventRecorder<'_> {
         let subject = StaffEventSubject::Deal;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, &kept.record.owner);
         let event = event.of_buy(buy).of_account(account.as_ref().map(|account| &account.thing));
-        let SpentDeal { package_id, deal_id, budget, spent, .. } = deal;
+        let SpentDeal { package_id, deal_id, budget, spent, currency, .. } = deal;
         let problem = format!(
-            "The deal {} of the package {package_id} has spent {spent} of {budget} {}.",
-            deal_id.0, buy.currency
+            "The deal {} of the package {package_id} has spent {spent} of {budget} {currency}.",
+            deal_id.0
         );
         let problem = Some(problem);
         let remedy = Some(SPENT_DEAL_REMEDY.to_owned());

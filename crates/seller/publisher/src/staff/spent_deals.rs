@@ -11,15 +11,15 @@ use crate::ad_server::ExternalId;
 use crate::buy::report::{BuyDelivery, DEAL_SPENT};
 use crate::buy::{MediaBuy, Package};
 use crate::money::MoneyAmount;
-use crate::staff_event::{SpentDeal, StaffEventRecorder};
+use crate::staff_event::StaffEventRecorder;
 use crate::store::{Changes, Order, Query, Stored};
 
 /// Maximum number of media buys that are listed, the newest first.
 const MAX_LISTED: usize = 200;
 
-/// A deal that has spent its budget.
+/// A deal that has spent its budget, and is neither paused nor over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunningSpentDeal {
+pub struct SpentDeal {
     /// The media buy.
     pub media_buy_id: String,
     /// The package.
@@ -32,13 +32,15 @@ pub struct RunningSpentDeal {
     pub spent: MoneyAmount,
     /// Currency of both.
     pub currency: String,
+    /// End of its flight.
+    pub end: Timestamp,
 }
 
-/// Returns the deals that have spent their budgets and are neither paused nor over, those of the newest media buys first.
+/// Returns the deals that have spent their budgets, those of the newest media buys first.
 ///
 /// # Errors
 /// When the store fails.
-pub fn running_spent_deals(view: StaffView<'_>) -> Result<Vec<RunningSpentDeal>, InternalError> {
+pub fn list_spent_deals(view: StaffView<'_>) -> Result<Vec<SpentDeal>, InternalError> {
     let query = Query {
         states: vec![DEAL_SPENT.to_owned()],
         // Those whose flight is over are not read, however many there are.
@@ -56,12 +58,7 @@ pub fn running_spent_deals(view: StaffView<'_>) -> Result<Vec<RunningSpentDeal>,
     let mut found = Vec::new();
     for delivery in deliveries {
         let Some(buy) = buys.get(&delivery.record.id) else { continue };
-        found.extend(spent_deals(buy, &delivery.thing, view.now).into_iter().map(|deal| {
-            let SpentDeal { package_id, deal_id, budget, spent, .. } = deal;
-            let media_buy_id = buy.media_buy_id.clone();
-            let currency = buy.currency.clone();
-            RunningSpentDeal { media_buy_id, package_id, deal_id, budget, spent, currency }
-        }));
+        found.extend(spent_deals(buy, &delivery.thing, view.now));
     }
     Ok(found)
 }
@@ -94,7 +91,7 @@ pub(crate) fn follow_deal_budgets(
     Ok(())
 }
 
-/// Returns the running deals of a media buy whose budgets are spent.
+/// Returns the deals of a media buy that have spent their budgets.
 fn spent_deals(buy: &MediaBuy, delivery: &BuyDelivery, now: Timestamp) -> Vec<SpentDeal> {
     if buy.is_paused() || buy.status_at(now).is_terminal() {
         return Vec::new();
@@ -104,9 +101,15 @@ fn spent_deals(buy: &MediaBuy, delivery: &BuyDelivery, now: Timestamp) -> Vec<Sp
         let end = package.end_time.unwrap_or(buy.end_time);
         let deal_id = package.deal_id(buy).filter(|_| now < end)?;
         let spent = delivery.package_total(&package.package_id, "spend");
-        let package_id = package.package_id.clone();
-        let budget = package.budget;
-        (spent >= budget).then_some(SpentDeal { package_id, deal_id, budget, spent, end })
+        (spent >= package.budget).then(|| SpentDeal {
+            media_buy_id: buy.media_buy_id.clone(),
+            package_id: package.package_id.clone(),
+            deal_id,
+            budget: package.budget,
+            spent,
+            currency: buy.currency.clone(),
+            end,
+        })
     });
     spent.collect()
 }

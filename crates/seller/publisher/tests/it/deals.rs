@@ -12,7 +12,7 @@ use tradepost_publisher::catalogue::{
 };
 use tradepost_publisher::profile::{AdServerProfile, PublisherProfile};
 use tradepost_publisher::staff::StaffView;
-use tradepost_publisher::staff::spent_deals::running_spent_deals;
+use tradepost_publisher::staff::spent_deals::list_spent_deals;
 use tradepost_publisher::store::EntityKind;
 
 use crate::creatives::banner;
@@ -113,7 +113,7 @@ fn people_are_told_when_a_deal_has_spent_its_budget() {
         let deals = shop
             .harness
             .store
-            .look(|reader| running_spent_deals(StaffView { publisher, reader, now }));
+            .look(|reader| list_spent_deals(StaffView { publisher, reader, now }));
         deals.unwrap().into_iter().map(|deal| deal.deal_id.0).collect()
     };
     assert_eq!(running(&shop), Vec::<String>::new());
@@ -313,7 +313,7 @@ fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read
         let listed = shop
             .harness
             .store
-            .look(|reader| running_spent_deals(StaffView { publisher, reader, now }));
+            .look(|reader| list_spent_deals(StaffView { publisher, reader, now }));
         listed.unwrap().len()
     };
     assert_eq!(listed(&shop, "2026-07-06T00:00:00Z"), 4);

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
-use tradepost_publisher::staff::spent_deals::{RunningSpentDeal, running_spent_deals};
+use tradepost_publisher::staff::spent_deals::{SpentDeal, list_spent_deals};
 use tradepost_publisher::staff::waiting::{WaitingCursor, WaitingItem, WaitingPage, waiting};
 use tradepost_publisher::staff::{DecisionSubject, StaffView};
 
@@ -54,8 +54,8 @@ struct FailedMessage {
 }
 
 impl SpentDealRow {
-    fn new(deal: RunningSpentDeal) -> Self {
-        let RunningSpentDeal { media_buy_id, deal_id, budget, spent, currency, .. } = deal;
+    fn new(deal: SpentDeal) -> Self {
+        let SpentDeal { media_buy_id, deal_id, budget, spent, currency, .. } = deal;
         let spent = amount(&spent.to_string());
         let budget = amount(&budget.to_string());
         Self {
@@ -84,7 +84,7 @@ impl Console {
             if after.is_none() {
                 stopped = self.stopped_buys(visitor, &publisher, &here)?;
                 let spent = agent.publisher_store().look(|reader| {
-                    running_spent_deals(StaffView { publisher: &publisher, reader, now })
+                    list_spent_deals(StaffView { publisher: &publisher, reader, now })
                 })?;
                 spent_deals = spent.into_iter().map(SpentDealRow::new).collect();
             }
