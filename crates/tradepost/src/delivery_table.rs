@@ -11,8 +11,10 @@ use tradepost_document::json::object;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff::reported::{MAX_ROWS, ReportField, ReportedDay, RowProblem};
 
-use crate::product_table::cells::{self, CellMistake};
-use crate::text_table::{self, RowMistake, TableUnreadable, TextRow, TextTable, TextTableLimits};
+use crate::text_table::cells::{self, CellMistake};
+use crate::text_table::{
+    self, ColumnMapping, RowMistake, TableUnreadable, TextRow, TextTable, TextTableLimits,
+};
 
 pub mod document;
 mod export;
@@ -29,8 +31,7 @@ pub const MAX_LISTED: usize = 1_000;
 const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
-    headings_hint: "name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with \
-                    --column FIELD=HEADING",
+    headings_hint: "name the columns media_buy_id, package_id, date, impressions, clicks and spend",
 };
 
 /// Delivery that was read.
@@ -57,18 +58,22 @@ pub struct FieldColumn {
     pub heading: String,
 }
 
-/// Reads a table of delivery. `choices` are headings that are given for fields.
+/// Reads a table of delivery. `choices` are headings that are given for fields, and `mapping` is how more can be given.
 ///
 /// # Errors
 /// Fails when the file is no table, is too large, or has no headings that are recognised. Problems of rows are in the
 /// result.
-pub fn read(bytes: &[u8], choices: &[HeadingChoice]) -> Result<DeliveryTable, TableUnreadable> {
-    let table = text_table::read(bytes, &LIMITS, |cell| export::is_known(cell, choices))?;
+pub fn read(
+    bytes: &[u8],
+    choices: &[HeadingChoice],
+    mapping: ColumnMapping,
+) -> Result<DeliveryTable, TableUnreadable> {
+    let table = text_table::read(bytes, &LIMITS, mapping, |cell| export::is_known(cell, choices))?;
     let reader = TableReader::new(&table, choices);
     let mut read = DeliveryTable {
         columns: reader.field_columns(),
         ignored_columns: reader.ignored_columns(),
-        problems: reader.heading_problems(choices),
+        problems: reader.heading_problems(choices, mapping),
         ..DeliveryTable::default()
     };
     if !read.problems.is_empty() {
@@ -92,11 +97,12 @@ pub fn read(bytes: &[u8], choices: &[HeadingChoice]) -> Result<DeliveryTable, Ta
 pub fn read_file(
     bytes: &[u8],
     choices: &[HeadingChoice],
+    mapping: ColumnMapping,
 ) -> Result<DeliveryTable, TableUnreadable> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let is_document = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
     if bytes.len() > MAX_BYTES || !is_document {
-        return read(bytes, choices);
+        return read(bytes, choices, mapping);
     }
     let rows = document::read_file(text).map_err(|message| TableUnreadable {
         message,
@@ -190,7 +196,11 @@ impl<'t> TableReader<'t> {
     }
 
     /// Returns the problems of the headings: fields that are missing, and fields with several columns.
-    fn heading_problems(&self, choices: &[HeadingChoice]) -> Vec<RowProblem> {
+    fn heading_problems(
+        &self,
+        choices: &[HeadingChoice],
+        mapping: ColumnMapping,
+    ) -> Vec<RowProblem> {
         let row = self.table.heading_row;
         let mut problems = Vec::new();
         let columns = self.field_columns();
@@ -199,17 +209,17 @@ impl<'t> TableReader<'t> {
             own.map(|column| column.heading.as_str()).collect()
         };
         for choice in choices {
-            let mistake = text_table::absent(&choice.heading, &self.table.headings);
+            let mistake = text_table::absent(&choice.heading, &self.table.headings, mapping);
             problems.extend(mistake.map(|mistake| row_problem(row, &mistake)));
         }
         for field in ReportField::ALL.iter().copied() {
-            let mistake = text_table::repeated(field.name(), &of(field));
+            let mistake = text_table::repeated(field.name(), &of(field), mapping);
             problems.extend(mistake.map(|mistake| row_problem(row, &mistake)));
         }
         for field in [ReportField::Date, ReportField::Impressions, ReportField::Spend] {
             if of(field).is_empty() {
                 let message = format!("no column holds {field}");
-                let hint = format!("name it: --column \"{field}=HEADING\"");
+                let hint = format!("name it: {}", mapping.hint(field.name(), "HEADING"));
                 problems.push(RowProblem::of_row(row, &message, &hint));
             }
         }

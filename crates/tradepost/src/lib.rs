@@ -32,6 +32,6 @@ pub mod refusals;
 pub mod spreadsheet;
 pub mod step_test;
 pub mod test_sale;
-mod text_table;
+pub mod text_table;
 pub mod traces;
 pub mod wiring;

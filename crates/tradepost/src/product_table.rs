@@ -9,15 +9,15 @@ use serde::Serialize;
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::money::CURRENCIES;
 
-use self::cells::{CellAmount, CellMistake};
-use crate::text_table::RowMistake;
+use crate::text_table::cells::{self, CellAmount, CellMistake};
+use crate::text_table::{ColumnMapping, RowMistake};
 
-pub(crate) mod cells;
 pub mod field;
 mod formats;
 pub mod merge;
 mod product;
 mod sheet;
+mod words;
 
 pub use field::ProductField;
 pub use merge::{MergedCatalogue, merge};
@@ -26,6 +26,9 @@ pub use crate::text_table::TableUnreadable;
 
 /// Maximum size of a table in bytes.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// How headings are given: tables of products are imported by the command line alone.
+const MAPPING: ColumnMapping = ColumnMapping::CommandLine;
 
 /// Maximum number of rows of a table.
 pub const MAX_ROWS: usize = 20_000;

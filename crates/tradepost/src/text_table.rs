@@ -3,6 +3,8 @@
 
 use csv::{ReaderBuilder, StringRecord};
 
+pub(crate) mod cells;
+
 /// Separators that are tried.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -36,6 +38,49 @@ pub(crate) struct TextTableLimits {
     pub(crate) rows: usize,
     /// What to do when there is no row of headings.
     pub(crate) headings_hint: &'static str,
+}
+
+/// How somebody who hands a table over can say which column holds a field, so that hints name the way they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnMapping {
+    /// By the option `--column` of the command line.
+    CommandLine,
+    /// In the field of the console's form.
+    Form,
+    /// Not at all, so that headings have to be changed.
+    Headings,
+}
+
+impl ColumnMapping {
+    /// Returns what to do for a column to hold `field`. `heading` is its heading, or a word that stands for it.
+    pub(crate) fn hint(self, field: &str, heading: &str) -> String {
+        match self {
+            Self::CommandLine => format!("--column \"{field}={heading}\""),
+            Self::Form => {
+                format!("\"{field}={heading}\" under \"Columns that are not recognised\"")
+            }
+            Self::Headings => format!("make {field:?} the heading of one column alone"),
+        }
+    }
+
+    /// Returns what can be done beside naming columns by their known headings, as the end of a sentence.
+    pub(crate) fn alternative(self) -> &'static str {
+        match self {
+            Self::CommandLine => ", or map them with --column FIELD=HEADING",
+            Self::Form => {
+                ", or map them with FIELD=HEADING under \"Columns that are not recognised\""
+            }
+            Self::Headings => "",
+        }
+    }
+
+    fn chooser(self) -> &'static str {
+        match self {
+            Self::CommandLine => "--column",
+            Self::Form => "the form",
+            Self::Headings => "a choice",
+        }
+    }
 }
 
 /// Mistake in the headings, or in a row as a whole.
@@ -79,21 +124,29 @@ impl TextRow {
 }
 
 /// Returns the mistake of a heading that is chosen for a field and is not in the table.
-pub(crate) fn absent(chosen: &str, headings: &[String]) -> Option<RowMistake> {
+pub(crate) fn absent(
+    chosen: &str,
+    headings: &[String],
+    mapping: ColumnMapping,
+) -> Option<RowMistake> {
     let is_there = headings.iter().any(|heading| normalised(heading) == normalised(chosen));
     (!is_there).then(|| RowMistake {
-        message: format!("there is no column {chosen:?}, which --column names"),
+        message: format!("there is no column {chosen:?}, which {} names", mapping.chooser()),
         hint: format!("the headings are {}", headings.join(", ")),
     })
 }
 
 /// Returns the mistake of several headings for one field.
-pub(crate) fn repeated(field: &str, headings: &[&str]) -> Option<RowMistake> {
+pub(crate) fn repeated(
+    field: &str,
+    headings: &[&str],
+    mapping: ColumnMapping,
+) -> Option<RowMistake> {
     let [first, _, ..] = headings else { return None };
     let listed: Vec<String> = headings.iter().map(|heading| format!("{heading:?}")).collect();
     Some(RowMistake {
         message: format!("the columns {} all hold {field}", listed.join(", ")),
-        hint: format!("say which one counts: --column \"{field}={first}\""),
+        hint: format!("say which one counts: {}", mapping.hint(field, first)),
     })
 }
 
@@ -112,6 +165,7 @@ struct FoundHeadings {
 pub(crate) fn read(
     bytes: &[u8],
     limits: &TextTableLimits,
+    mapping: ColumnMapping,
     is_known: impl Fn(&str) -> bool,
 ) -> Result<TextTable, TableUnreadable> {
     let text = decoded(bytes, limits.bytes)?;
@@ -132,7 +186,7 @@ pub(crate) fn read(
         // The headings may be inside of an open cell.
         let no_headings = || TableUnreadable {
             message: format!("none of the first {HEAD} rows has headings that are recognised"),
-            hint: limits.headings_hint.to_owned(),
+            hint: format!("{}{}", limits.headings_hint, mapping.alternative()),
         };
         return Err(open_row(&text, b',').map_or_else(no_headings, open_cell));
     };

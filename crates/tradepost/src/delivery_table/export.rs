@@ -8,7 +8,7 @@ use tradepost_document::format::is_date;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff::reported::ReportField;
 
-use crate::product_table::cells::{self, CellAmount, CellMistake, compact, is_thousands, quoted};
+use crate::text_table::cells::{self, CellAmount, CellMistake, compact, is_thousands, quoted};
 use crate::text_table::normalised;
 
 /// Heading that is given for a field.

@@ -7,7 +7,7 @@ use super::*;
 fn shown(text: &[u8], choices: &[&str]) -> String {
     let choices: Vec<HeadingChoice> =
         choices.iter().map(|choice| choice.parse().unwrap()).collect();
-    let table = match read(text, &choices) {
+    let table = match read(text, &choices, ColumnMapping::CommandLine) {
         Ok(table) => table,
         Err(TableUnreadable { message, hint }) => return format!("{message}; {hint}\n"),
     };
@@ -258,6 +258,31 @@ fn headings_that_are_missing_or_doubled_are_problems() {
 }
 
 #[test]
+fn hints_name_the_way_in_which_headings_can_be_given() {
+    let hints = |mapping| {
+        let double = "date,package_id,impressions,total impressions\n2026-07-01,9,1,2\n";
+        let found = read(double.as_bytes(), &[], mapping).unwrap();
+        let mut hints: Vec<_> =
+            found.problems.into_iter().map(|problem| format!("{}\n", problem.hint)).collect();
+        hints.push(read(b"a,b\n1,2\n", &[], mapping).unwrap_err().hint);
+        hints.concat()
+    };
+    expect![[r#"
+        say which one counts: --column "impressions=impressions"
+        name it: --column "spend=HEADING"
+        name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with --column FIELD=HEADING"#]].assert_eq(&hints(ColumnMapping::CommandLine));
+    expect![[r#"
+        say which one counts: "impressions=impressions" under "Columns that are not recognised"
+        name it: "spend=HEADING" under "Columns that are not recognised"
+        name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with FIELD=HEADING under "Columns that are not recognised""#]].assert_eq(&hints(ColumnMapping::Form));
+    expect![[r#"
+        say which one counts: make "impressions" the heading of one column alone
+        name it: make "spend" the heading of one column alone
+        name the columns media_buy_id, package_id, date, impressions, clicks and spend"#]]
+    .assert_eq(&hints(ColumnMapping::Headings));
+}
+
+#[test]
 fn sizes_are_limited() {
     let long =
         format!("date,package,impressions,spend\n{}", "2026-07-01,p,1,1\n".repeat(MAX_ROWS + 1));
@@ -295,7 +320,7 @@ fn sizes_are_limited() {
     "#]]
     .assert_eq(&shown(&large, &[]));
     let full = format!("date,package,impressions,spend\n{}", "2026-07-01,p,1,1\n".repeat(MAX_ROWS));
-    assert_eq!(read(full.as_bytes(), &[]).unwrap().days.len(), MAX_ROWS);
+    assert_eq!(read(full.as_bytes(), &[], ColumnMapping::Form).unwrap().days.len(), MAX_ROWS);
 }
 
 #[test]
@@ -340,7 +365,7 @@ proptest::proptest! {
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let mut file = b"date,package,impressions,spend\n".to_vec();
         file.extend(bytes);
-        let _ = read(&file, &[]);
+        let _ = read(&file, &[], ColumnMapping::Form);
     }
 
     /// Cells of digits and marks are read or refused, and never as another number.

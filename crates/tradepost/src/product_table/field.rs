@@ -3,7 +3,7 @@
 use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
 
-use super::cells;
+use super::words;
 use crate::text_table::normalised;
 
 catalog! {
@@ -191,7 +191,7 @@ pub(super) fn meaning(heading: &str) -> Option<HeadingMeaning> {
         .into_iter()
         .filter(|word| !FLOORS.contains(word) && !["rate", "price", "fixed"].contains(word))
         .collect();
-    let model = cells::pricing_model(&of_model.join(" "))?;
+    let model = words::pricing_model(&of_model.join(" "))?;
     let field = if is_floor { ProductField::Floor } else { ProductField::Rate };
     Some(HeadingMeaning { field, model: Some(model), currency })
 }

@@ -2,7 +2,7 @@
 
 use tradepost_document::json::{Map, Value, json};
 
-use super::cells::{CellMistake, quoted};
+use crate::text_table::cells::{CellMistake, quoted};
 use crate::text_table::normalised;
 
 /// Format that a word means.

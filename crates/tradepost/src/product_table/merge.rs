@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
 
-use super::{ProductField, ProductTable, TableProduct, cells};
+use super::{ProductField, ProductTable, TableProduct, words};
 
 /// Catalogue with the products of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,7 +246,7 @@ fn prices(before: Option<&Value>, read: &Value, says_minimum: bool) -> Value {
     let mut prices: Vec<Value> = read.iter().map(price).collect();
     for (index, known) in before.into_iter().flatten().enumerate() {
         let model = known.get("pricing_model").and_then(Value::as_str).unwrap_or_default();
-        let is_by_hand = !cells::PRICING_MODELS.contains(&model);
+        let is_by_hand = !words::PRICING_MODELS.contains(&model);
         if is_by_hand && !read.iter().any(|read| id(read) == id(known)) {
             prices.insert(index.min(prices.len()), known.clone());
         }

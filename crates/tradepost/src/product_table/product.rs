@@ -6,11 +6,13 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::catalogue::CHANNELS;
 
-use super::cells::{self, CellMistake, quoted};
 use super::field::ProductField;
 use super::sheet::Sheet;
-use super::{ColumnUse, ProductTable, TableProblem, TableProduct, TableSettings, formats};
+use super::{
+    ColumnUse, MAPPING, ProductTable, TableProblem, TableProduct, TableSettings, formats, words,
+};
 use crate::text_table::TextRow;
+use crate::text_table::cells::{self, CellMistake, quoted};
 
 mod price;
 
@@ -148,7 +150,7 @@ impl<'s> TableReader<'s, '_> {
             row: self.sheet.heading_row,
             column: None,
             message: format!("no column holds {field}"),
-            hint: format!("add {what}, or map one with --column FIELD=HEADING"),
+            hint: format!("add {what}, or map one with {}", MAPPING.hint("FIELD", "HEADING")),
         });
     }
 
@@ -435,7 +437,7 @@ impl<'s> TableReader<'s, '_> {
             }
             Some(cell) => {
                 let channels: Vec<String> =
-                    cells::items(cell.text).into_iter().map(cells::channel).collect();
+                    cells::items(cell.text).into_iter().map(words::channel).collect();
                 for channel in
                     channels.iter().filter(|channel| !CHANNELS.contains(&channel.as_str()))
                 {
@@ -452,7 +454,7 @@ impl<'s> TableReader<'s, '_> {
 
     fn delivery(&mut self, row: &'s TextRow, made: &mut TableProduct) {
         let read = |text: &str| {
-            cells::delivery_type(text).ok_or_else(|| {
+            words::delivery_type(text).ok_or_else(|| {
                 CellMistake::new(
                     format!("{} is no kind of delivery", quoted(text)),
                     "write guaranteed or non_guaranteed",
@@ -478,7 +480,7 @@ impl<'s> TableReader<'s, '_> {
         if let Some(per_day) = self.parsed(row, ProductField::PerDay, cells::count) {
             terms.insert("capacity".to_owned(), json!({"per_day": per_day}));
         }
-        if let Some(countries) = self.parsed(row, ProductField::Countries, cells::countries)
+        if let Some(countries) = self.parsed(row, ProductField::Countries, words::countries)
             && !countries.is_empty()
         {
             terms.insert("countries".to_owned(), json!(countries));
@@ -493,7 +495,7 @@ impl<'s> TableReader<'s, '_> {
                 terms.insert(name.to_owned(), true.into());
             }
         }
-        if let Some(end) = self.parsed(row, ProductField::ExpiresAt, cells::end) {
+        if let Some(end) = self.parsed(row, ProductField::ExpiresAt, words::end) {
             terms.insert("expires_at".to_owned(), end.into());
         }
         if let Some(cell) = self.text(row, ProductField::AdServer) {

@@ -3,7 +3,7 @@
 use tradepost_document::catalog::Vocabulary as _;
 
 use super::field::{HeadingMeaning, ProductField, meaning};
-use super::{ColumnChoice, MAX_BYTES, MAX_ROWS, TableProblem, TableUnreadable};
+use super::{ColumnChoice, MAPPING, MAX_BYTES, MAX_ROWS, TableProblem, TableUnreadable};
 use crate::text_table::{self, TextTableLimits, normalised};
 
 /// A table with its columns.
@@ -30,12 +30,12 @@ const LIMITS: TextTableLimits = TextTableLimits {
     bytes: MAX_BYTES,
     rows: MAX_ROWS,
     headings_hint: "name the columns as in the template, which `tradepost publisher catalogue import --template` \
-                    prints, or map them with --column FIELD=HEADING",
+                    prints",
 };
 
 /// Reads the rows of a table.
 pub(super) fn read(bytes: &[u8], choices: &[ColumnChoice]) -> Result<Sheet, TableUnreadable> {
-    let table = text_table::read(bytes, &LIMITS, |cell| is_known(cell, choices))?;
+    let table = text_table::read(bytes, &LIMITS, MAPPING, |cell| is_known(cell, choices))?;
     let mut sheet = Sheet {
         heading_row: table.heading_row,
         columns: Vec::new(),
@@ -61,7 +61,7 @@ impl Sheet {
     fn recognise(&mut self, headings: Vec<String>, choices: &[ColumnChoice]) {
         let row = self.heading_row;
         for choice in choices {
-            let mistake = text_table::absent(&choice.heading, &headings);
+            let mistake = text_table::absent(&choice.heading, &headings, MAPPING);
             self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
         }
         for heading in headings {
@@ -73,7 +73,7 @@ impl Sheet {
                 column.meaning.as_ref().is_some_and(|meaning| meaning.field == *field)
             };
             let named = self.columns.iter().filter(is_it).map(|column| column.heading.as_str());
-            let mistake = text_table::repeated(field.name(), &named.collect::<Vec<_>>());
+            let mistake = text_table::repeated(field.name(), &named.collect::<Vec<_>>(), MAPPING);
             self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
         }
     }

@@ -20,6 +20,7 @@ use crate::delivery_table::{
     problems_not_listed,
 };
 use crate::hosting::api::reported_document;
+use crate::text_table::ColumnMapping;
 
 /// Subcommands of `tradepost publisher delivery`.
 #[derive(Debug, Subcommand)]
@@ -64,7 +65,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 fn import(arguments: &Import, context: &Context) -> Outcome {
     let Import { file, columns: choices, is_final, is_correction, decider, place } = arguments;
     let bytes = contents(file, MAX_BYTES)?;
-    let table = delivery_table::read_file(&bytes, choices).map_err(|unread| {
+    let table = delivery_table::read_file(&bytes, choices, ColumnMapping::CommandLine);
+    let table = table.map_err(|unread| {
         CommandFailure::usage(format!("{}; nothing was stored", unread.message)).hint(unread.hint)
     })?;
     let DeliveryTable { mut days, problems, columns, ignored_columns, total_rows } = table;

@@ -26,6 +26,7 @@ use crate::adcp::seller::PublisherAgent;
 use crate::delivery_table::{
     self, DeliveryTable, FieldColumn, MAX_BYTES, document, problem_documents, problems_not_listed,
 };
+use crate::text_table::ColumnMapping;
 
 /// Handles the address.
 pub(super) async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
@@ -170,7 +171,7 @@ impl Api {
 fn rows_of(bytes: &[u8], is_table: bool) -> Result<DeliveryTable, HostingRefusal> {
     let invalid = |message| HostingRefusal::new(HostingErrorCode::InvalidDelivery, message);
     if is_table {
-        return delivery_table::read(bytes, &[])
+        return delivery_table::read(bytes, &[], ColumnMapping::Headings)
             .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));
     }
     document::read(&read(bytes)?).map_err(invalid)

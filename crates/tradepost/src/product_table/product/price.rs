@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use tradepost_document::json::{Map, Value};
 
-use super::super::cells::{self, CellAmount, CellMistake, quoted};
 use super::super::field::ProductField;
+use super::super::words;
 use super::TableReader;
 use crate::text_table::TextRow;
+use crate::text_table::cells::{self, CellAmount, CellMistake, quoted};
 
 /// Hint for a pricing model that a table cannot say.
 const MODELS: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written \
@@ -78,7 +79,7 @@ impl<'s> TableReader<'s, '_> {
     fn model(&mut self, row: &'s TextRow, priced: ProductField) -> Option<&'static str> {
         if self.text(row, ProductField::Model).is_some() {
             return self.parsed(row, ProductField::Model, |text| {
-                cells::pricing_model(text).ok_or_else(|| {
+                words::pricing_model(text).ok_or_else(|| {
                     CellMistake::new(format!("{} is no pricing model", quoted(text)), MODELS)
                 })
             });

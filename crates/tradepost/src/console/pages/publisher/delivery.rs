@@ -21,6 +21,7 @@ use crate::adcp::sales;
 use crate::adcp::seller::PublisherAgent;
 use crate::delivery_table::{self, DeliveryTable, FieldColumn, HeadingChoice, MAX_LISTED};
 use crate::spreadsheet::guarded;
+use crate::text_table::ColumnMapping;
 
 /// Number of packages, the newest first, among which the file to begin with finds those that deliver.
 const MAX_PACKAGES: usize = 500;
@@ -261,13 +262,6 @@ impl FilledDelivery {
     }
 }
 
-/// Returns a sentence about a table with the form's field in place of the option of the command line.
-fn for_form(text: &str) -> String {
-    let text = text.replace("which --column names", "which the form names");
-    let text = text.replace("with --column ", "--column ");
-    text.replace("--column ", "under \"Columns that are not recognised\": ")
-}
-
 /// Reads the file of the form, with what the form says of all rows.
 fn read_file(visitor: &Visitor<'_>, filled: &FilledDelivery) -> Result<DeliveryTable, String> {
     let file = visitor.asked.file().ok_or("Choose a file")?;
@@ -277,8 +271,9 @@ fn read_file(visitor: &Visitor<'_>, filled: &FilledDelivery) -> Result<DeliveryT
     let choices = filled
         .choices()
         .map_err(|mistake| format!("A line of the columns cannot be read: {mistake}"))?;
-    let mut table = delivery_table::read_file(&file.bytes, &choices).map_err(|unread| {
-        format!("{} cannot be read: {}; {}", file.name, unread.message, for_form(&unread.hint))
+    let table = delivery_table::read_file(&file.bytes, &choices, ColumnMapping::Form);
+    let mut table = table.map_err(|unread| {
+        format!("{} cannot be read: {}; {}", file.name, unread.message, unread.hint)
     })?;
     for day in &mut table.days {
         day.is_final |= filled.is_final;
@@ -294,8 +289,8 @@ impl RefusedFile {
         let row = |problem: &RowProblem| RefusedCell {
             row: problem.row,
             column: problem.field.map(|field| delivery_table::heading_of(field, columns)),
-            message: for_form(&problem.message),
-            hint: for_form(&problem.hint),
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
         };
         Self {
             name,
