@@ -237,6 +237,9 @@ fn no_circle_of_files_is_larger_than_permitted() {
     for folder in crate_folders() {
         let files = Crate::from_folder(&folder);
         let arrows: usize = files.0.keys().map(|file| files.named_by(file).len()).sum();
+        if files.0.len() == 1 {
+            continue;
+        }
         // The files of a small crate may have no use of each other but their parents'.
         let is_small = files.0.len() < 10;
         assert!(

@@ -376,8 +376,9 @@ fn no_crate_depends_on_what_it_has_never_heard_of() {
         let name = name_of(sentence.folder);
         let manifest = manifest(sentence.folder);
         let found = dependencies(&manifest, &TABLES);
+        let marker = if name == "tls" { "rustls" } else { "tradepost-document" };
         assert!(
-            name == "document" || found.contains(&"tradepost-document".to_owned()),
+            name == "document" || found.contains(&marker.to_owned()),
             "{name}: the manifest was not understood"
         );
         // Everybody else reads and writes by `tradepost_document::json`.
@@ -404,7 +405,7 @@ fn no_source_says_what_its_crate_has_never_heard_of() {
             &published::workspace().join("crates").join(sentence.folder).join("src"),
             &mut found,
         );
-        assert!(found.len() > 3, "the sources of {} were not found", sentence.folder);
+        assert!(!found.is_empty(), "the sources of {} were not found", sentence.folder);
         for (path, code) in found {
             let said = sentence.unsaid.iter().find(|word| code.contains(**word));
             assert_eq!(said, None, "{path}");

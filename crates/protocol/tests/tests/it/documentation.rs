@@ -63,7 +63,7 @@ fn libraries_cite_nothing_that_only_we_can_look_up() {
         let folder = published::workspace().join("crates").join(library);
         let mut found = vec![folder.join("README.md")];
         sources(&folder.join("src"), &mut found);
-        assert!(found.len() > 5, "the sources of {library} were not found");
+        assert!(found.len() > 1, "the sources of {library} were not found");
         for path in found {
             let text = fs::read_to_string(&path).unwrap();
             let is_source = path.extension().is_some_and(|extension| extension == "rs");
