@@ -237,13 +237,13 @@ fn what_is_wrong_with_a_file_is_listed_and_nothing_is_stored() {
         # empty
         <p class="trouble below" role="alert">The file may.csv is empty. Nothing was stored.</p>
         # blank
-        <p class="trouble below" role="alert">may.csv cannot be read: none of the first 20 rows has headings that are recognised; name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them under &#34;Columns that are not recognised&#34;: FIELD=HEADING. Nothing was stored.</p>
+        <p class="trouble below" role="alert">may.csv cannot be read: none of the first 20 rows has headings that are recognised; name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with FIELD=HEADING under &#34;Columns that are not recognised&#34;. Nothing was stored.</p>
         # Latin 1
         <p class="trouble below" role="alert">may.csv cannot be read: the file is no text in UTF-8 or UTF-16; in the spreadsheet, choose &#34;Save as&#34; and &#34;CSV UTF-8&#34;. Nothing was stored.</p>
         # a workbook
         <p class="trouble below" role="alert">may.xlsx cannot be read: the file is a workbook of a spreadsheet program; in the spreadsheet, choose &#34;Save as&#34; and &#34;CSV UTF-8&#34;. Nothing was stored.</p>
         # other columns
-        <p class="trouble below" role="alert">may.csv cannot be read: none of the first 20 rows has headings that are recognised; name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them under &#34;Columns that are not recognised&#34;: FIELD=HEADING. Nothing was stored.</p>
+        <p class="trouble below" role="alert">may.csv cannot be read: none of the first 20 rows has headings that are recognised; name the columns media_buy_id, package_id, date, impressions, clicks and spend, or map them with FIELD=HEADING under &#34;Columns that are not recognised&#34;. Nothing was stored.</p>
         # columns missing
         <div role="alert"><p class="trouble below">may.csv has 2 problems. Nothing was stored. Correct them, and send the whole file again.</p></div>
         <div class="scroll" tabindex="0" role="region" aria-label="Problems">
@@ -251,8 +251,8 @@ fn what_is_wrong_with_a_file_is_listed_and_nothing_is_stored() {
         <caption class="unseen">Problems of the file</caption>
         <thead><tr><th scope="col" class="number">Row</th><th scope="col">Column</th><th scope="col">Problem</th></tr></thead>
         <tbody>
-        <tr><td class="number">1</td><td></td><td>no column holds impressions<br><span class="quiet small">name it: under &#34;Columns that are not recognised&#34;: &#34;impressions=HEADING&#34;</span></td></tr>
-        <tr><td class="number">1</td><td></td><td>no column holds spend<br><span class="quiet small">name it: under &#34;Columns that are not recognised&#34;: &#34;spend=HEADING&#34;</span></td></tr>
+        <tr><td class="number">1</td><td></td><td>no column holds impressions<br><span class="quiet small">name it: &#34;impressions=HEADING&#34; under &#34;Columns that are not recognised&#34;</span></td></tr>
+        <tr><td class="number">1</td><td></td><td>no column holds spend<br><span class="quiet small">name it: &#34;spend=HEADING&#34; under &#34;Columns that are not recognised&#34;</span></td></tr>
         </tbody>
         </table>
         </div>
@@ -264,7 +264,7 @@ fn what_is_wrong_with_a_file_is_listed_and_nothing_is_stored() {
         <thead><tr><th scope="col" class="number">Row</th><th scope="col">Column</th><th scope="col">Problem</th></tr></thead>
         <tbody>
         <tr><td class="number">1</td><td></td><td>there is no column &#34;Net&#34;, which the form names<br><span class="quiet small">the headings are date, impressions, spend, package_id</span></td></tr>
-        <tr><td class="number">1</td><td></td><td>no column holds spend<br><span class="quiet small">name it: under &#34;Columns that are not recognised&#34;: &#34;spend=HEADING&#34;</span></td></tr>
+        <tr><td class="number">1</td><td></td><td>no column holds spend<br><span class="quiet small">name it: &#34;spend=HEADING&#34; under &#34;Columns that are not recognised&#34;</span></td></tr>
         </tbody>
         </table>
         </div>
