@@ -74,6 +74,7 @@ impl ColumnMapping {
         }
     }
 
+    /// Returns where a heading was chosen, for the message about one that the table lacks.
     fn chooser(self) -> &'static str {
         match self {
             Self::CommandLine => "--column",

@@ -89,7 +89,7 @@ pub struct AgentBuilder {
     egress: Option<Egress>,
     max_file_bytes: Option<usize>,
     is_older: bool,
-    compares_ids: bool,
+    detects_repeats: bool,
 }
 
 impl AgentBuilder {
@@ -106,7 +106,7 @@ impl AgentBuilder {
             egress: None,
             max_file_bytes: None,
             is_older: false,
-            compares_ids: true,
+            detects_repeats: true,
         }
     }
 
@@ -151,7 +151,7 @@ impl AgentBuilder {
     /// because its answer was lost begins another task then.
     #[must_use]
     pub fn without_repeat_detection(self) -> Self {
-        Self { compares_ids: false, ..self }
+        Self { detects_repeats: false, ..self }
     }
 
     /// Builds the agent with a function that decides about each message. A message that an authenticated caller repeats
@@ -165,8 +165,17 @@ impl AgentBuilder {
         self,
         decide: impl Fn(MessageCall<'_>) -> Result<MessagePlan, A2aRefusal> + Send + Sync + 'static,
     ) -> Result<BuiltAgent, AgentError> {
-        let Self { id, mut card, auth, clock, log, egress, max_file_bytes, is_older, compares_ids } =
-            self;
+        let Self {
+            id,
+            mut card,
+            auth,
+            clock,
+            log,
+            egress,
+            max_file_bytes,
+            is_older,
+            detects_repeats,
+        } = self;
         let auth = auth.unwrap_or_else(|| Authenticator::open_to_all(&id));
         if auth.agent_id() != id {
             return Err(AgentError::OtherId { agent: id, auth: auth.agent_id().to_owned() });
@@ -183,7 +192,7 @@ impl AgentBuilder {
         check_card(&card, &auth)?;
         let log = log.unwrap_or_else(|| Arc::new(MemoryStore::default()));
         let mut tasks = TaskService::open(log, clock, &id)?;
-        if compares_ids {
+        if detects_repeats {
             tasks = tasks.recording_once();
         }
         if let Some(egress) = egress {
