@@ -138,7 +138,8 @@ impl Default for AdfOptions {
 pub struct Prospect<'a> {
     /// The lead.
     pub lead: &'a LeadRecord,
-    /// True when the receiver may already have the lead, in this or an earlier version.
+    /// True when the receiver may already have the lead, in this or an earlier version: from `may_have_arrived` of a
+    /// delivery's record, or from `ExportedLead` of an export.
     pub is_resent: bool,
     /// Ids of other leads that are probably from the same person.
     pub same_person: &'a [String],

@@ -1,4 +1,4 @@
-//! Rate limits: a token bucket per credential or address.
+//! Rate limits: a token bucket per credential or address, and the wait (`Retry-After`) of a caller that exceeds it.
 //!
 //! ```
 //! use std::net::IpAddr;
@@ -86,7 +86,7 @@ pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration
 /// An exceeded rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitExceeded {
-    /// Time until the caller's next request will pass.
+    /// Time until the caller's next request will pass, which answers send as `Retry-After`.
     pub wait: Duration,
     /// The limit.
     pub limit: RateLimit,
