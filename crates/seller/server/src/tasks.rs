@@ -111,8 +111,8 @@ impl Tasks {
         let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, notify });
         // Before any request, because no process works on these tasks.
         tasks.fail_abandoned()?;
-        let ear: Weak<Self> = Arc::downgrade(&tasks);
-        tasks.log.on_change(ear)?;
+        let listener: Weak<Self> = Arc::downgrade(&tasks);
+        tasks.log.on_change(listener)?;
         Ok(tasks)
     }
 

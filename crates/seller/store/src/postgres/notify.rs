@@ -21,74 +21,76 @@ use crate::change_notice::ChangeNotice;
 use crate::tables::permits;
 use crate::tables::processes;
 
-/// Interval at which a process registers itself again and looks for changes it has missed.
-const BEAT: Duration = Duration::from_secs(5);
+/// Interval at which a process registers itself again and looks for changes that it has missed.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Delay before connecting again.
-const AGAIN: Duration = Duration::from_millis(250);
+const RECONNECT_DELAY: Duration = Duration::from_millis(250);
 
 /// Maximum number of notices that wait, in each direction. A listener that is further behind is told that something was
 /// missed, and looks.
 const QUEUE: usize = 1_024;
 
-const TELL: &str = "
+/// Sends the notices of a JSON list.
+const NOTIFY: &str = "
     SELECT pg_notify('tradepost', line)
     FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON)) AS line";
 
 /// Callback for change notices.
-type Ear = Arc<dyn Fn(&ChangeNotice) + Send + Sync>;
+type ChangeCallback = Arc<dyn Fn(&ChangeNotice) + Send + Sync>;
 
 /// Connection of the listener, while there is one.
-type Line = Arc<Mutex<Option<Arc<Client>>>>;
+type SharedClient = Arc<Mutex<Option<Arc<Client>>>>;
 
 /// Sends notices to other processes, and passes theirs to the listeners of this one.
 pub(super) struct NotifyListener {
-    said: mpsc::Sender<ChangeNotice>,
+    sender: mpsc::Sender<ChangeNotice>,
     /// True when others are to be told that a notice was not sent.
-    unsaid: Arc<AtomicBool>,
-    ears: Arc<Mutex<Vec<Ear>>>,
-    line: Line,
+    has_dropped: Arc<AtomicBool>,
+    callbacks: Arc<Mutex<Vec<ChangeCallback>>>,
+    shared_client: SharedClient,
 }
 
 /// Notices that were received and wait for the listeners, on a thread that may block.
 #[derive(Clone)]
-struct HeardNotice {
-    news: threads::SyncSender<ChangeNotice>,
+struct IncomingNotices {
+    queue: threads::SyncSender<ChangeNotice>,
     /// True when a notice found no room.
-    missed: Arc<AtomicBool>,
+    has_missed: Arc<AtomicBool>,
 }
 
-impl HeardNotice {
+impl IncomingNotices {
     /// Starts the thread.
-    fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, InternalError> {
-        let (news, to_tell) = threads::sync_channel(QUEUE);
-        let missed: Arc<AtomicBool> = Arc::default();
-        let heard = Self { news, missed: Arc::clone(&missed) };
+    fn start(callbacks: Arc<Mutex<Vec<ChangeCallback>>>) -> Result<Self, InternalError> {
+        let (queue, received) = threads::sync_channel(QUEUE);
+        let has_missed: Arc<AtomicBool> = Arc::default();
+        let incoming = Self { queue, has_missed: Arc::clone(&has_missed) };
         // A listener may read the database, and wait for it.
         std::thread::Builder::new()
-            .name("store-news".to_owned())
+            .name("store-notices".to_owned())
             .spawn(move || {
-                while let Ok(news) = to_tell.recv() {
-                    let news = if missed.swap(false, Ordering::AcqRel) {
+                while let Ok(notice) = received.recv() {
+                    let notice = if has_missed.swap(false, Ordering::AcqRel) {
                         // One look finds everything that waits as well: logs are read from the position of each reader.
-                        to_tell.try_iter().for_each(drop);
+                        received.try_iter().for_each(drop);
                         ChangeNotice::Any
                     } else {
-                        news
+                        notice
                     };
                     // Copied so that adding a listener does not wait for those that are being called.
-                    let ears = ears.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    ears.iter().for_each(|ear| ear(&news));
+                    let callbacks =
+                        callbacks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    callbacks.iter().for_each(|callback| callback(&notice));
                 }
             })
-            .map_err(InternalError::on("starting the thread for news"))?;
-        Ok(heard)
+            .map_err(InternalError::on("starting the thread for change notices"))?;
+        Ok(incoming)
     }
 
     /// Queues a notice. It never blocks, because the caller is reading the connection.
-    fn take(&self, news: ChangeNotice) {
-        if let Err(threads::TrySendError::Full(_)) = self.news.try_send(news) {
-            self.missed.store(true, Ordering::Release);
+    fn take(&self, notice: ChangeNotice) {
+        if let Err(threads::TrySendError::Full(_)) = self.queue.try_send(notice) {
+            self.has_missed.store(true, Ordering::Release);
         }
     }
 }
@@ -103,34 +105,35 @@ pub(super) struct NotifyTarget {
 impl NotifyListener {
     /// Starts the listener. It ends with the runtime that it is started on.
     pub(super) fn start(
-        way: NotifyTarget,
+        target: NotifyTarget,
         runtime: &tokio::runtime::Handle,
     ) -> Result<Self, InternalError> {
-        let (said, to_say) = mpsc::channel(QUEUE);
-        let (ears, line): (Arc<Mutex<Vec<Ear>>>, Line) = Default::default();
-        let unsaid: Arc<AtomicBool> = Arc::default();
-        let heard = HeardNotice::start(Arc::clone(&ears))?;
-        let lips = Lips { to_say, unsaid: Arc::clone(&unsaid) };
-        runtime.spawn(speak(way, lips, heard, Arc::clone(&line)));
-        Ok(Self { said, unsaid, ears, line })
+        let (sender, queue) = mpsc::channel(QUEUE);
+        let callbacks: Arc<Mutex<Vec<ChangeCallback>>> = Arc::default();
+        let shared_client = SharedClient::default();
+        let has_dropped: Arc<AtomicBool> = Arc::default();
+        let incoming = IncomingNotices::start(Arc::clone(&callbacks))?;
+        let outgoing = OutgoingNotices { queue, has_dropped: Arc::clone(&has_dropped) };
+        runtime.spawn(run(target, outgoing, incoming, Arc::clone(&shared_client)));
+        Ok(Self { sender, has_dropped, callbacks, shared_client })
     }
 
     /// Returns its connection, while there is one, for calls that are skipped without one.
     pub(super) fn client(&self) -> Option<Arc<Client>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared_client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Adds a listener.
-    pub(super) fn add(&self, ear: Ear) {
-        self.ears.lock().unwrap_or_else(PoisonError::into_inner).push(ear);
+    pub(super) fn add(&self, callback: ChangeCallback) {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).push(callback);
     }
 
     /// Queues notices for the other processes.
-    pub(super) fn tell(&self, news: Vec<ChangeNotice>) {
-        for news in news {
+    pub(super) fn tell(&self, notices: Vec<ChangeNotice>) {
+        for notice in notices {
             // A full queue loses nothing: the others look by themselves, too.
-            if let Err(mpsc::error::TrySendError::Full(_)) = self.said.try_send(news) {
-                self.unsaid.store(true, Ordering::Release);
+            if let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(notice) {
+                self.has_dropped.store(true, Ordering::Release);
             }
         }
     }
@@ -142,129 +145,149 @@ pub(super) struct OpenedConnection {
     pub(super) transfer: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// Opens a connection. `heard` is called with the server's notifications.
+/// Opens a connection. `on_notification` is called with the server's notifications.
 pub(super) async fn open(
     config: &Config,
     tls: Option<MakeRustlsConnect>,
-    heard: impl Fn(Notification) + Send + 'static,
+    on_notification: impl Fn(Notification) + Send + 'static,
 ) -> Result<OpenedConnection, Error> {
     match tls {
         Some(tls) => {
             let (client, connection) = config.connect(tls).await?;
-            Ok(OpenedConnection { client, transfer: Box::pin(attend(connection, heard)) })
+            Ok(OpenedConnection {
+                client,
+                transfer: Box::pin(read_messages(connection, on_notification)),
+            })
         }
         None => {
             let (client, connection) = config.connect(NoTls).await?;
-            Ok(OpenedConnection { client, transfer: Box::pin(attend(connection, heard)) })
+            Ok(OpenedConnection {
+                client,
+                transfer: Box::pin(read_messages(connection, on_notification)),
+            })
         }
     }
 }
 
-/// Connects, and moves the bytes in a task of the current runtime. `heard` is called with the server's notifications.
+/// Connects, and moves the bytes in a task of the current runtime. `on_notification` is called with the server's
+/// notifications.
 async fn connect(
     config: &Config,
     tls: Option<MakeRustlsConnect>,
-    heard: impl Fn(Notification) + Send + 'static,
+    on_notification: impl Fn(Notification) + Send + 'static,
 ) -> Result<Client, Error> {
-    let OpenedConnection { client, transfer } = open(config, tls, heard).await?;
+    let OpenedConnection { client, transfer } = open(config, tls, on_notification).await?;
     tokio::spawn(transfer);
     client.batch_execute(SETUP).await?;
     Ok(client)
 }
 
-async fn attend<S, T>(mut connection: Connection<S, T>, heard: impl Fn(Notification))
-where
+/// Moves the bytes of a connection until it ends.
+async fn read_messages<S, T>(
+    mut connection: Connection<S, T>,
+    on_notification: impl Fn(Notification),
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
         if let AsyncMessage::Notification(notification) = message {
-            heard(notification);
+            on_notification(notification);
         }
     }
 }
 
 /// Notices that wait to be sent to other processes.
-struct Lips {
-    to_say: mpsc::Receiver<ChangeNotice>,
-    unsaid: Arc<AtomicBool>,
+struct OutgoingNotices {
+    queue: mpsc::Receiver<ChangeNotice>,
+    has_dropped: Arc<AtomicBool>,
 }
 
-impl Lips {
+impl OutgoingNotices {
     /// Returns all waiting notices, beginning with `first`; only [`ChangeNotice::Any`] when one found no room.
     fn all(&mut self, first: ChangeNotice) -> Vec<ChangeNotice> {
         let mut all = vec![first];
-        while let Ok(news) = self.to_say.try_recv() {
-            all.push(news);
+        while let Ok(notice) = self.queue.try_recv() {
+            all.push(notice);
         }
-        if self.unsaid.swap(false, Ordering::AcqRel) { vec![ChangeNotice::Any] } else { all }
+        if self.has_dropped.swap(false, Ordering::AcqRel) { vec![ChangeNotice::Any] } else { all }
     }
 }
 
-async fn speak(way: NotifyTarget, mut lips: Lips, heard: HeardNotice, line: Line) {
+/// Connects again whenever the connection is lost.
+async fn run(
+    target: NotifyTarget,
+    mut outgoing: OutgoingNotices,
+    incoming: IncomingNotices,
+    shared_client: SharedClient,
+) {
     loop {
-        let ended = converse(&way, &mut lips, &heard, &line).await;
-        let was_heard = line.lock().unwrap_or_else(PoisonError::into_inner).take().is_some();
+        let ended = exchange_notices(&target, &mut outgoing, &incoming, &shared_client).await;
+        let was_connected =
+            shared_client.lock().unwrap_or_else(PoisonError::into_inner).take().is_some();
         // Logged once for each lost connection.
-        if was_heard && let Err(why) = ended {
+        if was_connected && let Err(why) = ended {
             tracing::warn!(cause = %why, "other processes are not heard for a while");
         }
-        sleep(AGAIN).await;
+        sleep(RECONNECT_DELAY).await;
     }
 }
 
 /// Sends and receives until the connection is lost.
-async fn converse(
-    way: &NotifyTarget,
-    lips: &mut Lips,
-    heard: &HeardNotice,
-    line: &Line,
+async fn exchange_notices(
+    target: &NotifyTarget,
+    outgoing: &mut OutgoingNotices,
+    incoming: &IncomingNotices,
+    shared_client: &SharedClient,
 ) -> Result<(), String> {
     // Notifications arrive only after LISTEN, and by then the session's own process id is known.
     let own = Arc::new(AtomicI32::new(0));
     // Dropped with the connection, which closes the channel.
     let (open, mut closed) = oneshot::channel::<()>();
-    let heard_here = heard.clone();
+    let incoming_here = incoming.clone();
     let self_here = Arc::clone(&own);
-    let hear = move |by: Notification| {
+    let on_notification = move |by: Notification| {
         let _open = &open;
         // The server also sends back the notifications of this connection.
         if by.process_id() != self_here.load(Ordering::Acquire) {
-            heard_here.take(ChangeNotice::read(by.payload()));
+            incoming_here.take(ChangeNotice::read(by.payload()));
         }
     };
-    let client = Arc::new(soon(connect(&way.config, way.tls.clone(), hear)).await?);
-    let row = soon(client.query_one("SELECT pg_backend_pid()", &[])).await?;
+    let client = Arc::new(
+        within_timeout(connect(&target.config, target.tls.clone(), on_notification)).await?,
+    );
+    let row = within_timeout(client.query_one("SELECT pg_backend_pid()", &[])).await?;
     own.store(row.try_get(0).map_err(|error| chain(&error))?, Ordering::Release);
-    soon(client.batch_execute("LISTEN tradepost")).await?;
-    *line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&client));
-    let mut beat = interval(BEAT);
+    within_timeout(client.batch_execute("LISTEN tradepost")).await?;
+    *shared_client.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&client));
+    let mut heartbeat = interval(HEARTBEAT);
     loop {
         tokio::select! {
             _ = &mut closed => return Err("the connection was lost".to_owned()),
-            Some(first) = lips.to_say.recv() => {
-                let all = lips.all(first);
-                say(&client, &all).await?;
+            Some(first) = outgoing.queue.recv() => {
+                let all = outgoing.all(first);
+                send(&client, &all).await?;
             }
-            _ = beat.tick() => {
-                soon(client.execute(&processes::beat(), &[&way.process])).await?;
-                soon(client.execute(permits::TIDY, &[])).await?;
+            _ = heartbeat.tick() => {
+                within_timeout(client.execute(&processes::beat(), &[&target.process])).await?;
+                within_timeout(client.execute(permits::TIDY, &[])).await?;
                 // Finds everything that was missed. The first tick comes at once, so that this covers the time without
                 // a connection, too.
-                heard.take(ChangeNotice::Any);
+                incoming.take(ChangeNotice::Any);
             }
         }
     }
 }
 
 /// Sends all notices in one statement.
-async fn say(client: &Client, all: &[ChangeNotice]) -> Result<(), String> {
+async fn send(client: &Client, all: &[ChangeNotice]) -> Result<(), String> {
     let lines: Vec<_> = all.iter().map(ChangeNotice::line).collect();
     let lines = tradepost_document::json::to_string(&lines).map_err(|error| chain(&error))?;
-    soon(client.execute(TELL, &[&lines])).await.map(|_| ())
+    within_timeout(client.execute(NOTIFY, &[&lines])).await.map(|_| ())
 }
 
-async fn soon<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
+/// Waits at most the time that a statement may take.
+async fn within_timeout<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
     let done = timeout(STATEMENT_TIMEOUT, work).await;
     done.map_err(|_| "the database does not answer".to_owned())?.map_err(|error| chain(&error))
 }
@@ -279,49 +302,54 @@ mod tests {
 
     #[test]
     fn slow_listeners_are_told_to_look_and_nothing_piles_up() {
-        let (tell, news) = threads::channel();
+        let (sender, called_with) = threads::channel();
         let (let_go, wait) = threads::channel::<()>();
         let wait = Mutex::new(wait);
-        let ear = move |news: &ChangeNotice| {
-            tell.send(news.clone()).unwrap();
+        let callback = move |notice: &ChangeNotice| {
+            sender.send(notice.clone()).unwrap();
             wait.lock().unwrap().recv().unwrap();
         };
-        let ears: Arc<Mutex<Vec<Ear>>> = Arc::new(Mutex::new(vec![Arc::new(ear)]));
-        let heard = HeardNotice::start(ears).unwrap();
-        heard.take(appended(0));
-        assert_eq!(news.recv().unwrap(), appended(0));
+        let callbacks: Arc<Mutex<Vec<ChangeCallback>>> =
+            Arc::new(Mutex::new(vec![Arc::new(callback)]));
+        let incoming = IncomingNotices::start(callbacks).unwrap();
+        incoming.take(appended(0));
+        assert_eq!(called_with.recv().unwrap(), appended(0));
         // It is being delivered, and the queue has room for this many again.
-        (1..=QUEUE).for_each(|seq| heard.take(appended(seq.try_into().unwrap())));
-        assert!(!heard.missed.load(Ordering::Acquire));
-        (0..3 * QUEUE).for_each(|_| heard.take(ChangeNotice::Due));
+        (1..=QUEUE).for_each(|seq| incoming.take(appended(seq.try_into().unwrap())));
+        assert!(!incoming.has_missed.load(Ordering::Acquire));
+        (0..3 * QUEUE).for_each(|_| incoming.take(ChangeNotice::Due));
         let_go.send(()).unwrap();
-        assert_eq!(news.recv().unwrap(), ChangeNotice::Any, "one look in the place of all of them");
-        heard.take(ChangeNotice::Changed);
+        assert_eq!(
+            called_with.recv().unwrap(),
+            ChangeNotice::Any,
+            "one look in the place of all of them"
+        );
+        incoming.take(ChangeNotice::Changed);
         let_go.send(()).unwrap();
-        assert_eq!(news.recv().unwrap(), ChangeNotice::Changed);
+        assert_eq!(called_with.recv().unwrap(), ChangeNotice::Changed);
         let_go.send(()).unwrap();
     }
 
     #[test]
-    fn what_cannot_be_said_in_time_becomes_one_line() {
-        let (said, to_say) = mpsc::channel(2);
-        let mut lips = Lips { to_say, unsaid: Arc::default() };
+    fn notices_that_find_no_room_become_one_notice() {
+        let (sender, queue) = mpsc::channel(2);
+        let mut outgoing = OutgoingNotices { queue, has_dropped: Arc::default() };
         let notify_listener = NotifyListener {
-            said,
-            unsaid: Arc::clone(&lips.unsaid),
-            ears: Arc::default(),
-            line: Line::default(),
+            sender,
+            has_dropped: Arc::clone(&outgoing.has_dropped),
+            callbacks: Arc::default(),
+            shared_client: SharedClient::default(),
         };
         notify_listener.tell(vec![ChangeNotice::Due, appended(1)]);
-        let first = lips.to_say.try_recv().unwrap();
-        assert_eq!(lips.all(first), [ChangeNotice::Due, appended(1)]);
+        let first = outgoing.queue.try_recv().unwrap();
+        assert_eq!(outgoing.all(first), [ChangeNotice::Due, appended(1)]);
         notify_listener.tell(vec![
             ChangeNotice::Due,
             appended(2),
             appended(3),
             ChangeNotice::Changed,
         ]);
-        let first = lips.to_say.try_recv().unwrap();
-        assert_eq!(lips.all(first), [ChangeNotice::Any]);
+        let first = outgoing.queue.try_recv().unwrap();
+        assert_eq!(outgoing.all(first), [ChangeNotice::Any]);
     }
 }
