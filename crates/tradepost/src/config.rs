@@ -113,7 +113,7 @@ pub struct ServerConfig {
     /// True when the store has dealers too, which can be added and removed at run time. Then every
     /// seller needs hosts, and the file may name no seller.
     pub hosting: bool,
-    /// Host names that serve only the directory of all sellers.
+    /// Host names of the directory of all sellers, and of MCP over all listed dealers, which no seller has.
     pub directory_hosts: Vec<String>,
     /// Maximum number of requests in progress; beyond it, fair scheduling shares the places among
     /// the sellers.
