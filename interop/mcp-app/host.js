@@ -21,8 +21,9 @@ function policy(csp) {
   ].join("; ");
 }
 
-// Calls a tool and shows its page. Everything that the page asks of the host is written down.
-globalThis.openApp = async (name, given, theme) => {
+// Calls a tool and shows its page. Everything that the page asks of the host is written down. With `isWrapped` the page is
+// put into the body of the host's own document, as the official inspector does.
+globalThis.openApp = async (name, given, theme, isWrapped) => {
   const log = { tools: [], links: [], sizes: [] };
   globalThis.hostLog = log;
   const client = new Client({ name: "walk-host", version: "1" });
@@ -58,7 +59,9 @@ globalThis.openApp = async (name, given, theme) => {
   });
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
   const meta = `<meta http-equiv="Content-Security-Policy" content="${policy(page._meta?.ui?.csp)}">`;
-  frame.srcdoc = page.text.replace("<head>", `<head>${meta}`);
+  frame.srcdoc = isWrapped
+    ? `<!doctype html><html lang="en"><head><title>${uri}</title>${meta}</head><body>${page.text}</body></html>`
+    : page.text.replace("<head>", `<head>${meta}`);
   await isReady;
   await bridge.sendToolInput({ arguments: given });
   const result = await client.callTool({ name, arguments: given });

@@ -2,6 +2,10 @@
 // set as text, links open through the host, and nothing is sent to a dealer without a click on a button that says so.
 "use strict";
 
+// Some hosts put the whole document into the body of theirs, where browsers ignore a policy.
+const policy = document.querySelector('body meta[http-equiv="Content-Security-Policy"]');
+if (policy) document.head.append(policy);
+
 const PROTOCOL = "2026-01-26";
 const SEARCH = "aap_inventory_search";
 const VEHICLE = "aap_inventory_vehicle";
@@ -20,6 +24,8 @@ const state = {
   page: null,
   picked: [],
   message: "",
+  // The lead that was written last and not sent, with the vehicle that it is about.
+  draft: null,
 };
 
 function post(message) {
@@ -88,6 +94,8 @@ function show(title, note, ...children) {
   view.replaceChildren(...children);
   bar.hidden = true;
   bar.replaceChildren();
+  // The height of the frame is the host's: a new view would begin where the last one was left.
+  window.scrollTo(0, 0);
 }
 
 function say(text) {
@@ -300,9 +308,9 @@ function showComparison() {
       make("table", {}, make("tbody", {}, head, ...rows))));
 }
 
-function field(name, label, properties = {}) {
+function field(name, label, value, properties) {
   const id = `field-${name}`;
-  const input = make(properties.rows ? "textarea" : "input", { id, name, ...properties });
+  const input = make(properties.rows ? "textarea" : "input", { id, name, value: value ?? "", ...properties });
   return make("div", { class: "field" }, make("label", { htmlFor: id }, label), input);
 }
 
@@ -330,16 +338,21 @@ function showForm(vehicle) {
       return;
     }
     status.textContent = "";
+    state.draft = { vehicle: keyOf(vehicle), given };
     await sendLead(event.currentTarget, status, given, given, vehicle);
   };
+  const draft = state.draft?.vehicle === keyOf(vehicle) ? state.draft.given : {};
+  const { customer = {}, message = "" } = draft;
+  const allowed = draft.consent?.allowed_channels ?? [];
   const form = make("form", {},
-    field("first_name", "First name", { required: true, maxLength: 80, autocomplete: "given-name" }),
-    field("last_name", "Last name", { required: true, maxLength: 80, autocomplete: "family-name" }),
+    field("first_name", "First name", customer.first_name, { required: true, maxLength: 80, autocomplete: "given-name" }),
+    field("last_name", "Last name", customer.last_name, { required: true, maxLength: 80, autocomplete: "family-name" }),
     make("fieldset", {}, make("legend", {}, "The dealer may answer by"), ...CHANNELS.map(([value, label]) =>
-      make("label", { class: "check" }, make("input", { type: "checkbox", name: "channel", value }), label))),
-    field("email", "E-mail address", { type: "email", maxLength: 200, autocomplete: "email" }),
-    field("phone", "Telephone, such as +14155550100", { type: "tel", maxLength: 20, autocomplete: "tel" }),
-    field("message", "Message", { rows: 3, maxLength: 1000 }),
+      make("label", { class: "check" },
+        make("input", { type: "checkbox", name: "channel", value, checked: allowed.includes(value) }), label))),
+    field("email", "E-mail address", customer.email, { type: "email", maxLength: 200, autocomplete: "email" }),
+    field("phone", "Telephone, such as +14155550100", customer.phone, { type: "tel", maxLength: 20, autocomplete: "tel" }),
+    field("message", "Message", message, { rows: 3, maxLength: 1000 }),
     status,
     make("div", { class: "row" },
       make("button", { type: "button", class: "main", onclick: next }, "Continue"),
@@ -405,6 +418,7 @@ function showConsent(given, document, vehicle) {
 }
 
 function showReceipt(document) {
+  state.draft = null;
   const data = document.data ?? {};
   const rows = [["Status", data.status], ["Lead", data.lead_id], ["Dealer", said(data.dealer)],
     ["Appointment", said(data.appointment)]].filter(([, value]) => value);
